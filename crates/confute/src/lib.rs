@@ -1,0 +1,5 @@
+//! Confute.
+
+pub mod fingerprint;
+pub mod knowledge;
+pub mod trace;

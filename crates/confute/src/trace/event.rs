@@ -1,0 +1,44 @@
+//! What the tester did and saw, one event at a time.
+
+use serde::{Deserialize, Serialize};
+
+/// A connection as the tester sees it, numbered in the order of opening or accepting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct WireConn(pub u32);
+
+/// One observation, in the tester's own total order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Event<M> {
+    /// The tester opened a connection to the server.
+    Opened(WireConn),
+    /// The tester accepted a connection that the server opened.
+    Accepted(WireConn),
+    /// The tester began to send this message: from here on the server may act on it.
+    Sent(WireConn, M),
+    /// The tester received this message in full.
+    Received(WireConn, M),
+    /// The server closed the connection: nothing more will come.
+    Closed(WireConn),
+    /// The tester closed the connection: what was on its way may or may not arrive, and no answer will be seen.
+    HungUp(WireConn),
+    /// Nothing is on its way any more: the tester holds nothing back and has waited long enough.
+    Quiescent,
+}
+
+impl<M> Event<M> {
+    /// The connection it happened on, if any.
+    pub fn conn(&self) -> Option<WireConn> {
+        match self {
+            Event::Opened(conn)
+            | Event::Accepted(conn)
+            | Event::Sent(conn, _)
+            | Event::Received(conn, _)
+            | Event::Closed(conn)
+            | Event::HungUp(conn) => Some(*conn),
+            Event::Quiescent => None,
+        }
+    }
+}
