@@ -1,0 +1,109 @@
+//! What all hypotheses share: the cells that exist, and what was seen on which connection.
+//!
+//! Nothing here is a conjecture. A cell's number is given once and means the same in every hypothesis; observations are
+//! facts. The search looks into the future here: when it goes back to an earlier choice, what came later is known, and
+//! offline everything is.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use crate::fingerprint::Fingerprint;
+use crate::knowledge::{Sort, Var};
+use crate::lang::{Cause, CellKey, CellSpec, Conn, Fresh, Val};
+
+/// One cell of the model's state.
+pub(crate) struct CellInfo {
+    pub(crate) table: &'static str,
+    pub(crate) key: Rc<dyn CellKey>,
+    /// Its unknown initial content, if its table has any.
+    pub(crate) initial: Option<Val>,
+    /// The secrets in the initial content.
+    pub(crate) secrets: Vec<(Var, Sort)>,
+}
+
+impl CellInfo {
+    pub(crate) fn describe(&self) -> String {
+        format!("{}[{:?}]", self.table, self.key)
+    }
+}
+
+/// All cells that any turn has opened.
+#[derive(Default)]
+pub(crate) struct CellBook {
+    index: FxHashMap<u128, u32>,
+    pub(crate) cells: Vec<CellInfo>,
+}
+
+impl CellBook {
+    /// The number of a cell, new or known.
+    pub(crate) fn number(&mut self, spec: &CellSpec<'_>) -> u32 {
+        let fingerprint = spec.key.fingerprint().0 ^ Fingerprint::of(spec.table).0;
+        let next = self.cells.len() as u32;
+        let number = *self.index.entry(fingerprint).or_insert(next);
+        if number == next {
+            let mut secrets = Vec::new();
+            let mut declare = |var, sort| secrets.push((var, sort));
+            let mut fresh = Fresh { cause: Cause::Cell(number), next: 0, declare: &mut declare };
+            let initial = spec.initial.map(|make| make(&mut fresh));
+            self.cells.push(CellInfo { table: spec.table, key: spec.key.keep(), initial, secrets });
+        }
+        number
+    }
+}
+
+/// What came on a connection.
+pub(crate) enum Seen<M> {
+    Message(Rc<M>),
+    Closed,
+}
+
+impl<M> Clone for Seen<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Seen::Message(message) => Seen::Message(Rc::clone(message)),
+            Seen::Closed => Seen::Closed,
+        }
+    }
+}
+
+/// Observations by connection, each with its place in the trace.
+pub(crate) struct Sightings<M> {
+    by_conn: FxHashMap<Conn, VecDeque<(u64, Seen<M>)>>,
+}
+
+impl<M> Default for Sightings<M> {
+    fn default() -> Self {
+        Self { by_conn: FxHashMap::default() }
+    }
+}
+
+impl<M> Sightings<M> {
+    /// Adds an observation; places never decrease.
+    pub(crate) fn push(&mut self, conn: Conn, place: u64, seen: Seen<M>) {
+        self.by_conn.entry(conn).or_default().push_back((place, seen));
+    }
+
+    /// The `nth` observation on a connection at or after a place in the trace.
+    pub(crate) fn nth_since(&self, conn: Conn, place: u64, nth: usize) -> Option<&(u64, Seen<M>)> {
+        let seen = self.by_conn.get(&conn)?;
+        // Mostly the wanted one is near the front or the only one.
+        let first = if seen.front().is_some_and(|(at, _)| *at >= place) {
+            0
+        } else {
+            seen.partition_point(|(at, _)| *at < place)
+        };
+        seen.get(first + nth)
+    }
+
+    /// Forgets what lies before a place.
+    pub(crate) fn forget_before(&mut self, place: u64) {
+        self.by_conn.retain(|_, seen| {
+            while seen.front().is_some_and(|(at, _)| *at < place) {
+                seen.pop_front();
+            }
+            !seen.is_empty()
+        });
+    }
+}

@@ -1,0 +1,599 @@
+//! Server and network together: what can happen next inside one hypothesis (Fig 13, with the networks of Fig 5).
+//!
+//! The server's side of a step is a turn of the model; the network's side is which packet it takes. Neither does
+//! anything by itself: the search asks for the steps it needs, so the network is stepped as lazily as the paper's.
+//! A step makes new hypotheses out of one and never changes the one it starts from.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::book::{CellBook, Seen, Sightings};
+use super::hypothesis::{
+    CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Suspended, UNORDERED, touches,
+};
+use super::turn::{Act, Path, Ran, Runner, Start, next_path};
+use crate::fingerprint::Fingerprint;
+use crate::knowledge::Knowledge;
+use crate::lang::{Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop};
+use crate::network::{Direction, Lane, Network};
+
+/// A server model attached to a network model, and what is known for sure about this run.
+pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
+    pub(crate) model: &'m S,
+    pub(crate) network: &'m dyn Network,
+    pub(crate) book: RefCell<CellBook>,
+    pub(crate) sightings: Sightings<S::Msg>,
+    /// Connections that ended (closed or hung up), and where in the trace.
+    pub(crate) ended: FxHashMap<Conn, u64>,
+    pub(crate) relaxed: Vec<&'static str>,
+    pub(crate) most_deviations: u32,
+    /// How many turns were run.
+    pub(crate) runs: Cell<u64>,
+    /// The first mistake of the model that was met.
+    pub(crate) mistake: RefCell<Option<Mistake>>,
+    /// An internal turn touched more than the part it was tried in.
+    pub(crate) escaped: Cell<bool>,
+    /// The server took the packet that was delivered last, whatever came of it.
+    pub(crate) took: Cell<bool>,
+    /// Whether reads may be placed at earlier versions: not once a turn may touch anything.
+    pub(crate) late: Cell<bool>,
+    pub(crate) has_internal: bool,
+    pub(crate) is_direct: bool,
+    pub(crate) is_reliable: bool,
+    pub(crate) loses_input: bool,
+    pub(crate) input_copies: u8,
+    pub(crate) loses_output: bool,
+    pub(crate) output_copies: u8,
+}
+
+/// New hypotheses.
+pub(crate) type Brood<S> = SmallVec<[Hypothesis<S>; 2]>;
+
+impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
+    pub(crate) fn new(model: &'m S, network: &'m dyn Network) -> Self {
+        Self {
+            model,
+            network,
+            book: RefCell::default(),
+            sightings: Sightings::default(),
+            ended: FxHashMap::default(),
+            relaxed: Vec::new(),
+            most_deviations: u32::MAX,
+            runs: Cell::new(0),
+            mistake: RefCell::new(None),
+            escaped: Cell::new(false),
+            took: Cell::new(false),
+            late: Cell::new(true),
+            has_internal: false,
+            is_direct: network.is_direct(),
+            is_reliable: network.is_reliable(),
+            loses_input: network.loses(Direction::ToServer),
+            input_copies: network.copies(Direction::ToServer).max(1),
+            loses_output: network.loses(Direction::ToTester),
+            output_copies: network.copies(Direction::ToTester).max(1),
+        }
+    }
+
+    /// The lane of a packet to the server: a number of its own where order does not count.
+    pub(crate) fn lane_in(&self, conn: Conn, sent: u32) -> u64 {
+        match self.network.lane(conn, Direction::ToServer) {
+            Lane::Ordered(number) => number & !UNORDERED,
+            Lane::Unordered => UNORDERED | u64::from(sent),
+        }
+    }
+
+    fn lane_out(&self, conn: Conn) -> u64 {
+        match self.network.lane(conn, Direction::ToTester) {
+            Lane::Ordered(number) => number & !UNORDERED,
+            Lane::Unordered => UNORDERED | (conn.0 & !(UNORDERED << 1)),
+        }
+    }
+
+    pub(crate) fn has_ended(&self, conn: Conn, place: u64) -> bool {
+        !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|at| *at < place)
+    }
+
+    /// Dry run: what the turn of this message can touch, whatever the state.
+    pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<S::Msg>) -> Footprint {
+        let nothing = Hypothesis::default();
+        let mut path = Path::new();
+        let inbox = [(conn, item.clone())];
+        let ran = self.run(
+            &nothing,
+            Start {
+                cause: Cause::Delivery { sent: 0, copy: 0 },
+                inbox: &inbox,
+                acted: 0,
+                fixed: 0,
+                foot: None,
+                version: None,
+                dry: true,
+                pickable: None,
+            },
+            &mut path,
+        );
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        let ignored = matches!(ran.end, Err(Stop::Refused)) && matches!(item, Incoming::Closed);
+        let refused = matches!(ran.end, Err(Stop::Refused | Stop::Dead | Stop::Idle));
+        // A turn that ends before its first look has shown all it does.
+        let replies = ran.replies.unwrap_or(1);
+        let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
+        Footprint { whole: ran.whole || refused, cells: ran.opened.iter().copied().collect(), replies, closes, ignored }
+    }
+
+    /// Whether the model has internal turns, and whether they keep to the cell they pick.
+    pub(crate) fn internal_kind(&self) -> InternalKind {
+        let nothing = Hypothesis::default();
+        let mut path = Path::new();
+        let start = Start {
+            cause: Cause::Internal { cell: u32::MAX, n: 0 },
+            inbox: &[],
+            acted: 0,
+            fixed: 0,
+            foot: None,
+            version: None,
+            dry: true,
+            pickable: Some(&[]),
+        };
+        match self.run(&nothing, start, &mut path) {
+            Ran { end: Err(Stop::Idle), .. } => InternalKind::None,
+            Ran { end: Err(Stop::Looked), whole: false, action, .. } if action != Fingerprint::default() => {
+                InternalKind::Local
+            }
+            Ran { end: Err(Stop::Mistake(mistake)), .. } => {
+                self.blunder(*mistake);
+                InternalKind::Whole
+            }
+            _ => InternalKind::Whole,
+        }
+    }
+
+    fn run(&self, hypothesis: &Hypothesis<S>, start: Start<'_, S::Msg>, path: &mut Path) -> Ran<S::Out> {
+        self.runs.set(self.runs.get() + 1);
+        Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model)
+    }
+
+    pub(crate) fn blunder(&self, mistake: Mistake) {
+        self.mistake.borrow_mut().get_or_insert(mistake);
+    }
+
+    /// A message enters the network.
+    pub(crate) fn admit(&self, hypothesis: &mut Hypothesis<S>, delivery: &Rc<Delivery<S::Msg>>) {
+        let conn = if delivery.accepted { hypothesis.bound(delivery.wire) } else { Some(Conn::client(delivery.wire)) };
+        // What arrives after the server closed the connection is lost.
+        if conn.is_some_and(|conn| hypothesis.is_closed(conn)) {
+            return;
+        }
+        let since = hypothesis.turns;
+        hypothesis.pending.push(super::hypothesis::Pending { delivery: Rc::clone(delivery), since, taken: 0 });
+    }
+
+    /// Whether the network may take this pending packet next.
+    pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis<S>, index: usize) -> bool {
+        let lane = hypothesis.pending[index].delivery.lane;
+        hypothesis.pending[..index]
+            .iter()
+            .all(|earlier| earlier.delivery.lane != lane || self.loses_input || earlier.taken > 0)
+    }
+
+    /// The network takes a pending packet, and the server handles it, now. Every way in which that can go.
+    pub(crate) fn deliver(&self, hypothesis: &Hypothesis<S>, index: usize, place: u64, brood: &mut Brood<S>) {
+        let delivery = &hypothesis.pending[index].delivery;
+        if !delivery.accepted {
+            self.deliver_as(hypothesis, index, Conn::client(delivery.wire), place, brood);
+        } else if let Some(conn) = hypothesis.bound(delivery.wire) {
+            self.deliver_as(hypothesis, index, conn, place, brood);
+        } else {
+            for at in 0..hypothesis.links.len() {
+                if hypothesis.links[at].1.is_none() {
+                    let mut bound = hypothesis.clone();
+                    bound.links[at].1 = Some(delivery.wire);
+                    let conn = bound.links[at].0;
+                    self.deliver_as(&bound, index, conn, place, brood);
+                }
+            }
+        }
+    }
+
+    fn deliver_as(&self, hypothesis: &Hypothesis<S>, index: usize, conn: Conn, place: u64, brood: &mut Brood<S>) {
+        let pending = &hypothesis.pending[index];
+        let message = (conn, pending.delivery.item.clone());
+        let Some(suspended) = &hypothesis.suspended else {
+            if pending.delivery.foot.is_reader() {
+                return self.deliver_reader(hypothesis, index, None, place, brood);
+            }
+            let cause = Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken };
+            let inbox = [message];
+            let mut path = Path::new();
+            loop {
+                let start = Start {
+                    cause,
+                    inbox: &inbox,
+                    acted: 0,
+                    fixed: 0,
+                    foot: Some(&pending.delivery.foot),
+                    version: None,
+                    dry: false,
+                    pickable: None,
+                };
+                let ran = self.run(hypothesis, start, &mut path);
+                if let Some(next) = self.after_message(hypothesis, index, ran, &inbox, &path, cause, 0, place) {
+                    brood.push(next);
+                }
+                if !next_path(&mut path, 0) {
+                    return;
+                }
+            }
+        };
+        let mut inbox = suspended.inbox.clone();
+        inbox.push(message);
+        let mut path = suspended.path.clone();
+        let foot = Footprint { whole: true, ..Footprint::default() };
+        loop {
+            let start = Start {
+                cause: suspended.cause,
+                inbox: &inbox,
+                acted: suspended.acted,
+                fixed: suspended.path.len(),
+                foot: Some(&foot),
+                version: None,
+                dry: false,
+                pickable: None,
+            };
+            let ran = self.run(hypothesis, start, &mut path);
+            let acted = suspended.acted;
+            if let Some(next) = self.after_message(hypothesis, index, ran, &inbox, &path, suspended.cause, acted, place) {
+                brood.push(next);
+            }
+            if !next_path(&mut path, suspended.path.len()) {
+                return;
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one run's whole result, used by its two callers only")]
+    fn after_message(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+        ran: Ran<S::Out>,
+        inbox: &[(Conn, Incoming<S::Msg>)],
+        path: &Path,
+        cause: Cause,
+        acted: usize,
+        place: u64,
+    ) -> Option<Hypothesis<S>> {
+        let blocked = match &ran.end {
+            Ok(()) => false,
+            Err(Stop::Blocked) => true,
+            Err(Stop::Mistake(mistake)) => {
+                self.blunder(mistake.as_ref().clone());
+                return None;
+            }
+            Err(_) => false,
+        };
+        if ran.received < inbox.len() {
+            return None;
+        }
+        self.took.set(true);
+        if matches!(ran.end, Err(Stop::Dead | Stop::Idle | Stop::Refused | Stop::Looked)) {
+            return None;
+        }
+        let mut next = hypothesis.clone();
+        let sent = next.pending[index].delivery.sent;
+        self.take(&mut next, index);
+        let started = match &next.suspended {
+            Some(suspended) => suspended.started,
+            None => {
+                next.turns += 1;
+                next.turns
+            }
+        };
+        if blocked {
+            let mut numbers = next.suspended.as_ref().map_or_else(Vec::new, |suspended| suspended.sent.clone());
+            numbers.push(sent);
+            next.suspended = Some(Rc::new(Suspended {
+                cause,
+                inbox: inbox.to_vec(),
+                sent: numbers,
+                path: path.clone(),
+                acted: acted + ran.acts.len(),
+                started,
+            }));
+            let ran = Ran { writes: SmallVec::new(), ..ran };
+            return self.apply(next, ran, started, false, place);
+        }
+        next.suspended = None;
+        self.apply(next, ran, started, true, place)
+    }
+
+    /// Takes a packet out of the network, with those before it that it overtook.
+    fn take(&self, next: &mut Hypothesis<S>, index: usize) {
+        let lane = next.pending[index].delivery.lane;
+        next.pending[index].taken += 1;
+        if next.pending[index].taken >= self.input_copies {
+            next.pending.remove(index);
+        }
+        if lane & UNORDERED == 0 && (self.loses_input || self.input_copies > 1) {
+            let mut position = 0;
+            next.pending.retain(|pending| {
+                let overtaken = position < index && pending.delivery.lane == lane;
+                position += 1;
+                !overtaken
+            });
+        }
+    }
+
+    /// A turn that only reads takes place: now, or (`version`) when a cell held an earlier content.
+    ///
+    /// Nothing changes by it but what is on its way.
+    pub(crate) fn deliver_reader(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+        version: Option<usize>,
+        place: u64,
+        brood: &mut Brood<S>,
+    ) {
+        let pending = &hypothesis.pending[index];
+        let foot = &pending.delivery.foot;
+        let cell = foot.cells.first().map(|(cell, _)| *cell);
+        let shown = version.and_then(|version| {
+            let cell = hypothesis.cell(cell?)?;
+            Some((cell.number, cell.past[version].0.as_ref()))
+        });
+        let from = match (version, cell.and_then(|cell| hypothesis.cell(cell))) {
+            (Some(0), _) => 0,
+            (Some(version), Some(cell)) => cell.past[version - 1].1,
+            _ => hypothesis.suspended.as_ref().map_or(hypothesis.turns, |suspended| suspended.started - 1),
+        };
+        let inbox = [(Conn::client(pending.delivery.wire), pending.delivery.item.clone())];
+        let mut path = Path::new();
+        loop {
+            let start = Start {
+                cause: Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken },
+                inbox: &inbox,
+                acted: 0,
+                fixed: 0,
+                foot: Some(foot),
+                version: shown,
+                dry: false,
+                pickable: None,
+            };
+            let ran = self.run(hypothesis, start, &mut path);
+            self.took.set(true);
+            match &ran.end {
+                Ok(()) => {
+                    let mut next = hypothesis.clone();
+                    let (lane, floor) = (pending.delivery.lane, pending.since.max(from));
+                    self.take(&mut next, index);
+                    if next.pending.iter().any(|pending| pending.delivery.lane == lane) {
+                        let floor = floor.max(next.floor(lane));
+                        next.floors.retain(|(number, _)| *number != lane);
+                        next.floors.push((lane, floor));
+                    }
+                    brood.extend(self.apply(next, ran, 0, false, place));
+                }
+                Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
+                Err(_) => {}
+            }
+            if !next_path(&mut path, 0) {
+                return;
+            }
+        }
+    }
+
+    /// An internal turn, in every way it can go.
+    pub(crate) fn internal(&self, hypothesis: &Hypothesis<S>, local: bool, place: u64, brood: &mut Brood<S>) {
+        let pickable: SmallVec<[u32; 8]> = hypothesis.cells.iter().map(|cell| cell.number).collect();
+        if hypothesis.suspended.is_some() {
+            return;
+        }
+        let mut path = Path::new();
+        loop {
+            let start = Start {
+                cause: Cause::Internal { cell: u32::MAX, n: hypothesis.internals },
+                inbox: &[],
+                acted: 0,
+                fixed: 0,
+                foot: None,
+                version: None,
+                dry: false,
+                pickable: Some(&pickable),
+            };
+            let ran = self.run(hypothesis, start, &mut path);
+            match &ran.end {
+                Ok(()) => {
+                    let action = ran.action;
+                    let strays = ran.opened.iter().any(|(cell, _)| hypothesis.cell(*cell).is_none());
+                    if local && (ran.whole || strays || !ran.acts.is_empty()) {
+                        self.escaped.set(true);
+                    } else if !hypothesis.fired.iter().any(|(fired, _)| *fired == action) {
+                        let mut next = hypothesis.clone();
+                        next.turns += 1;
+                        next.internals += 1;
+                        let started = next.turns;
+                        if ran.opened.is_empty() {
+                            next.fired.push((action, u32::MAX));
+                        }
+                        next.fired.extend(ran.opened.iter().map(|(cell, _)| (action, *cell)));
+                        brood.extend(self.apply(next, ran, started, false, place));
+                    }
+                }
+                Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
+                Err(_) => {}
+            }
+            if !next_path(&mut path, 0) {
+                return;
+            }
+        }
+    }
+
+    /// Puts what a run did into the hypothesis.
+    fn apply(
+        &self,
+        mut next: Hypothesis<S>,
+        ran: Ran<S::Out>,
+        started: u32,
+        by_message: bool,
+        place: u64,
+    ) -> Option<Hypothesis<S>> {
+        next.deviations += ran.deviations.len() as u32;
+        if next.deviations > self.most_deviations {
+            return None;
+        }
+        next.facts = ran.facts;
+        if by_message && !next.fired.is_empty() {
+            if ran.whole {
+                next.fired.clear();
+            } else {
+                let touched: SmallVec<[_; 4]> = next
+                    .fired
+                    .iter()
+                    .filter(|(_, cell)| ran.opened.iter().any(|(open, _)| open == cell))
+                    .map(|(action, _)| *action)
+                    .collect();
+                next.fired.retain(|(action, _)| !touched.contains(action));
+            }
+        }
+        if self.has_internal {
+            // Internal turns pick among the cells that were ever opened.
+            for (cell, _) in &ran.opened {
+                self.ensure(&mut next, *cell);
+            }
+        }
+        for (cell, value) in ran.writes {
+            self.write(&mut next, cell, value, started);
+        }
+        for act in ran.acts {
+            match act {
+                Act::Connect(conn) => next.links.push((conn, None)),
+                Act::Close(conn) => self.close(&mut next, conn, place)?,
+                Act::Send(conn, message) => self.emit(&mut next, conn, message, &ran.kept, place)?,
+            }
+        }
+        Some(next)
+    }
+
+    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<crate::lang::Val>, started: u32) {
+        let index = self.ensure(next, cell);
+        let print = |value: &Option<crate::lang::Val>| value.as_ref().map(|value| value.fingerprint);
+        if print(&next.cells[index].now) == print(&value) {
+            return;
+        }
+        let old = std::mem::replace(&mut next.cells[index].now, value);
+        if self.late.get() && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started) {
+            next.cells[index].past.push((old, started));
+        }
+    }
+
+    /// Where the hypothesis keeps this cell; with its initial content if it did not have it yet.
+    pub(crate) fn ensure(&self, next: &mut Hypothesis<S>, cell: u32) -> usize {
+        match next.cells.binary_search_by_key(&cell, |state| state.number) {
+            Ok(index) => index,
+            Err(index) => {
+                let book = self.book.borrow();
+                let info = &book.cells[cell as usize];
+                for (var, sort) in &info.secrets {
+                    next.facts.declare(*var, *sort);
+                }
+                next.cells.insert(index, CellState { number: cell, now: info.initial.clone(), past: SmallVec::new() });
+                index
+            }
+        }
+    }
+
+    fn close(&self, next: &mut Hypothesis<S>, conn: Conn, place: u64) -> Option<()> {
+        if self.is_lost(next, conn, place) || next.is_closed(conn) {
+            return Some(());
+        }
+        let wire = conn.wire().or_else(|| next.links.iter().find(|link| link.0 == conn).and_then(|link| link.1));
+        next.pending.retain(|pending| Some(pending.delivery.wire) != wire);
+        if let Some((_, seen)) = self.foreseen(next, conn, place)
+            && matches!(seen, Seen::Message(_))
+        {
+            return None;
+        }
+        let lane = self.lane_out(conn);
+        next.out.push(Outgoing { lane, conn, parcel: Parcel::Close, taken: 0 });
+        Some(())
+    }
+
+    fn emit(
+        &self,
+        next: &mut Hypothesis<S>,
+        conn: Conn,
+        message: S::Out,
+        by: &[&'static Rule],
+        place: u64,
+    ) -> Option<()> {
+        if self.is_lost(next, conn, place) {
+            return Some(());
+        }
+        if next.is_closed(conn) {
+            self.blunder(Mistake::SendOnClosed { conn: format!("{conn:?}") });
+            return None;
+        }
+        let mut parcel = None;
+        match self.foreseen(next, conn, place) {
+            Some((_, Seen::Message(seen))) => {
+                message.unify(seen, &mut next.facts).ok()?;
+                parcel = Some(Parcel::Verified);
+            }
+            Some((_, Seen::Closed)) if !self.network.breaks() => return None,
+            _ => {}
+        }
+        let parcel = parcel.unwrap_or_else(|| Parcel::Message(Packed::new(message, by.into())));
+        let lane = self.lane_out(conn);
+        next.out.push(Outgoing { lane, conn, parcel, taken: 0 });
+        Some(())
+    }
+
+    /// Whether nobody will see what is sent there any more.
+    fn is_lost(&self, next: &Hypothesis<S>, conn: Conn, place: u64) -> bool {
+        if !conn.is_opened_by_server() {
+            return self.has_ended(conn, place);
+        }
+        match next.links.iter().find(|(known, _)| *known == conn) {
+            None => true,
+            Some((_, None)) => false,
+            Some((_, Some(wire))) => self.has_ended(Conn::accepted(*wire), place),
+        }
+    }
+
+    /// What was later seen in the place of the next packet to this connection, if that is known already.
+    fn foreseen(&self, next: &Hypothesis<S>, conn: Conn, place: u64) -> Option<&(u64, Seen<S::Msg>)> {
+        if !self.is_reliable || conn.is_opened_by_server() {
+            return None;
+        }
+        let ahead = next.out.iter().filter(|item| item.conn == conn).count();
+        self.sightings.nth_since(conn, place, ahead)
+    }
+}
+
+/// Whether a model has internal turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InternalKind {
+    None,
+    /// They begin by picking the cell they happen at.
+    Local,
+    /// They may touch anything.
+    Whole,
+}
+
+impl<S: ServerModel + ?Sized> Hypothesis<S> {
+    /// Whether the model closed this connection and the tester has not seen it yet.
+    pub(crate) fn is_closed(&self, conn: Conn) -> bool {
+        self.out.iter().any(|item| item.conn == conn && matches!(item.parcel, Parcel::Close))
+    }
+
+    /// The facts, for reports.
+    pub(crate) fn facts(&self) -> &Knowledge {
+        &self.facts
+    }
+}

@@ -1,0 +1,345 @@
+//! One hypothesis: a state in which server and network may be, and all that is conjectured about it.
+
+use std::cell::OnceCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::turn::Path;
+use crate::fingerprint::{Fingerprint, FingerprintHasher};
+use crate::knowledge::Knowledge;
+use crate::lang::{Access, Cause, Conn, Incoming, ServerModel, Val};
+
+/// What a message's turn can touch. It follows from the message alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Anything.
+    pub(crate) whole: bool,
+    pub(crate) cells: SmallVec<[(u32, Access); 2]>,
+    /// How many messages it sends to its own connection, unless whole.
+    pub(crate) replies: u32,
+    /// Whether it closes its own connection, unless whole.
+    pub(crate) closes: bool,
+    /// The model never takes it (the news of a closed connection, where nobody asks).
+    pub(crate) ignored: bool,
+}
+
+impl Footprint {
+    /// Whether it changes nothing, in any state.
+    pub(crate) fn is_reader(&self) -> bool {
+        !self.whole && !self.closes && self.cells.iter().all(|(_, access)| *access == Access::Read)
+    }
+}
+
+/// A message on its way to the server. All hypotheses share it.
+pub(crate) struct Delivery<M> {
+    /// Its number, in the order of sending.
+    pub(crate) sent: u32,
+    /// The tester's connection.
+    pub(crate) wire: u32,
+    /// Whether that connection was opened by the server: then each hypothesis has its own name for it.
+    pub(crate) accepted: bool,
+    pub(crate) item: Incoming<M>,
+    pub(crate) foot: Footprint,
+    /// Packets with the same number keep their order.
+    pub(crate) lane: u64,
+}
+
+/// A packet to the server that is still in the network.
+pub(crate) struct Pending<M> {
+    pub(crate) delivery: Rc<Delivery<M>>,
+    /// How many turns had started when it was sent.
+    pub(crate) since: u32,
+    /// How often it was delivered already.
+    pub(crate) taken: u8,
+}
+
+impl<M> Clone for Pending<M> {
+    fn clone(&self) -> Self {
+        Self { delivery: Rc::clone(&self.delivery), since: self.since, taken: self.taken }
+    }
+}
+
+/// What travels to the tester.
+pub(crate) enum Parcel<O> {
+    Message(Rc<Packed<O>>),
+    Close,
+    /// A message that was found to be the right one already, because what was seen later is known.
+    Verified,
+}
+
+/// A message with its fingerprint, made when first asked for.
+pub(crate) struct Packed<O> {
+    pub(crate) message: O,
+    pub(crate) by: SmallVec<[&'static crate::lang::Rule; 1]>,
+    fingerprint: OnceCell<Fingerprint>,
+}
+
+impl<O: Hash> Packed<O> {
+    pub(crate) fn new(message: O, by: SmallVec<[&'static crate::lang::Rule; 1]>) -> Rc<Self> {
+        Rc::new(Self { message, by, fingerprint: OnceCell::new() })
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        *self.fingerprint.get_or_init(|| Fingerprint::of(&self.message))
+    }
+}
+
+impl<O> Clone for Parcel<O> {
+    fn clone(&self) -> Self {
+        match self {
+            Parcel::Message(message) => Parcel::Message(Rc::clone(message)),
+            Parcel::Close => Parcel::Close,
+            Parcel::Verified => Parcel::Verified,
+        }
+    }
+}
+
+/// A packet to the tester that is still in the network.
+pub(crate) struct Outgoing<O> {
+    pub(crate) lane: u64,
+    pub(crate) conn: Conn,
+    pub(crate) parcel: Parcel<O>,
+    /// How often it was seen already.
+    pub(crate) taken: u8,
+}
+
+impl<O> Clone for Outgoing<O> {
+    fn clone(&self) -> Self {
+        Self { lane: self.lane, conn: self.conn, parcel: self.parcel.clone(), taken: self.taken }
+    }
+}
+
+/// A cell's content, now and before.
+#[derive(Clone)]
+pub(crate) struct CellState {
+    pub(crate) number: u32,
+    pub(crate) now: Option<Val>,
+    /// Earlier contents that a pending read may still have seen, oldest first, each with the number of the turn that
+    /// ended it.
+    pub(crate) past: SmallVec<[(Option<Val>, u32); 2]>,
+}
+
+/// A turn that waits for another message.
+pub(crate) struct Suspended<M> {
+    pub(crate) cause: Cause,
+    pub(crate) inbox: Vec<(Conn, Incoming<M>)>,
+    /// The numbers of those messages.
+    pub(crate) sent: Vec<u32>,
+    pub(crate) path: Path,
+    pub(crate) acted: usize,
+    /// The number of this turn.
+    pub(crate) started: u32,
+}
+
+/// A state in which server and network may be.
+pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
+    /// Ordered by number.
+    pub(crate) cells: SmallVec<[CellState; 1]>,
+    /// In the order of sending.
+    pub(crate) pending: SmallVec<[Pending<S::Msg>; 4]>,
+    /// In the order of being sent.
+    pub(crate) out: SmallVec<[Outgoing<S::Out>; 1]>,
+    pub(crate) facts: Knowledge,
+    pub(crate) suspended: Option<Rc<Suspended<S::Msg>>>,
+    /// Connections that the server opened and what the tester knows them as.
+    pub(crate) links: SmallVec<[(Conn, Option<u32>); 0]>,
+    /// Internal actions since a message touched their cells.
+    pub(crate) fired: SmallVec<[(Fingerprint, u32); 0]>,
+    /// Lanes whose next packet must not be placed before this turn.
+    pub(crate) floors: SmallVec<[(u64, u32); 0]>,
+    /// How many turns have started.
+    pub(crate) turns: u32,
+    /// How many internal turns.
+    pub(crate) internals: u32,
+    pub(crate) deviations: u32,
+}
+
+impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
+    fn clone(&self) -> Self {
+        Self {
+            cells: self.cells.clone(),
+            pending: self.pending.clone(),
+            out: self.out.clone(),
+            facts: self.facts.clone(),
+            suspended: self.suspended.clone(),
+            links: self.links.clone(),
+            fired: self.fired.clone(),
+            floors: self.floors.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
+    fn default() -> Self {
+        Self {
+            cells: SmallVec::new(),
+            pending: SmallVec::new(),
+            out: SmallVec::new(),
+            facts: Knowledge::new(),
+            suspended: None,
+            links: SmallVec::new(),
+            fired: SmallVec::new(),
+            floors: SmallVec::new(),
+            turns: 0,
+            internals: 0,
+            deviations: 0,
+        }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Hypothesis<S> {
+    pub(crate) fn cell(&self, number: u32) -> Option<&CellState> {
+        match self.cells.as_slice() {
+            [only] => (only.number == number).then_some(only),
+            cells => {
+                cells.binary_search_by_key(&number, |cell| cell.number).ok().map(|index| &self.cells[index])
+            }
+        }
+    }
+
+    /// The server's name for the tester's connection.
+    pub(crate) fn bound(&self, wire: u32) -> Option<Conn> {
+        self.links.iter().find(|(_, bound)| *bound == Some(wire)).map(|(conn, _)| *conn)
+    }
+
+    pub(crate) fn floor(&self, lane: u64) -> u32 {
+        self.floors.iter().find(|(number, _)| *number == lane).map_or(0, |(_, floor)| *floor)
+    }
+
+    /// Covers everything that can make a difference from here on, so that no two different states share it: a
+    /// refutation may rest on it.
+    pub(crate) fn fingerprint(&self, place: u64) -> Fingerprint {
+        let mut hasher = FingerprintHasher::default();
+        hasher.write_u64(place);
+        for cell in &self.cells {
+            hasher.write_u32(cell.number);
+            hasher.write_u128(cell.now.as_ref().map_or(1, |value| value.fingerprint.0));
+            if !cell.past.is_empty() {
+                self.hash_past(cell, &mut hasher);
+            }
+        }
+        // Pending packets are in the order of sending in every hypothesis.
+        for pending in &self.pending {
+            hasher.write_u64(u64::from(pending.delivery.sent) << 8 | u64::from(pending.taken));
+        }
+        if !self.out.is_empty() {
+            self.hash_out(&mut hasher);
+        }
+        if let Some(suspended) = &self.suspended {
+            hasher.write_u64(0x5e);
+            suspended.cause.hash(&mut hasher);
+            for ((conn, _), sent) in suspended.inbox.iter().zip(&suspended.sent) {
+                conn.hash(&mut hasher);
+                hasher.write_u32(*sent);
+            }
+            suspended.path.hash(&mut hasher);
+            hasher.write_usize(suspended.acted);
+        }
+        if !self.links.is_empty() {
+            let sum = self.links.iter().fold(Fingerprint::default(), |sum, link| sum.plus(Fingerprint::of(link)));
+            hasher.write_u128(sum.0);
+        }
+        if !self.fired.is_empty() {
+            let sum = self.fired.iter().fold(Fingerprint::default(), |sum, fired| sum.plus(Fingerprint::of(fired)));
+            hasher.write_u128(sum.0);
+        }
+        if !self.facts.is_empty() {
+            hasher.write_u128(self.facts.fingerprint().0);
+        }
+        hasher.write_u32(self.deviations);
+        hasher.fingerprint()
+    }
+
+    /// Of the past only what pending packets can still see makes a difference, and for whom.
+    fn hash_past(&self, cell: &CellState, hasher: &mut FingerprintHasher) {
+        let mut sum = Fingerprint::default();
+        for (index, (value, until)) in cell.past.iter().enumerate() {
+            let mut visible = false;
+            let mut mask = FingerprintHasher::default();
+            for pending in self.pending.iter().filter(|pending| touches(pending, cell.number)) {
+                let floor = pending.since.max(self.floor(pending.delivery.lane));
+                if floor < *until {
+                    visible = true;
+                    mask.write_u32(pending.delivery.sent);
+                }
+            }
+            if !visible {
+                continue;
+            }
+            mask.write_u128(value.as_ref().map_or(1, |value| value.fingerprint.0));
+            // With several packets on a lane the order of versions counts too.
+            if self.is_pipelined() {
+                mask.write_usize(cell.past.len() - index);
+                for other in &self.cells {
+                    mask.write_usize(other.past.iter().filter(|(_, other)| other >= until).count());
+                }
+            }
+            sum = sum.plus(mask.fingerprint());
+        }
+        hasher.write_u128(sum.0);
+    }
+
+    fn hash_out(&self, hasher: &mut FingerprintHasher) {
+        // The order counts within a lane only.
+        let mut sum = Fingerprint::default();
+        for (index, item) in self.out.iter().enumerate() {
+            let mut one = FingerprintHasher::default();
+            let rank = self.out[..index].iter().filter(|other| other.lane == item.lane).count();
+            one.write_u64(item.lane);
+            one.write_usize(if item.lane & UNORDERED == 0 { rank } else { 0 });
+            item.conn.hash(&mut one);
+            one.write_u8(item.taken);
+            match &item.parcel {
+                Parcel::Message(message) => one.write_u128(message.fingerprint().0),
+                Parcel::Close => one.write_u8(1),
+                Parcel::Verified => one.write_u8(2),
+            }
+            sum = sum.plus(one.fingerprint());
+        }
+        hasher.write_u128(sum.0);
+    }
+
+    /// Whether some lane holds more than one packet.
+    fn is_pipelined(&self) -> bool {
+        self.pending
+            .iter()
+            .enumerate()
+            .any(|(index, pending)| self.pending[..index].iter().any(|other| other.delivery.lane == pending.delivery.lane))
+    }
+
+    /// Drops versions that no pending packet can see, and floors of empty lanes.
+    pub(crate) fn tidy(&mut self) {
+        if !self.floors.is_empty() {
+            let pending = &self.pending;
+            self.floors.retain(|(lane, _)| pending.iter().any(|pending| pending.delivery.lane == *lane));
+        }
+        for index in 0..self.cells.len() {
+            if self.cells[index].past.is_empty() {
+                continue;
+            }
+            let number = self.cells[index].number;
+            let oldest = self
+                .pending
+                .iter()
+                .filter(|pending| touches(pending, number))
+                .map(|pending| pending.since)
+                .min();
+            match oldest {
+                None => self.cells[index].past.clear(),
+                Some(oldest) => self.cells[index].past.retain(|(_, until)| *until > oldest),
+            }
+        }
+    }
+}
+
+/// The bit that marks the lane of a packet that travels by itself.
+pub(crate) const UNORDERED: u64 = 1 << 61;
+
+/// Whether this pending packet may look at earlier versions of the cell.
+pub(crate) fn touches<M>(pending: &Pending<M>, cell: u32) -> bool {
+    matches!(pending.delivery.foot.cells.as_slice(), [(only, Access::Read)] if *only == cell)
+        && pending.delivery.foot.is_reader()
+}

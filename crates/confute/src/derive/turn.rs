@@ -1,0 +1,480 @@
+//! Runs one turn of the model inside one hypothesis.
+//!
+//! The [`Runner`] is the handler that the search puts behind [`Io`]. It answers from the hypothesis (cells, facts), from
+//! the messages delivered to this turn, and from a [`Path`] of choices; where the path ends it takes the first option
+//! and remembers the others, so that running the turn once for each path enumerates its outcomes. It changes nothing:
+//! what the turn did is collected in a [`Ran`], to be applied by [`compose`](super::compose).
+//!
+//! The same runner makes the *dry run* that finds a message's [`Footprint`]: it stops at the first look, before
+//! anything could depend on the state.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::book::CellBook;
+use super::hypothesis::{Footprint, Hypothesis};
+use crate::fingerprint::Fingerprint;
+use crate::knowledge::{Knowledge, Literal, Sort, Var};
+use crate::lang::{
+    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel, Stop,
+    Turn, Val,
+};
+
+/// More calls to `io` than any turn needs.
+const MOST_EFFECTS: usize = 100_000;
+
+/// One answered question.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Answer {
+    pub(crate) taken: u16,
+    pub(crate) options: u16,
+    /// What was asked: to notice turns that are not deterministic.
+    pub(crate) question: u32,
+}
+
+/// The answers of one run, in the order of asking.
+pub(crate) type Path = SmallVec<[Answer; 4]>;
+
+/// Moves to the next untried path, leaving the first `fixed` answers alone. False when all were tried.
+pub(crate) fn next_path(path: &mut Path, fixed: usize) -> bool {
+    while path.len() > fixed {
+        let last = path.len() - 1;
+        if path[last].taken + 1 < path[last].options {
+            path[last].taken += 1;
+            return true;
+        }
+        path.pop();
+    }
+    false
+}
+
+/// Something a turn did towards the outside.
+pub(crate) enum Act<O> {
+    Send(Conn, O),
+    Connect(Conn),
+    Close(Conn),
+}
+
+/// What a run did.
+pub(crate) struct Ran<O> {
+    pub(crate) end: Turn,
+    pub(crate) acts: SmallVec<[Act<O>; 1]>,
+    pub(crate) writes: SmallVec<[(u32, Option<Val>); 1]>,
+    pub(crate) opened: SmallVec<[(u32, Access); 2]>,
+    pub(crate) facts: Knowledge,
+    pub(crate) deviations: SmallVec<[&'static Rule; 1]>,
+    /// Rules that were consulted and kept.
+    pub(crate) kept: SmallVec<[&'static Rule; 1]>,
+    pub(crate) whole: bool,
+    pub(crate) looked: bool,
+    pub(crate) replies: Option<u32>,
+    pub(crate) received: usize,
+    /// The choices of an internal turn before it opened anything: its identity.
+    pub(crate) action: Fingerprint,
+}
+
+/// What a run starts from.
+pub(crate) struct Start<'a, M> {
+    /// What new names are made of.
+    pub(crate) cause: Cause,
+    /// The messages of this turn so far.
+    pub(crate) inbox: &'a [(Conn, Incoming<M>)],
+    /// How many acts were made visible when the turn was suspended.
+    pub(crate) acted: usize,
+    /// How many answers of the path are from then.
+    pub(crate) fixed: usize,
+    /// What the dry run found; `None` in a dry run and in internal turns.
+    pub(crate) foot: Option<&'a Footprint>,
+    /// An earlier version of a cell to be shown instead of the present one.
+    pub(crate) version: Option<(u32, Option<&'a Val>)>,
+    /// A dry run stops at the first look.
+    pub(crate) dry: bool,
+    /// Which cells an internal turn may pick; `None` outside internal turns.
+    pub(crate) pickable: Option<&'a [u32]>,
+}
+
+/// The world of one run.
+pub(crate) struct Runner<'a, S: ServerModel + ?Sized> {
+    pub(crate) book: &'a RefCell<CellBook>,
+    pub(crate) relaxed: &'a [&'static str],
+    pub(crate) hypothesis: &'a Hypothesis<S>,
+    pub(crate) start: Start<'a, S::Msg>,
+    pub(crate) path: &'a mut Path,
+    asked: usize,
+    effects: usize,
+    acted: usize,
+    fresh: u32,
+    connects: u32,
+    own: Option<Conn>,
+    sent_to_own: u32,
+    ran: Ran<S::Out>,
+}
+
+impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
+    pub(crate) fn new(
+        book: &'a RefCell<CellBook>,
+        relaxed: &'a [&'static str],
+        hypothesis: &'a Hypothesis<S>,
+        start: Start<'a, S::Msg>,
+        path: &'a mut Path,
+    ) -> Self {
+        let whole = start.foot.is_some_and(|foot| foot.whole);
+        let ran = Ran {
+            end: Ok(()),
+            acts: SmallVec::new(),
+            writes: SmallVec::new(),
+            opened: SmallVec::new(),
+            facts: hypothesis.facts.clone(),
+            deviations: SmallVec::new(),
+            kept: SmallVec::new(),
+            whole,
+            looked: false,
+            replies: None,
+            received: 0,
+            action: Fingerprint::default(),
+        };
+        Self {
+            book,
+            relaxed,
+            hypothesis,
+            start,
+            path,
+            asked: 0,
+            effects: 0,
+            acted: 0,
+            fresh: 0,
+            connects: 0,
+            own: None,
+            sent_to_own: 0,
+            ran,
+        }
+    }
+
+    /// Runs `serve` (or `internal`) once along the path.
+    pub(crate) fn run(mut self, model: &S) -> Ran<S::Out> {
+        let internal = self.start.pickable.is_some();
+        let mut io = Io::<S>::new(&mut self);
+        let end = if internal { model.internal(&mut io) } else { model.serve(&mut io) };
+        self.ran.end = end;
+        if !self.ran.whole && !internal && self.ran.end.is_ok() {
+            let announced = self.ran.replies.unwrap_or(if self.ran.looked || self.start.foot.is_some() {
+                self.start.foot.map_or(1, |foot| foot.replies)
+            } else {
+                self.sent_to_own
+            });
+            if announced != self.sent_to_own {
+                self.ran.end = Err(Mistake::Replies { sent: self.sent_to_own, announced }.into());
+            }
+            if !self.ran.looked && self.ran.replies.is_none() {
+                self.ran.replies = Some(self.sent_to_own);
+            }
+        }
+        self.ran
+    }
+
+    fn tick(&mut self) -> Turn {
+        self.effects += 1;
+        if self.effects > MOST_EFFECTS {
+            return Err(Mistake::Endless { effects: self.effects - 1 }.into());
+        }
+        Ok(())
+    }
+
+    /// From here on the turn may depend on the state.
+    fn look(&mut self) -> Turn {
+        if self.start.dry {
+            return Err(Stop::Looked);
+        }
+        self.ran.looked = true;
+        Ok(())
+    }
+
+    /// Something beyond the turn's own connection and cells.
+    fn widen(&mut self, what: &'static str) -> Turn {
+        if !self.ran.whole {
+            if self.ran.looked {
+                return Err(Mistake::WidenedLate { what }.into());
+            }
+            self.ran.whole = true;
+        }
+        Ok(())
+    }
+
+    /// Takes the next answer from the path, or the first option.
+    fn ask(&mut self, question: u32, options: usize) -> Result<usize, Stop> {
+        let options = options as u16;
+        if let Some(answer) = self.path.get(self.asked) {
+            if answer.question != question || (answer.options != options && self.asked >= self.start.fixed) {
+                return Err(Mistake::NotDeterministic {
+                    first: format!("question {:08x} with {} options", answer.question, answer.options),
+                    second: format!("question {question:08x} with {options} options"),
+                }
+                .into());
+            }
+        } else {
+            self.path.push(Answer { taken: 0, options, question });
+        }
+        self.asked += 1;
+        Ok(self.path[self.asked - 1].taken as usize)
+    }
+
+    fn replaying(&self) -> bool {
+        self.asked < self.start.fixed
+    }
+
+    fn act(&mut self, act: Act<S::Out>) {
+        self.acted += 1;
+        if self.acted > self.start.acted {
+            self.ran.acts.push(act);
+        }
+    }
+
+    fn current(&self, cell: u32) -> Option<Val> {
+        if let Some((_, value)) = self.ran.writes.iter().rev().find(|(number, _)| *number == cell) {
+            return value.clone();
+        }
+        if let Some((number, value)) = self.start.version
+            && number == cell
+        {
+            return value.cloned();
+        }
+        match self.hypothesis.cell(cell) {
+            Some(state) => state.now.clone(),
+            None => self.book.borrow().cells[cell as usize].initial.clone(),
+        }
+    }
+}
+
+fn question(kind: u32, literal: &Literal) -> u32 {
+    (Fingerprint::of(literal).0 as u32) ^ kind
+}
+
+impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<S::Msg>), Stop> {
+        self.tick()?;
+        if self.start.pickable.is_some() {
+            return Err(Stop::Blocked);
+        }
+        if from.is_some() || self.ran.received > 0 || !self.ran.opened.is_empty() {
+            if self.ran.received > 0 && !self.ran.whole && self.ran.looked {
+                return Err(Mistake::SecondReceive.into());
+            }
+            self.widen("recv")?;
+            if self.start.dry {
+                return Err(Stop::Looked);
+            }
+        }
+        let Some((conn, item)) = self.start.inbox.get(self.ran.received) else { return Err(Stop::Blocked) };
+        if from.is_some_and(|from| from != *conn) || (!closes && matches!(item, Incoming::Closed)) {
+            return Err(Stop::Refused);
+        }
+        self.ran.received += 1;
+        self.own = Some(*conn);
+        Ok((*conn, item.clone()))
+    }
+
+    fn send(&mut self, to: Conn, message: S::Out) -> Turn {
+        self.tick()?;
+        if self.own == Some(to) {
+            self.sent_to_own += 1;
+        } else if !self.ran.whole {
+            if self.ran.looked {
+                return Err(Mistake::ForeignSend { conn: format!("{to:?}") }.into());
+            }
+            self.ran.whole = true;
+        }
+        self.act(Act::Send(to, message));
+        Ok(())
+    }
+
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        self.tick()?;
+        self.widen("connect")?;
+        let conn = Conn::opened(self.start.cause, self.connects);
+        self.connects += 1;
+        self.act(Act::Connect(conn));
+        Ok(conn)
+    }
+
+    fn close(&mut self, conn: Conn) -> Turn {
+        self.tick()?;
+        if self.own != Some(conn) || self.ran.looked {
+            self.widen("close")?;
+        }
+        self.act(Act::Close(conn));
+        Ok(())
+    }
+
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        self.tick()?;
+        let var = Var(self.start.cause.named(self.fresh));
+        self.fresh += 1;
+        self.ran.facts.declare(var, sort);
+        Ok(var)
+    }
+
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        self.tick()?;
+        if let (false, Some(known)) = (mentions_var(literal), self.ran.facts.decide(literal)) {
+            return Ok(known);
+        }
+        self.look()?;
+        if self.replaying() {
+            return Ok(self.ask(question(1, literal), 2)? == 0);
+        }
+        match self.ran.facts.decide(literal) {
+            // Known answers are kept as well: when a suspended turn goes on, more may be known than now.
+            Some(known) => {
+                let answer = self.ask(question(1, literal), 1)?;
+                debug_assert_eq!(answer.min(1), answer);
+                let last = self.asked - 1;
+                self.path[last].taken = u16::from(!known);
+                Ok(known)
+            }
+            None => {
+                let holds = self.ask(question(1, literal), 2)? == 0;
+                let fact = if holds { literal.clone() } else { literal.negated() };
+                self.ran.facts.assert(&fact).map_err(|_| Stop::Dead)?;
+                Ok(holds)
+            }
+        }
+    }
+
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        self.tick()?;
+        self.ran.facts.assert(literal).map_err(|_| Stop::Dead)
+    }
+
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        self.tick()?;
+        if options == 0 {
+            return Err(Mistake::EmptyChoice.into());
+        }
+        self.look()?;
+        let taken = self.ask(2, options)?;
+        if self.start.pickable.is_some() && self.ran.opened.is_empty() {
+            self.ran.action = Fingerprint::of(&(self.ran.action.0, 2u8, taken));
+        }
+        Ok(taken)
+    }
+
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        self.tick()?;
+        if !self.relaxed.contains(&rule.name) {
+            self.ran.kept.push(rule);
+            return Ok(false);
+        }
+        self.look()?;
+        let deviates = self.ask(3, 2)? == 1;
+        if deviates {
+            self.ran.deviations.push(rule);
+        } else {
+            self.ran.kept.push(rule);
+        }
+        Ok(deviates)
+    }
+
+    fn scope(&mut self, scope: Scope) -> Turn {
+        self.tick()?;
+        match scope {
+            Scope::Whole => self.widen("whole"),
+            Scope::Replies(count) => {
+                if self.ran.looked {
+                    return Err(Mistake::WidenedLate { what: "replies" }.into());
+                }
+                self.ran.replies = Some(count);
+                Ok(())
+            }
+        }
+    }
+
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        self.tick()?;
+        let number = self.book.borrow_mut().number(cell);
+        if cell.initial.is_some() && self.hypothesis.cell(number).is_none() {
+            for (var, sort) in &self.book.borrow().cells[number as usize].secrets {
+                self.ran.facts.declare(*var, *sort);
+            }
+        }
+        if self.ran.received == 0 && self.start.pickable.is_none() {
+            self.widen("open")?;
+        }
+        match self.ran.opened.iter_mut().find(|(open, _)| *open == number) {
+            Some((_, had)) if *had >= access => {}
+            Some((_, had)) if self.ran.whole || !self.ran.looked => *had = access,
+            Some(_) => return Err(Mistake::WriteToView { cell: format!("{cell:?}") }.into()),
+            None => {
+                // An internal turn may open what it likes: its cells are compared with the part's afterwards.
+                if self.ran.looked && !self.ran.whole && self.start.pickable.is_none() {
+                    let access = if access == Access::Read { "to read" } else { "to write" };
+                    return Err(Mistake::OpenedLate { cell: format!("{cell:?}"), access }.into());
+                }
+                self.ran.opened.push((number, access));
+            }
+        }
+        Ok(number)
+    }
+
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        self.tick()?;
+        // What the turn itself wrote is no news.
+        if !self.ran.writes.iter().any(|(number, _)| *number == cell) {
+            self.look()?;
+        }
+        Ok(self.current(cell))
+    }
+
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        self.tick()?;
+        if !self.ran.whole && !self.ran.opened.contains(&(cell, Access::Write)) {
+            let cell = self.book.borrow().cells[cell as usize].describe();
+            return Err(Mistake::WriteToView { cell }.into());
+        }
+        match self.ran.writes.iter_mut().find(|(number, _)| *number == cell) {
+            Some(entry) => entry.1 = value,
+            None => self.ran.writes.push((cell, value)),
+        }
+        Ok(())
+    }
+
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        self.tick()?;
+        let Some(pickable) = self.start.pickable else {
+            return Err(Mistake::WidenedLate { what: "pick" }.into());
+        };
+        if self.start.dry {
+            self.ran.action = Fingerprint(1);
+            return Err(Stop::Looked);
+        }
+        let cells: Vec<u32> = {
+            let book = self.book.borrow();
+            pickable.iter().copied().filter(|cell| book.cells[*cell as usize].table == table).collect()
+        };
+        if cells.is_empty() {
+            return Err(Stop::Idle);
+        }
+        let taken = cells[self.ask(4, cells.len())?];
+        self.ran.action = Fingerprint::of(&(self.ran.action.0, 4u8, taken));
+        self.start.cause = Cause::Internal { cell: taken, n: self.hypothesis.internals };
+        Ok(Rc::clone(&self.book.borrow().cells[taken as usize].key))
+    }
+
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        self.tick()?;
+        self.widen("scan")?;
+        self.look()?;
+        let book = self.book.borrow();
+        Ok((0..book.cells.len() as u32)
+            .filter(|cell| book.cells[*cell as usize].table == table)
+            .map(|cell| (Rc::clone(&book.cells[cell as usize].key), cell))
+            .collect())
+    }
+}
+
+fn mentions_var(literal: &Literal) -> bool {
+    use crate::knowledge::Term;
+    let (Literal::Eq(a, b) | Literal::Ne(a, b) | Literal::AtMost { left: a, right: b, .. }) = literal;
+    matches!(a, Term::Var(_)) || matches!(b, Term::Var(_))
+}

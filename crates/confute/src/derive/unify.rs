@@ -1,0 +1,136 @@
+//! Unification (Fig 10): what a hypothesis sent against what was seen.
+//!
+//! Seeing a message refines the hypothesis (facts about secrets, the name of a connection that the server opened) or
+//! ends it. What was seen is always concrete; only what the model sent has unknown parts.
+
+use super::book::Seen;
+use super::compose::{Brood, Composed};
+use super::hypothesis::{Hypothesis, Outgoing, Parcel, UNORDERED};
+use crate::lang::{Conn, Pattern, ServerModel};
+
+/// Where the tester saw something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spot {
+    /// On a connection that the tester opened.
+    Client(Conn),
+    /// On a connection that it accepted.
+    Accepted(u32),
+}
+
+/// Whether other explanations than the packets under way need to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// No: the packet at the head of its lane must have been the one.
+    Closed,
+    /// Yes: what was seen may come from a turn that has not happened yet.
+    Open,
+}
+
+impl<S: ServerModel + ?Sized> Composed<'_, S> {
+    /// Explains what was seen by packets that are already under way.
+    pub(crate) fn see(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        spot: Spot,
+        seen: &Seen<S::Msg>,
+        brood: &mut Brood<S>,
+    ) -> Reach {
+        match spot {
+            Spot::Client(conn) => self.see_on(hypothesis, conn, seen, brood),
+            Spot::Accepted(wire) => match hypothesis.bound(wire) {
+                Some(conn) => self.see_on(hypothesis, conn, seen, brood),
+                None => {
+                    // Fig 10, lines 18 to 28: any connection of the server's that has no name yet may be this one.
+                    for at in 0..hypothesis.links.len() {
+                        if hypothesis.links[at].1.is_none() {
+                            let mut bound = hypothesis.clone();
+                            bound.links[at].1 = Some(wire);
+                            let conn = bound.links[at].0;
+                            self.see_on(&bound, conn, seen, brood);
+                        }
+                    }
+                    Reach::Open
+                }
+            },
+        }
+    }
+
+    fn see_on(&self, hypothesis: &Hypothesis<S>, conn: Conn, seen: &Seen<S::Msg>, brood: &mut Brood<S>) -> Reach {
+        let Some(first) = hypothesis.out.iter().position(|item| item.conn == conn) else { return Reach::Open };
+        let lane = hypothesis.out[first].lane;
+        let may_skip = |item: &Outgoing<S::Out>| self.loses_output || item.taken > 0;
+        let ordered = lane & UNORDERED == 0;
+        let mut reach = if self.is_reliable && ordered { Reach::Closed } else { Reach::Open };
+        for (index, item) in hypothesis.out.iter().enumerate() {
+            if item.lane != lane {
+                continue;
+            }
+            if item.conn == conn && self.fits(item, seen) {
+                let mut next = hypothesis.clone();
+                if self.unify(&mut next, index, seen) {
+                    self.remove_seen(&mut next, index, ordered);
+                    brood.push(next);
+                }
+            }
+            if ordered && !may_skip(item) {
+                reach = Reach::Closed;
+                break;
+            }
+        }
+        reach
+    }
+
+    fn fits(&self, item: &Outgoing<S::Out>, seen: &Seen<S::Msg>) -> bool {
+        let _ = self;
+        matches!(
+            (&item.parcel, seen),
+            (Parcel::Close, Seen::Closed) | (Parcel::Message(_) | Parcel::Verified, Seen::Message(_))
+        )
+    }
+
+    fn unify(&self, next: &mut Hypothesis<S>, index: usize, seen: &Seen<S::Msg>) -> bool {
+        let _ = self;
+        match (next.out[index].parcel.clone(), seen) {
+            (Parcel::Message(sent), Seen::Message(seen)) => sent.message.unify(seen, &mut next.facts).is_ok(),
+            _ => true,
+        }
+    }
+
+    /// The packet was seen; those before it in its lane were lost.
+    fn remove_seen(&self, next: &mut Hypothesis<S>, index: usize, ordered: bool) {
+        let (lane, conn) = (next.out[index].lane, next.out[index].conn);
+        let closes = matches!(next.out[index].parcel, Parcel::Close);
+        next.out[index].taken += 1;
+        if next.out[index].taken >= self.output_copies || closes {
+            next.out.remove(index);
+        }
+        if ordered {
+            let mut position = 0;
+            next.out.retain(|item| {
+                let overtaken = position < index && item.lane == lane;
+                position += 1;
+                !overtaken
+            });
+        }
+        if closes {
+            next.out.retain(|item| item.conn != conn);
+            next.links.retain(|link| link.0 != conn);
+        }
+    }
+
+    /// A connection is no more: what was on its way from the server is lost, and what was on its way to it may be.
+    pub(crate) fn sever(&self, next: &mut Hypothesis<S>, spot: Spot) {
+        let _ = self;
+        let (conn, wire) = match spot {
+            Spot::Client(conn) => (Some(conn), conn.wire()),
+            Spot::Accepted(wire) => (next.bound(wire), Some(wire)),
+        };
+        if let Some(conn) = conn {
+            next.out.retain(|item| item.conn != conn);
+        }
+        // A read whose answer nobody will see makes no difference any more.
+        next.pending.retain(|pending| {
+            Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader()
+        });
+    }
+}

@@ -1,0 +1,122 @@
+//! Tests of whole histories; those of a single line or value are with the code they test.
+
+use super::*;
+use crate::trace::FileError;
+
+fn history(text: &str) -> Result<History, HistoryError> {
+    read(text.as_bytes(), Limits { line: 200, entries: 5 })
+}
+
+const EDN: &str = "; recorded by hand
+{:process 0, :type :invoke, :f :put, :key \"a\", :value \"x \\\"y\\\"\"}
+{:process :nemesis, :type :info, :f :kill, :value nil}
+{:process 1, :type :invoke, :f :get, :key \"a\", :value nil, :time 5.5}
+
+{:process 1, :type :ok, :f :get, :key \"a\", :value \"\"}
+";
+
+const JEPSEN: &str = "INFO  jepsen.core - Running test
+INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]
+INFO  jepsen.util - :nemesis\t:info\t:start\tnil
+INFO  jepsen.util - 1\t:invoke\t:read\tnil
+INFO  jepsen.util - 0\t:info\t:cas\t:timed-out
+INFO  jepsen.util - 1\t:ok\t:read\t4
+INFO  jepsen.util - 0\t:invoke\t:write\t3\n";
+
+#[test]
+fn edn_maps() {
+    let history = history(EDN).unwrap();
+    assert_eq!((history.format, history.nemesis, history.skipped), (Format::Edn, 1, 1));
+    let ends = [Operation { invoke: 0, end: None }, Operation { invoke: 1, end: Some(2) }];
+    assert_eq!(history.operations, ends);
+    assert_eq!(
+        history.entries[0],
+        Entry {
+            line: 2,
+            process: 0,
+            phase: Phase::Invoke,
+            f: "put".into(),
+            key: Some(Edn::Str("a".into())),
+            value: Edn::Str("x \"y\"".into())
+        }
+    );
+    assert!(Arc::ptr_eq(&history.entries[1].f, &history.entries[2].f));
+}
+
+#[test]
+fn jepsen_lines() {
+    let history = history(JEPSEN).unwrap();
+    assert_eq!((history.format, history.nemesis, history.skipped), (Format::Jepsen, 1, 1));
+    assert_eq!(history.entries[0].value, Edn::Vector(vec![Edn::Int(1), Edn::Int(2)]));
+    assert_eq!(history.entries[2].value, Edn::keyword("timed-out"));
+    // Process 0 goes on after `:info`.
+    assert_eq!(history.operations[2], Operation { invoke: 4, end: None });
+    // Windows was here.
+    assert_eq!(self::history(&JEPSEN.replace('\n', "\r\n")).unwrap(), history);
+}
+
+#[test]
+fn truncated_wherever_it_stops() {
+    let edn = EDN.trim_end();
+    for length in edn.rfind('\n').unwrap() + 2..edn.len() {
+        let error = history(&edn[..length]).unwrap_err();
+        assert!(matches!(error, HistoryError::Truncated { line: 6, .. }), "{length}: {error}");
+    }
+    let last = JEPSEN.rfind("INFO").unwrap();
+    for length in last + 1..JEPSEN.len() {
+        match history(&JEPSEN[..length]) {
+            Err(HistoryError::Truncated { line: 7, .. }) => {}
+            // Nothing can tell that these stop short.
+            Ok(_) if JEPSEN[..length].ends_with(":write\t3") => {}
+            other => panic!("{length}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn pairs_are_checked() {
+    let line = |process: u64, rest: &str| format!("INFO  jepsen.util - {process}\t{rest}\n");
+    let (invoke, ok) = (line(1, ":invoke\t:read\tnil"), line(1, ":ok\t:read\t1"));
+    let error = |lines: &[&str]| history(&lines.concat()).unwrap_err();
+    assert!(matches!(error(&[&ok]), HistoryError::NotInvoked { line: 1, process: 1, phase: Phase::Ok }));
+    assert!(matches!(error(&[&invoke, &ok, &ok]), HistoryError::NotInvoked { line: 3, .. }));
+    assert!(matches!(
+        error(&[&invoke, "\n", &invoke]),
+        HistoryError::InvokedTwice { line: 3, earlier: 1, .. }
+    ));
+    let write = line(1, ":ok\t:write\t1");
+    assert!(matches!(error(&[&invoke, &write]), HistoryError::Mismatch { line: 2, earlier: 1, .. }));
+    let info = line(1, ":info\t:read\t:timed-out");
+    assert!(history(&[&*invoke, &info, &invoke].concat()).is_ok());
+    assert!(matches!(error(&[&invoke, &info, &ok]), HistoryError::NotInvoked { line: 3, .. }));
+}
+
+#[test]
+fn each_fault_has_its_error() {
+    assert!(matches!(history("\n; nothing\n"), Err(HistoryError::Empty)));
+    assert!(matches!(history("{:process :nemesis}\n"), Err(HistoryError::NoOperations)));
+    assert!(matches!(history("{\"confute\":\"trace\"}"), Err(HistoryError::IsTrace { line: 1, .. })));
+    assert!(matches!(history("{:a \0"), Err(HistoryError::File(FileError::NotText { offset: 4, .. }))));
+    assert!(matches!(history(&"x".repeat(201)), Err(HistoryError::File(FileError::LineTooLong { .. }))));
+    let more = format!("{JEPSEN}INFO  jepsen.util - 0\t:ok\t:write\t3\n");
+    assert!(matches!(history(&more), Err(HistoryError::TooManyEntries { line: 8, .. })));
+    assert_eq!(
+        history("\n\u{1b}]hi\tthere\n").unwrap_err().to_string(),
+        "line 2, byte 1: neither a Confute trace, nor EDN maps, nor jepsen.util lines; is it the right file? \
+         It starts with: \\u{1b}]hi\\tthere"
+    );
+    assert_eq!(
+        history("{:process 1, :type :invoke, :f :put}\n{:process 1, :type :ok, :f :put")
+            .unwrap_err()
+            .to_string(),
+        "line 2, byte 37: the file ends in the middle of an entry; was the writer killed? \
+         Remove this line to use the rest"
+    );
+    let broken = history("{:process 1, :type :invoke, :f :put}\n{:process 1] }\n").unwrap_err().to_string();
+    assert!(broken.starts_with("line 2, column 12 (byte 48): a closing bracket"), "{broken}");
+    for text in
+        ["{:process -1}", "{:process 1}", "{:process 1, :type :done}", "{:process 1, :type :ok}", "{:a 1} 5"]
+    {
+        assert!(matches!(history(text), Err(HistoryError::Broken { line: 1, .. })), "{text}");
+    }
+}

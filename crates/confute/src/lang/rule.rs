@@ -1,0 +1,28 @@
+//! Rules: the demands of a model, by name.
+
+use serde::Serialize;
+
+/// How binding a rule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// An answer must come at all: seen only by waiting.
+    Live,
+    /// The standard recommends it.
+    Should,
+    /// What a store with one copy does, though no standard says so.
+    Store,
+    /// The standard demands it.
+    Must,
+}
+
+/// A demand that a model makes, and from which a server may deviate once the rule is relaxed.
+#[derive(Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Rule {
+    /// Its name, for reports and for `--allow`.
+    pub name: &'static str,
+    /// How binding it is.
+    pub level: Level,
+    /// What it asks, in one sentence.
+    pub summary: &'static str,
+}

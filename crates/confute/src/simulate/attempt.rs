@@ -1,0 +1,311 @@
+//! One attempt at a turn: the [`Handler`] that answers a model's questions at random.
+//!
+//! Answers are written down in order. A turn that must wait for a second message is run again over them, and what it
+//! has sent already is not sent again. Nothing of an attempt touches the server before it has succeeded, except for
+//! facts and newly opened cells: [`super::machine`] takes those back when it fails.
+
+use std::rc::Rc;
+
+use super::habits::Habits;
+use super::machine::Deviant;
+use super::peers::Peers;
+use super::store::Store;
+use crate::fingerprint::Fingerprint;
+use crate::knowledge::{Knowledge, Literal, Sort, Term, Var};
+use crate::lang::{
+    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Mistake, Rule, Scope, Stop, Turn, Val,
+};
+use crate::random::Random;
+
+/// What a turn was told, or did, once and for all.
+#[derive(Clone)]
+pub(super) enum Answer<M, O> {
+    Received(Conn, Incoming<M>),
+    Sent(Conn, O),
+    Connected(Conn),
+    Closed(Conn),
+    Fresh,
+    Decided(bool),
+    Assumed,
+    Chosen(usize),
+    Deviated(bool),
+    Picked(Rc<dyn CellKey>),
+}
+
+impl<M, O> Answer<M, O> {
+    fn name(&self) -> &'static str {
+        match self {
+            Answer::Received(..) => "recv",
+            Answer::Sent(..) => "send",
+            Answer::Connected(_) => "connect",
+            Answer::Closed(_) => "close",
+            Answer::Fresh => "fresh",
+            Answer::Decided(_) => "branch",
+            Answer::Assumed => "assume",
+            Answer::Chosen(_) => "choose",
+            Answer::Deviated(_) => "deviates",
+            Answer::Picked(_) => "pick",
+        }
+    }
+}
+
+/// An attempt under way.
+pub(super) struct Attempt<'a, M, O> {
+    pub(super) store: &'a mut Store,
+    pub(super) facts: &'a mut Knowledge,
+    pub(super) peers: &'a Peers,
+    pub(super) random: &'a mut Random,
+    pub(super) deviant: &'a Deviant,
+    pub(super) cause: Cause,
+    /// The answers so far: those before `at` have been given in this attempt.
+    pub(super) answers: Vec<Answer<M, O>>,
+    pub(super) at: usize,
+    /// The message to be received.
+    pub(super) offer: Option<(Conn, Incoming<M>)>,
+    pub(super) habits: Habits,
+    pub(super) writes: Vec<(u32, Option<Val>)>,
+    pub(super) declared: usize,
+    /// Which internal action this is: what it chose before it opened anything, and what it picked.
+    pub(super) action: Fingerprint,
+    pub(super) fresh: u32,
+    pub(super) connects: u32,
+}
+
+impl<M: Clone, O: Clone> Attempt<'_, M, O> {
+    /// The recorded answer to this question, if it was asked before.
+    fn recorded(&mut self) -> Option<Answer<M, O>> {
+        let answer = self.answers.get(self.at).cloned();
+        self.at += usize::from(answer.is_some());
+        answer
+    }
+
+    fn record(&mut self, answer: Answer<M, O>) {
+        self.answers.push(answer);
+        self.at += 1;
+    }
+}
+
+fn changed<T, M, O>(before: &Answer<M, O>, now: &'static str) -> Result<T, Stop> {
+    Err(Mistake::NotDeterministic { first: before.name().to_owned(), second: now.to_owned() }.into())
+}
+
+impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
+        self.habits.effect()?;
+        self.habits.receive(from.is_some())?;
+        let (conn, incoming) = match self.recorded() {
+            Some(Answer::Received(conn, incoming)) => (conn, incoming),
+            Some(other) => return changed(&other, "recv"),
+            None => {
+                let (conn, incoming) = self.offer.take().ok_or(Stop::Blocked)?;
+                let wanted = from.is_none_or(|from| from == conn);
+                if !wanted || (matches!(incoming, Incoming::Closed) && !closes) {
+                    return Err(Stop::Refused);
+                }
+                self.record(Answer::Received(conn, incoming.clone()));
+                (conn, incoming)
+            }
+        };
+        self.habits.received(conn);
+        Ok((conn, incoming))
+    }
+
+    fn send(&mut self, to: Conn, message: O) -> Turn {
+        self.habits.effect()?;
+        self.habits.send(to)?;
+        match self.recorded() {
+            Some(Answer::Sent(conn, before)) if conn == to && before == message => return Ok(()),
+            Some(other) => return changed(&other, "send"),
+            None => {}
+        }
+        let closed = |answer: &Answer<M, O>| matches!(answer, Answer::Closed(own) if *own == to);
+        if self.peers.is_closed(to) || self.answers.iter().any(closed) {
+            return Err(Mistake::SendOnClosed { conn: format!("{to:?}") }.into());
+        }
+        self.record(Answer::Sent(to, message));
+        Ok(())
+    }
+
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        self.habits.effect()?;
+        self.habits.widen("connect")?;
+        let conn = Conn::opened(self.cause, self.connects);
+        self.connects += 1;
+        match self.recorded() {
+            Some(Answer::Connected(_)) => {}
+            Some(other) => return changed(&other, "connect"),
+            None => self.record(Answer::Connected(conn)),
+        }
+        Ok(conn)
+    }
+
+    fn close(&mut self, conn: Conn) -> Turn {
+        self.habits.effect()?;
+        self.habits.close(conn)?;
+        match self.recorded() {
+            Some(Answer::Closed(before)) if before == conn => return Ok(()),
+            Some(other) => return changed(&other, "close"),
+            None => {}
+        }
+        self.record(Answer::Closed(conn));
+        Ok(())
+    }
+
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        self.habits.effect()?;
+        let var = Var(self.cause.named(self.fresh));
+        self.fresh += 1;
+        match self.recorded() {
+            Some(Answer::Fresh) => {}
+            Some(other) => return changed(&other, "fresh"),
+            None => {
+                self.facts.declare(var, sort);
+                self.declared += 1;
+                self.record(Answer::Fresh);
+            }
+        }
+        Ok(var)
+    }
+
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        self.habits.effect()?;
+        if !is_constant(literal) {
+            self.habits.look();
+        }
+        match self.recorded() {
+            Some(Answer::Decided(holds)) => return Ok(holds),
+            Some(other) => return changed(&other, "branch"),
+            None => {}
+        }
+        let holds = match self.facts.decide(literal) {
+            Some(entailed) => entailed,
+            None => guess(literal, self.facts, self.random)?,
+        };
+        self.record(Answer::Decided(holds));
+        Ok(holds)
+    }
+
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        self.habits.effect()?;
+        match self.recorded() {
+            Some(Answer::Assumed) => return Ok(()),
+            Some(other) => return changed(&other, "assume"),
+            None => {}
+        }
+        self.facts.assert(literal).map_err(|_| Stop::Dead)?;
+        self.record(Answer::Assumed);
+        Ok(())
+    }
+
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        self.habits.effect()?;
+        if options == 0 {
+            return Err(Mistake::EmptyChoice.into());
+        }
+        let chosen = match self.recorded() {
+            Some(Answer::Chosen(chosen)) => chosen,
+            Some(other) => return changed(&other, "choose"),
+            None => {
+                let chosen = self.random.below(options as u64) as usize;
+                self.record(Answer::Chosen(chosen));
+                chosen
+            }
+        };
+        self.habits.look();
+        if !self.habits.has_opened() {
+            self.action = Fingerprint::of(&(self.action, chosen));
+        }
+        Ok(chosen)
+    }
+
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        self.habits.effect()?;
+        self.habits.look();
+        match self.recorded() {
+            Some(Answer::Deviated(deviates)) => Ok(deviates),
+            Some(other) => changed(&other, "deviates"),
+            None => {
+                let deviates = self.deviant.breaks(rule, self.random);
+                self.record(Answer::Deviated(deviates));
+                Ok(deviates)
+            }
+        }
+    }
+
+    fn scope(&mut self, scope: Scope) -> Turn {
+        self.habits.effect()?;
+        Ok(self.habits.scope(scope)?)
+    }
+
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        self.habits.effect()?;
+        let (facts, declared) = (&mut *self.facts, &mut self.declared);
+        let number = self.store.open(cell, &mut |var, sort| {
+            facts.declare(var, sort);
+            *declared += 1;
+        });
+        self.habits.open(number, access, || format!("{cell:?}"))?;
+        Ok(number)
+    }
+
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        self.habits.effect()?;
+        if let Some((_, value)) = self.writes.iter().rev().find(|(number, _)| *number == cell) {
+            return Ok(value.clone());
+        }
+        self.habits.look();
+        Ok(self.store.read(cell))
+    }
+
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        self.habits.effect()?;
+        self.habits.write(cell, || self.store.describe(cell))?;
+        self.writes.push((cell, value));
+        Ok(())
+    }
+
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        self.habits.effect()?;
+        let key = match self.recorded() {
+            Some(Answer::Picked(key)) => key,
+            Some(other) => return changed(&other, "pick"),
+            None => {
+                let mut cells = self.store.table(table);
+                if cells.is_empty() {
+                    return Err(Stop::Idle);
+                }
+                let (key, _) = cells.swap_remove(self.random.below(cells.len() as u64) as usize);
+                self.record(Answer::Picked(Rc::clone(&key)));
+                key
+            }
+        };
+        self.action = Fingerprint::of(&(self.action, table, key.fingerprint()));
+        Ok(key)
+    }
+
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        self.habits.effect()?;
+        self.habits.widen("scan")?;
+        self.habits.look();
+        Ok(self.store.table(table))
+    }
+}
+
+fn is_constant(literal: &Literal) -> bool {
+    let (Literal::Eq(left, right) | Literal::Ne(left, right) | Literal::AtMost { left, right, .. }) = literal;
+    matches!((left, right), (Term::Const(_), Term::Const(_))) || left == right
+}
+
+/// Takes one side of an open question, and remembers it.
+fn guess(literal: &Literal, facts: &mut Knowledge, random: &mut Random) -> Result<bool, Stop> {
+    let first = random.chance(1, 2);
+    for holds in [first, !first] {
+        let mut learnt = facts.clone();
+        let fact = if holds { literal.clone() } else { literal.negated() };
+        if learnt.assert(&fact).is_ok() {
+            *facts = learnt;
+            return Ok(holds);
+        }
+    }
+    Err(Stop::Dead)
+}

@@ -1,0 +1,140 @@
+//! The three habits of a turn (see [`crate::lang`]), checked while it runs.
+//!
+//! A little stricter than one run needs, on purpose: to ask whether a rule is broken counts as a look even while it is
+//! in force, so that a model which passes here will not surprise its author once rules are relaxed.
+
+use crate::lang::{Access, Conn, Mistake, Scope};
+
+/// Far more than any sensible turn does.
+const TOO_MANY: usize = 100_000;
+
+/// What a turn did so far, as far as its manners go.
+pub(super) struct Habits {
+    internal: bool,
+    effects: usize,
+    looked: bool,
+    whole: bool,
+    /// Whom it received from last.
+    peer: Option<Conn>,
+    announced: Option<u32>,
+    sent: u32,
+    /// Cells in the order of opening: the footprint.
+    opened: Vec<(u32, Access)>,
+}
+
+impl Habits {
+    /// Of a turn that starts with a message, or of an internal one.
+    pub(super) fn new(internal: bool) -> Self {
+        Self {
+            internal,
+            effects: 0,
+            looked: false,
+            whole: false,
+            peer: None,
+            announced: None,
+            sent: 0,
+            opened: Vec::new(),
+        }
+    }
+
+    /// Every effect passes here.
+    pub(super) fn effect(&mut self) -> Result<(), Mistake> {
+        self.effects += 1;
+        if self.effects > TOO_MANY { Err(Mistake::Endless { effects: TOO_MANY }) } else { Ok(()) }
+    }
+
+    pub(super) fn look(&mut self) {
+        self.looked = true;
+    }
+
+    pub(super) fn has_opened(&self) -> bool {
+        !self.opened.is_empty()
+    }
+
+    pub(super) fn receive(&mut self, from_one: bool) -> Result<(), Mistake> {
+        if self.peer.is_some() && self.looked && !self.whole {
+            return Err(Mistake::SecondReceive);
+        }
+        if from_one || self.peer.is_some() || self.has_opened() { self.widen("recv") } else { Ok(()) }
+    }
+
+    pub(super) fn received(&mut self, conn: Conn) {
+        self.peer = Some(conn);
+    }
+
+    pub(super) fn scope(&mut self, scope: Scope) -> Result<(), Mistake> {
+        match scope {
+            Scope::Whole => self.widen("whole"),
+            Scope::Replies(_) if self.looked => Err(Mistake::WidenedLate { what: "replies" }),
+            Scope::Replies(count) => {
+                self.announced = Some(count);
+                Ok(())
+            }
+        }
+    }
+
+    /// The turn does what only a whole one may.
+    pub(super) fn widen(&mut self, what: &'static str) -> Result<(), Mistake> {
+        if self.looked && !self.whole {
+            return Err(Mistake::WidenedLate { what });
+        }
+        self.whole = true;
+        Ok(())
+    }
+
+    pub(super) fn send(&mut self, to: Conn) -> Result<(), Mistake> {
+        if self.peer == Some(to) {
+            self.sent += 1;
+            return Ok(());
+        }
+        self.widen("send").map_err(|_| Mistake::ForeignSend { conn: format!("{to:?}") })
+    }
+
+    pub(super) fn close(&mut self, conn: Conn) -> Result<(), Mistake> {
+        if self.peer == Some(conn) && !self.looked { Ok(()) } else { self.widen("close") }
+    }
+
+    pub(super) fn open(
+        &mut self,
+        cell: u32,
+        access: Access,
+        describe: impl FnOnce() -> String,
+    ) -> Result<(), Mistake> {
+        if self.peer.is_none() && !self.internal {
+            self.widen("open")?;
+        }
+        let late = self.looked && !self.whole;
+        match self.opened.iter_mut().find(|(opened, _)| *opened == cell) {
+            Some((_, before)) if *before >= access => {}
+            Some(_) if late => return Err(Mistake::WriteToView { cell: describe() }),
+            Some((_, before)) => *before = access,
+            None if late && !self.internal => {
+                let access = if access == Access::Write { "to write" } else { "to read" };
+                return Err(Mistake::OpenedLate { cell: describe(), access });
+            }
+            None => self.opened.push((cell, access)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&self, cell: u32, describe: impl FnOnce() -> String) -> Result<(), Mistake> {
+        if self.whole || self.opened.contains(&(cell, Access::Write)) {
+            return Ok(());
+        }
+        Err(Mistake::WriteToView { cell: describe() })
+    }
+
+    /// The turn came to its end. One that never looked has shown all it does, and need not have announced it.
+    pub(super) fn end(&self) -> Result<(), Mistake> {
+        let announced = self.announced.unwrap_or(if self.looked { 1 } else { self.sent });
+        if self.whole || self.internal || self.sent == announced {
+            return Ok(());
+        }
+        Err(Mistake::Replies { sent: self.sent, announced })
+    }
+
+    /// The cells it touched; `None` if it may have touched any.
+    pub(super) fn footprint(&self) -> Option<Vec<u32>> {
+        if self.whole { None } else { Some(self.opened.iter().map(|(cell, _)| *cell).collect()) }
+    }
+}

@@ -1,0 +1,198 @@
+//! The engine against the oracles, on random small models, networks and traces.
+//!
+//! `CONFUTE_TRIPLES` says how many (default 4,000), `CONFUTE_SEED` where to start: triple `n` is made from seed
+//! `CONFUTE_SEED + n`, so a printed seed is a triple that can be judged again alone.
+
+mod oracle;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use confute::network::Tcp;
+use confute::trace::Event;
+use oracle::brute::Judgement;
+use oracle::figure1::Word;
+use oracle::random::{Dice, Family, Mini, Msg, Net, Triple};
+use oracle::{brute, figure1, figures, random};
+
+/// More configurations than this and a triple is skipped.
+const MOST_CONFIGS: usize = 6_000;
+/// More steps than this and the figures are not asked.
+const MOST_STEPS: usize = 20_000;
+
+/// The engine's verdict, in the oracle's words; `None` while there is no engine, or where it cannot be asked.
+fn engine(_mini: &Mini, _net: Net, _relaxed: &[&'static str], _events: &[Event<Msg>]) -> Option<Judgement> {
+    None
+}
+
+fn brute(triple: &Triple, events: &[Event<Msg>]) -> Judgement {
+    brute::judge(&*triple.mini, triple.net.network(), triple.relaxed, events, MOST_CONFIGS)
+}
+
+/// The figures' verdict, where they apply.
+fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
+    let network = match triple.net {
+        Net::Direct => false,
+        Net::Tcp(Tcp { breaks: false }) => true,
+        _ => return None,
+    };
+    let silent = matches!(
+        triple.mini.family,
+        Family::Closer | Family::Hangup | Family::Session | Family::Proxy | Family::Evict | Family::Bump | Family::Push
+    );
+    let mut known = Vec::new();
+    for event in events {
+        match event {
+            Event::Opened(_) | Event::Accepted(_) => {}
+            Event::Received(wire, _) => known.push(*wire),
+            Event::Sent(wire, _) if wire.0 < 10 || known.contains(wire) => {}
+            _ => return None,
+        }
+    }
+    if silent { None } else { figures::judge(&triple.mini, network, triple.relaxed, events, MOST_STEPS) }
+}
+
+/// Who disagrees with the brute judge, and how.
+fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
+    let brute = brute(triple, events);
+    if brute == Judgement::TooMany {
+        return None;
+    }
+    if let Some(engine) = engine(&triple.mini, triple.net, triple.relaxed, events)
+        && engine != brute
+    {
+        return Some(format!("engine: {engine:?}, brute: {brute:?}"));
+    }
+    match figures(triple, events) {
+        Some(explained) if explained != (brute == Judgement::Explained) => {
+            Some(format!("figures: explained = {explained}, brute: {brute:?}"))
+        }
+        _ => None,
+    }
+}
+
+/// Drops events while the disagreement persists, then says all there is to know.
+fn report(triple: &Triple) -> String {
+    let mut events = triple.events.clone();
+    let mut at = 0;
+    while at < events.len() {
+        let mut fewer = events.clone();
+        fewer.remove(at);
+        if random::well_formed(&fewer, triple.net) && disagreement(triple, &fewer).is_some() {
+            events = fewer;
+            at = 0;
+        } else {
+            at += 1;
+        }
+    }
+    let mut text = format!(
+        "{}\nseed {}, family {:?}, network {:?}, relaxed {:?}\n{:?}\n",
+        disagreement(triple, &events).unwrap(),
+        triple.seed,
+        triple.mini.family,
+        triple.net,
+        triple.relaxed,
+        triple.mini,
+    );
+    for event in events {
+        text += &format!("  {event:?}\n");
+    }
+    text
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[derive(Default)]
+struct Count {
+    all: usize,
+    refuted: usize,
+    out_of_step: usize,
+    skipped: usize,
+    figures: usize,
+    engine: usize,
+    crowded: usize,
+}
+
+#[test]
+fn engine_brute_and_figures_agree() {
+    let first = setting("CONFUTE_SEED", 1);
+    let mut counts = BTreeMap::<Family, Count>::new();
+    let mut differences = Vec::new();
+    for seed in first..first + setting("CONFUTE_TRIPLES", 4_000) {
+        let triple = random::triple(seed);
+        assert!(random::well_formed(&triple.events, triple.net), "seed {seed}: {:#?}", triple.events);
+        let count = counts.entry(triple.mini.family).or_default();
+        count.all += 1;
+        count.crowded += usize::from(random::most_outstanding(&triple.events) >= 3);
+        let verdict = brute(&triple, &triple.events);
+        match verdict {
+            Judgement::Explained => {}
+            Judgement::Refuted => count.refuted += 1,
+            Judgement::OutOfStep => count.out_of_step += 1,
+            Judgement::TooMany => {
+                count.skipped += 1;
+                continue;
+            }
+        }
+        if !triple.damaged {
+            assert_eq!(verdict, Judgement::Explained, "a walk is its own explanation: seed {seed}");
+        }
+        let engine = engine(&triple.mini, triple.net, triple.relaxed, &triple.events);
+        count.engine += usize::from(engine.is_some());
+        let figures = figures(&triple, &triple.events);
+        count.figures += usize::from(figures.is_some());
+        let same = figures.is_none_or(|explained| explained == (verdict == Judgement::Explained))
+            && engine.is_none_or(|engine| engine == verdict);
+        if !same {
+            differences.push(report(&triple));
+            if differences.len() >= 3 {
+                break;
+            }
+        }
+    }
+    print(&counts);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+fn print(counts: &BTreeMap<Family, Count>) {
+    let sum = |f: fn(&Count) -> usize| counts.values().map(f).sum::<usize>();
+    println!("{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", "family", "triples", "refuted", "no step", ">=3 conn", "figures", "engine", "skipped");
+    let line = |name: &str, c: [usize; 7]| {
+        println!("{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", name, c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
+    };
+    for (family, c) in counts {
+        line(&format!("{family:?}"), [c.all, c.refuted, c.out_of_step, c.crowded, c.figures, c.engine, c.skipped]);
+    }
+    line("all", [
+        sum(|c| c.all),
+        sum(|c| c.refuted),
+        sum(|c| c.out_of_step),
+        sum(|c| c.crowded),
+        sum(|c| c.figures),
+        sum(|c| c.engine),
+        sum(|c| c.skipped),
+    ]);
+}
+
+#[test]
+fn figure_1_and_brute_agree() {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for seed in 1..=setting("CONFUTE_TRIPLES", 4_000) {
+        let mut dice = Dice(seed ^ 0xf1);
+        let mini = Rc::new(random::mini(Family::Conditional, &mut dice));
+        let mut events = random::lock_step(&mini, &mut dice);
+        for event in &mut events {
+            if dice.percent(12) {
+                random::change_answer(event, &mut dice);
+            }
+        }
+        let word = figure1::check(&events, mini.keys).unwrap();
+        let verdict = brute::judge(&*mini, &confute::network::Direct, &[], &events, MOST_CONFIGS);
+        let expected = if word == Word::Accept { Judgement::Explained } else { Judgement::Refuted };
+        assert_eq!(verdict, expected, "seed {seed}, figure 1: {word:?}\n{events:#?}");
+        *counts.entry(format!("{word:?}")).or_default() += 1;
+    }
+    println!("figure 1: {counts:?}");
+}

@@ -1,0 +1,116 @@
+//! What travels between clients and a conditional store, plain and with secrets.
+
+use std::sync::Arc;
+
+use confute::knowledge::{Knowledge, Value, Var};
+use confute::lang::{HasVars, Mismatch, Pattern, Sym, Token};
+use serde::{Deserialize, Serialize};
+
+use super::ETag;
+
+/// A tag in plain sight.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tag {
+    /// Whether it only says "good enough".
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub weak: bool,
+    /// Compared, never understood.
+    pub opaque: Arc<str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// What travels: two requests and their answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What is stored under this key?
+    Get {
+        /// The key.
+        key: Arc<str>,
+        /// I have the content with this tag.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        if_none_match: Option<Tag>,
+    },
+    /// Store this.
+    Put {
+        /// The key.
+        key: Arc<str>,
+        /// Only if this is the tag of what you have.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        if_match: Option<Tag>,
+        /// The new content.
+        body: Arc<str>,
+    },
+    /// This is stored.
+    Ok {
+        /// Its tag.
+        tag: Tag,
+        /// The content.
+        body: Arc<str>,
+    },
+    /// You have it.
+    NotModified,
+    /// Nothing is stored.
+    NotFound,
+    /// Stored, where nothing was.
+    Created,
+    /// Stored, in place of what was there.
+    NoContent,
+    /// Not stored: what is there has another tag.
+    PreconditionFailed,
+}
+
+/// An answer as the model sends it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reply {
+    /// [`Message::Ok`], with a tag and content that may be unknown.
+    Ok {
+        /// Its tag.
+        tag: ETag,
+        /// The content.
+        body: Sym<Token>,
+    },
+    /// An answer without secrets.
+    Plain(Message),
+}
+
+impl From<Message> for Reply {
+    fn from(message: Message) -> Self {
+        Reply::Plain(message)
+    }
+}
+
+impl Pattern<Message> for Reply {
+    fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        match (self, seen) {
+            (Reply::Ok { tag, body }, Message::Ok { tag: seen, body: content }) => {
+                tag.weak.unify(&seen.weak, facts)?;
+                tag.opaque.unify(&seen.opaque, facts)?;
+                body.unify(content, facts)
+            }
+            (Reply::Plain(message), seen) if message == seen => Ok(()),
+            _ => Err(Mismatch),
+        }
+    }
+
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Message {
+        match self {
+            Reply::Ok { tag, body } => {
+                let tag = Tag { weak: tag.weak.instantiate(value), opaque: tag.opaque.instantiate(value) };
+                Message::Ok { tag, body: body.instantiate(value) }
+            }
+            Reply::Plain(message) => message.clone(),
+        }
+    }
+
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        if let Reply::Ok { tag, body } = self {
+            HasVars::vars(tag, visit);
+            body.vars(visit);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A key-value store with append. *Teaches: tables.*
+//!
+//! Each key has a cell of its own. Because a turn opens its cells before it reads any, the tester knows from the
+//! message alone which cells are concerned, and searches every key by itself. [`Text`] makes appending cheap: it shares
+//! its past, and two texts are equal when their content is, whatever pieces they were made of.
+
+use std::sync::Arc;
+
+use confute::lang::{Io, Level, Rule, ServerModel, Table, Text, Turn};
+use serde::{Deserialize, Serialize};
+
+use crate::{Workload, mark};
+
+/// Reads see what was written.
+pub const READ_SEES_LATEST: Rule = Rule {
+    name: "kv/read-sees-latest",
+    level: Level::Store,
+    summary: "A get answers with the latest value, not with none.",
+};
+/// Puts are kept.
+pub const PUT_LASTS: Rule = Rule {
+    name: "kv/put-lasts",
+    level: Level::Store,
+    summary: "A put that was confirmed replaces the value for all later requests.",
+};
+/// Appends are additions.
+pub const APPEND_KEEPS: Rule =
+    Rule { name: "kv/append-keeps", level: Level::Store, summary: "An append keeps what was there before." };
+
+/// What travels: three requests and their answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What is the value of this key?
+    Get(Arc<str>),
+    /// Make it this.
+    Put(Arc<str>, Text),
+    /// Add this to its end.
+    Append(Arc<str>, Text),
+    /// The value; a key that was never written has the empty one.
+    Value(Text),
+    /// It was done.
+    Done,
+}
+
+const VALUES: Table<Arc<str>, Text> = Table::new("values");
+
+/// The model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kv;
+
+impl ServerModel for Kv {
+    type Msg = Message;
+    type Out = Message;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        match &*request {
+            Message::Get(key) => {
+                let cell = VALUES.view(io, key)?;
+                let forgets = io.deviates(&READ_SEES_LATEST)?;
+                let value = if forgets { None } else { cell.get(io)? };
+                io.send(conn, Message::Value(value.unwrap_or_default()))
+            }
+            Message::Put(key, value) => {
+                let cell = VALUES.edit(io, key)?;
+                if !io.deviates(&PUT_LASTS)? {
+                    cell.set(io, value.clone())?;
+                }
+                io.send(conn, Message::Done)
+            }
+            Message::Append(key, value) => {
+                let cell = VALUES.edit(io, key)?;
+                let forgets = io.deviates(&APPEND_KEEPS)?;
+                let before = if forgets { None } else { cell.get(io)? };
+                cell.set(io, before.unwrap_or_default().append(value))?;
+                io.send(conn, Message::Done)
+            }
+            Message::Value(_) | Message::Done => io.replies(0),
+        }
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        &[READ_SEES_LATEST, PUT_LASTS, APPEND_KEEPS]
+    }
+}
+
+impl Workload for Kv {
+    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[Message]) -> Message {
+        let key = format!("k{}", pick(5)).into();
+        match pick(10) {
+            0 => Message::Put(key, (mark(pick) + " ").into()),
+            1..=4 => Message::Append(key, (mark(pick) + " ").into()),
+            _ => Message::Get(key),
+        }
+    }
+}

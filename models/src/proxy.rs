@@ -1,0 +1,87 @@
+//! A proxy: the paper's Fig 2, and the way back. *Teaches: connections that the server opens, and whole turns.*
+//!
+//! What a client sends goes out unchanged on a new connection; what comes back there goes to the client who asked. The
+//! tester plays both sides. It cannot know whose request a new connection carries: several clients may have asked the
+//! same, and the network reorders them. Each way to tell is a hypothesis of its own.
+//!
+//! A turn that sends to others than the one who asked says [`Io::whole`] first: the search then keeps it in order with
+//! everything else.
+
+use std::sync::Arc;
+
+use confute::lang::{Conn, Io, Level, Rule, ServerModel, Table, Turn};
+use serde::{Deserialize, Serialize};
+
+use crate::{Workload, mark};
+
+/// What is forwarded is what came.
+pub const UNCHANGED: Rule =
+    Rule { name: "proxy/unchanged", level: Level::Must, summary: "A request is forwarded as it came." };
+/// And it is forwarded once.
+pub const ONCE: Rule =
+    Rule { name: "proxy/once", level: Level::Must, summary: "A request is forwarded once." };
+
+/// What travels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// From a client, and on to the origin.
+    Request(Arc<str>),
+    /// From the origin, and back to the client.
+    Response(Arc<str>),
+}
+
+/// Who waits for what comes on a connection to the origin.
+const PENDING: Table<Conn, Conn> = Table::new("pending");
+
+/// The model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Proxy;
+
+impl Proxy {
+    fn forward(io: &mut Io<'_, Self>, client: Conn, message: &Message) -> Turn {
+        let origin = io.connect()?;
+        PENDING.set(io, &origin, client)?;
+        io.send(origin, message.clone())
+    }
+}
+
+impl ServerModel for Proxy {
+    type Msg = Message;
+    type Out = Message;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        io.whole()?;
+        if conn.is_opened_by_server() {
+            let pending = PENDING.edit(io, &conn)?;
+            let Some(client) = pending.get(io)? else { return Ok(()) };
+            pending.clear(io)?;
+            return io.send(client, (*message).clone());
+        }
+        if io.deviates(&UNCHANGED)? {
+            return Self::forward(io, conn, &Message::Request("".into()));
+        }
+        if io.deviates(&ONCE)? {
+            Self::forward(io, conn, &message)?;
+        }
+        Self::forward(io, conn, &message)
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        &[UNCHANGED, ONCE]
+    }
+}
+
+impl Workload for Proxy {
+    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[Message]) -> Message {
+        Message::Request(mark(pick).into())
+    }
+
+    fn answer(&self, pick: &mut dyn FnMut(u64) -> u64, got: &Message) -> Option<Message> {
+        match got {
+            Message::Request(_) => Some(Message::Response(mark(pick).into())),
+            Message::Response(_) => None,
+        }
+    }
+}

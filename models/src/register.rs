@@ -1,0 +1,112 @@
+//! A register with compare-and-swap. *Teaches: several requests, and a rule for each promise.*
+//!
+//! The rules divide the model's demands so that a broken one can be told from the others: a write that is lost, a swap
+//! that does not compare, a read that sees nothing. What is no request gets no answer, and the turn says so first.
+
+use confute::lang::{Conn, Io, Level, Register, Rule, ServerModel, Turn};
+use serde::{Deserialize, Serialize};
+
+use crate::Workload;
+
+/// Reads see the value.
+pub const READ_CURRENT: Rule = Rule {
+    name: "register/read-current",
+    level: Level::Store,
+    summary: "A read answers with the current value, not with nil.",
+};
+/// Writes are kept.
+pub const WRITE_LASTS: Rule = Rule {
+    name: "register/write-lasts",
+    level: Level::Store,
+    summary: "A write that was confirmed stays until the next one.",
+};
+/// A swap happens only where it may.
+pub const CAS_COMPARES: Rule = Rule {
+    name: "register/cas-compares",
+    level: Level::Must,
+    summary: "A compare-and-swap replaces the value only if it is the expected one.",
+};
+
+/// What travels: three requests and their answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// What is the value?
+    Read,
+    /// Make it this.
+    Write(i64),
+    /// Make it `to` if it is `from`.
+    Cas {
+        /// The value expected.
+        from: i64,
+        /// The value wanted.
+        to: i64,
+    },
+    /// The value, nil before the first write.
+    Value(Option<i64>),
+    /// The value is what was written.
+    Written,
+    /// Whether the value was the expected one, and was replaced.
+    Swapped(bool),
+}
+
+const VALUE: Register<i64> = Register::new("value");
+
+/// The model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CasRegister;
+
+impl ServerModel for CasRegister {
+    type Msg = Message;
+    type Out = Message;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        match *request {
+            Message::Read => Self::read(io, conn),
+            Message::Write(value) => Self::write(io, conn, value),
+            Message::Cas { from, to } => Self::cas(io, conn, from, to),
+            Message::Value(_) | Message::Written | Message::Swapped(_) => io.replies(0),
+        }
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        &[READ_CURRENT, WRITE_LASTS, CAS_COMPARES]
+    }
+}
+
+impl CasRegister {
+    fn read(io: &mut Io<'_, Self>, conn: Conn) -> Turn {
+        let value = VALUE.get(io)?;
+        let value = if io.deviates(&READ_CURRENT)? { None } else { value };
+        io.send(conn, Message::Value(value))
+    }
+
+    fn write(io: &mut Io<'_, Self>, conn: Conn, value: i64) -> Turn {
+        let cell = VALUE.edit(io)?;
+        if !io.deviates(&WRITE_LASTS)? {
+            cell.set(io, value)?;
+        }
+        io.send(conn, Message::Written)
+    }
+
+    fn cas(io: &mut Io<'_, Self>, conn: Conn, from: i64, to: i64) -> Turn {
+        let cell = VALUE.edit(io)?;
+        let swaps = cell.get(io)? == Some(from) || io.deviates(&CAS_COMPARES)?;
+        if swaps {
+            cell.set(io, to)?;
+        }
+        io.send(conn, Message::Swapped(swaps))
+    }
+}
+
+impl Workload for CasRegister {
+    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[Message]) -> Message {
+        const VALUES: u64 = 5;
+        match pick(3) {
+            0 => Message::Read,
+            1 => Message::Write(pick(VALUES).cast_signed()),
+            _ => Message::Cas { from: pick(VALUES).cast_signed(), to: pick(VALUES).cast_signed() },
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Every model as a server, behind every network.
+
+use std::fmt::Debug;
+
+use confute::network::{Direct, Network, Tcp, Udp};
+use confute::simulate::{Plan, Statistics};
+use confute::trace::Event;
+
+use crate::accumulator::Accumulator;
+use crate::conditional::Conditional;
+use crate::echo::Echo;
+use crate::kv::Kv;
+use crate::proxy::Proxy;
+use crate::register::CasRegister;
+use crate::swap::Swap;
+use crate::ticket::TicketOffice;
+use crate::{Workload, simulate};
+
+type Trace<M> = Vec<Event<M>>;
+
+fn run<W: Workload<Msg: Clone>>(
+    model: &W,
+    network: &dyn Network,
+    plan: &Plan,
+) -> (Statistics, Trace<W::Msg>) {
+    let mut trace = Vec::new();
+    let statistics = simulate(model, network, plan, &mut |event| {
+        trace.push(event);
+        true
+    });
+    (statistics.unwrap(), trace)
+}
+
+fn networks() -> [Box<dyn Network>; 4] {
+    [
+        Box::new(Direct),
+        Box::new(Tcp::default()),
+        Box::new(Udp::default()),
+        Box::new(Udp { reordering: false, ..Udp::default() }),
+    ]
+}
+
+fn runs_everywhere<W: Workload<Msg: Clone + PartialEq + Debug>>(model: &W) {
+    let plan = Plan { seed: 1, messages: 2_000, ..Plan::default() };
+    for network in networks() {
+        let (statistics, trace) = run(model, &*network, &plan);
+        assert_eq!(statistics.requests, 2_000);
+        assert_eq!(trace.last(), Some(&Event::Quiescent));
+        let (again, same) = run(model, &*network, &plan);
+        assert_eq!((&again, &same), (&statistics, &trace), "{}: one seed, one trace", network.name());
+        let (_, other) = run(model, &*network, &Plan { seed: 2, ..plan.clone() });
+        assert_ne!(other, trace);
+        if network.is_reliable() {
+            let received = |event: &&Event<W::Msg>| matches!(event, Event::Received(..));
+            assert_eq!(trace.iter().filter(received).count() as u64, statistics.received);
+            assert!(statistics.received >= 2_000, "{}: every request is answered", network.name());
+        }
+        if network.name() == "tcp" {
+            assert!(statistics.median() >= 8, "median {} outstanding", statistics.median());
+        }
+    }
+    // Every rule is broken now and then, once it may be.
+    for rule in model.rules() {
+        for network in networks() {
+            let plan = Plan { deviate: vec![rule.name], one_in: 3, ..plan.clone() };
+            let (statistics, _) = run(model, &*network, &plan);
+            assert!(statistics.deviations > 10, "{}: {} deviations", rule.name, statistics.deviations);
+        }
+    }
+}
+
+#[test]
+fn echo_runs_everywhere() {
+    runs_everywhere(&Echo);
+}
+
+#[test]
+fn accumulator_runs_everywhere() {
+    runs_everywhere(&Accumulator);
+}
+
+#[test]
+fn proxy_runs_everywhere() {
+    runs_everywhere(&Proxy);
+}
+
+#[test]
+fn swap_runs_everywhere() {
+    runs_everywhere(&Swap);
+}
+
+#[test]
+fn register_runs_everywhere() {
+    runs_everywhere(&CasRegister);
+}
+
+#[test]
+fn kv_runs_everywhere() {
+    runs_everywhere(&Kv);
+}
+
+#[test]
+fn conditional_runs_everywhere() {
+    runs_everywhere(&Conditional);
+}
+
+#[test]
+fn tickets_run_everywhere() {
+    runs_everywhere(&TicketOffice);
+}

@@ -1,0 +1,92 @@
+//! A server that hands out numbers, each greater than the last. *Teaches: secrets in order.*
+//!
+//! Which number comes next is the server's secret; that it is greater than the one before is all the model says
+//! ([`Io::assume`]). From the numbers it sees the tester learns in which order the requests came to the server, and
+//! refutes a server whose numbers fit no such order.
+
+use confute::knowledge::{Knowledge, Value, Var};
+use confute::lang::{Io, Level, Mismatch, Number, Pattern, Register, Rule, ServerModel, Sym, Turn};
+use serde::{Deserialize, Serialize};
+
+use crate::Workload;
+
+/// Numbers grow.
+pub const INCREASING: Rule = Rule {
+    name: "ticket/increasing",
+    level: Level::Must,
+    summary: "A number is not less than the one before.",
+};
+/// Numbers differ.
+pub const UNIQUE: Rule =
+    Rule { name: "ticket/unique", level: Level::Must, summary: "A number is not the one before." };
+
+/// What travels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// May I have a number?
+    Take,
+    /// This is yours.
+    Ticket(i64),
+}
+
+/// A ticket as the model sends it, with a number that may be unknown.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Ticket(Sym<Number>);
+
+impl Pattern<Message> for Ticket {
+    fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        match seen {
+            Message::Ticket(number) => self.0.unify(number, facts),
+            Message::Take => Err(Mismatch),
+        }
+    }
+
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Message {
+        Message::Ticket(self.0.instantiate(value))
+    }
+
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        self.0.vars(visit);
+    }
+}
+
+const LAST: Register<Sym<Number>> = Register::new("last");
+
+/// The model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TicketOffice;
+
+impl ServerModel for TicketOffice {
+    type Msg = Message;
+    type Out = Ticket;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        let Message::Take = *request else { return io.replies(0) };
+        let cell = LAST.edit(io)?;
+        let number = io.fresh::<Number>()?;
+        if let Some(last) = cell.get(io)? {
+            let bound = if io.deviates(&INCREASING)? {
+                number.less_than(&last)
+            } else if io.deviates(&UNIQUE)? {
+                number.equals(&last)
+            } else {
+                last.less_than(&number)
+            };
+            io.assume(bound)?;
+        }
+        cell.set(io, number.clone())?;
+        io.send(conn, Ticket(number))
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        &[INCREASING, UNIQUE]
+    }
+}
+
+impl Workload for TicketOffice {
+    fn request(&self, _: &mut dyn FnMut(u64) -> u64, _: &[Message]) -> Message {
+        Message::Take
+    }
+}
