@@ -2,6 +2,7 @@
 use std::time::Instant;
 fn main() {
     let dir = std::env::args().nth(1).expect("dir");
+    let turns = std::cell::Cell::new(0u64);
     let reps: usize = std::env::args().nth(2).and_then(|s| s.parse().ok()).unwrap_or(1);
     let mut tot = 0.0;
     for f in ["c01-ok", "c01-bad", "c10-ok", "c10-bad", "c50-ok"] {
@@ -12,10 +13,10 @@ fn main() {
         let mut v = None;
         for _ in 0..reps {
             let t = Instant::now();
-            v = Some(confute::judge(&confute_models::kv::Kv, &confute::network::Tcp::default(), &r.events, &confute::Options::default()));
+            v = Some(confute::judge(&confute_models::kv::Kv, &confute::network::Tcp::default(), &r.events, &confute::Options { watch: Some(&|p: &confute::Pulse| { turns.set(p.turns); false }), ..Default::default() }));
             best = best.min(t.elapsed().as_secs_f64());
         }
-        println!("{f}: {:?} {:.3} ms", v, best * 1e3);
+        println!("{f}: {} {:.3} ms {} turns", v.as_ref().is_some_and(|v| v.is_unrefuted()), best * 1e3, turns.get());
     }
     let ver = std::fs::read_to_string(format!("{dir}/etcd/verdicts.txt")).expect("verdicts");
     for l in ver.lines() {
@@ -28,13 +29,13 @@ fn main() {
         let mut v = None;
         for _ in 0..reps {
             let t = Instant::now();
-            v = Some(confute::judge(&confute_models::register::CasRegister, &confute::network::Tcp::default(), &r.events, &confute::Options::default()));
+            v = Some(confute::judge(&confute_models::register::CasRegister, &confute::network::Tcp::default(), &r.events, &confute::Options { watch: Some(&|p: &confute::Pulse| { turns.set(p.turns); false }), ..Default::default() }));
             best = best.min(t.elapsed().as_secs_f64());
         }
         tot += best;
         let v = v.expect("ran");
         if v.is_unrefuted() != exp { println!("{n} WRONG {v:?}"); }
-        if best > 0.001 { println!("{n} {:.3} ms", best * 1e3); }
+        if best > 0.001 { println!("{n} {:.3} ms {}", best * 1e3, turns.get()); }
     }
     println!("etcd total {:.3} ms", tot * 1e3);
 }

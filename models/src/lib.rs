@@ -20,6 +20,8 @@ pub mod kv;
 pub mod proxy;
 pub mod recorded;
 pub mod register;
+pub mod registry;
+pub mod soak;
 pub mod swap;
 pub mod ticket;
 

@@ -1,1 +1,44 @@
-fn main() {}
+//! The command line of Confute.
+//!
+//! It reads arguments, hands files and budgets to the library, and shows what comes back. Judging is the library's;
+//! the clock and the terminal are here. What it found is its exit code: see [`exit`].
+
+mod args;
+mod check;
+mod demo;
+mod exit;
+mod json;
+mod ladder;
+mod near;
+mod output;
+mod progress;
+mod quantity;
+mod render;
+mod rules;
+mod script;
+mod snippet;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let mut out = output::stdout(args.color);
+    let outcome = match &args.command {
+        Command::Check(check) => check::run(check, args.color, &mut out),
+        Command::Rules(rules) => rules::list(rules, &mut out),
+        Command::Explain(explain) => rules::explain(explain, &mut out),
+        Command::Demo(demo) => demo::run(demo, &mut out),
+    };
+    let outcome = outcome.and_then(|exit| Ok(output::finish(&mut out).map(|()| exit)?));
+    let exit = outcome.unwrap_or_else(|error| {
+        output::complain(args.color, &format!("{error:#}"));
+        Exit::Broken
+    });
+    exit.into()
+}

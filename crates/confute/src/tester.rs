@@ -8,6 +8,7 @@
 //! message touches both, or until a connection has requests under way in both, whose order ties them. Then they become
 //! one part. The state of a model whose turns may touch anything is one part from the start.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -359,10 +360,11 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         let lane = self.world.lane_in(name, sent);
         let part = self.home(conn, &foot);
         let line = self.lines.entry(conn.0).or_default();
+        let alone = line.owed == 0 && !line.silent && !accepted;
         line.part = Some(part);
         line.owed += u64::from(foot.replies) + u64::from(foot.closes);
         line.silent |= foot.replies == 0 && !foot.is_reader();
-        let delivery = Rc::new(Delivery { sent, wire: conn.0, accepted, item, foot, lane });
+        let delivery = Rc::new(Delivery { sent, wire: conn.0, accepted, item, foot, lane, place, alone, loud: Cell::new(false) });
         self.log(part, place, Task::Given(delivery));
         Some(part)
     }

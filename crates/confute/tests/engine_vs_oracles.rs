@@ -10,9 +10,10 @@ use std::rc::Rc;
 
 use confute::network::Tcp;
 use confute::trace::Event;
+use confute::{Inconclusive, Options, Tester, Verdict};
 use oracle::brute::Judgement;
 use oracle::figure1::Word;
-use oracle::random::{Dice, Family, Mini, Msg, Net, Triple};
+use oracle::random::{Dice, Family, Msg, Net, Triple};
 use oracle::{brute, figure1, figures, random};
 
 /// More configurations than this and a triple is skipped.
@@ -20,9 +21,35 @@ const MOST_CONFIGS: usize = 6_000;
 /// More steps than this and the figures are not asked.
 const MOST_STEPS: usize = 20_000;
 
-/// The engine's verdict, in the oracle's words; `None` while there is no engine, or where it cannot be asked.
-fn engine(_mini: &Mini, _net: Net, _relaxed: &[&'static str], _events: &[Event<Msg>]) -> Option<Judgement> {
-    None
+/// The engine's verdict, in the oracle's words.
+fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
+    let options = Options { turns: 3_000_000, relaxed: triple.relaxed.to_vec(), ..Options::default() };
+    let verdict = match way {
+        Way::Offline => confute::judge(&*triple.mini, triple.net.network(), events, &options),
+        Way::Online => {
+            let mut tester = Tester::new(&*triple.mini, triple.net.network(), options);
+            for event in events {
+                tester.observe(event.clone());
+            }
+            tester.verdict().clone()
+        }
+    };
+    match verdict {
+        Verdict::Unrefuted => Judgement::Explained,
+        Verdict::Refuted(_) => Judgement::Refuted,
+        Verdict::Inconclusive(Inconclusive::OutOfStep { .. }) => Judgement::OutOfStep,
+        Verdict::Inconclusive(Inconclusive::Budget { .. }) => Judgement::TooMany,
+        Verdict::Inconclusive(other) => panic!("seed {}: {other}\n{:?}\n{events:#?}", triple.seed, triple.mini),
+    }
+}
+
+/// How the engine is told the events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// All at once: it may use what came later.
+    Offline,
+    /// One by one.
+    Online,
 }
 
 fn brute(triple: &Triple, events: &[Event<Msg>]) -> Judgement {
@@ -58,10 +85,11 @@ fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
     if brute == Judgement::TooMany {
         return None;
     }
-    if let Some(engine) = engine(&triple.mini, triple.net, triple.relaxed, events)
-        && engine != brute
-    {
-        return Some(format!("engine: {engine:?}, brute: {brute:?}"));
+    for way in [Way::Offline, Way::Online] {
+        let engine = engine(triple, events, way);
+        if engine != brute {
+            return Some(format!("engine ({way:?}): {engine:?}, brute: {brute:?}"));
+        }
     }
     match figures(triple, events) {
         Some(explained) if explained != (brute == Judgement::Explained) => {
@@ -71,8 +99,8 @@ fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
     }
 }
 
-/// Drops events while the disagreement persists, then says all there is to know.
-fn report(triple: &Triple) -> String {
+/// Drops events while the disagreement persists.
+fn shrink(triple: &Triple) -> (String, Vec<Event<Msg>>) {
     let mut events = triple.events.clone();
     let mut at = 0;
     while at < events.len() {
@@ -85,19 +113,13 @@ fn report(triple: &Triple) -> String {
             at += 1;
         }
     }
-    let mut text = format!(
-        "{}\nseed {}, family {:?}, network {:?}, relaxed {:?}\n{:?}\n",
-        disagreement(triple, &events).unwrap(),
-        triple.seed,
-        triple.mini.family,
-        triple.net,
-        triple.relaxed,
-        triple.mini,
-    );
-    for event in events {
-        text += &format!("  {event:?}\n");
-    }
-    text
+    (disagreement(triple, &events).unwrap(), events)
+}
+
+fn report(triple: &Triple, (who, events): &(String, Vec<Event<Msg>>)) -> String {
+    let Triple { seed, mini, net, relaxed, .. } = triple;
+    let events: String = events.iter().map(|event| format!("  {event:?}\n")).collect();
+    format!("{who}\nseed {seed}, family {:?}, network {net:?}, relaxed {relaxed:?}\n{mini:?}\n{events}", mini.family)
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -119,7 +141,8 @@ struct Count {
 fn engine_brute_and_figures_agree() {
     let first = setting("CONFUTE_SEED", 1);
     let mut counts = BTreeMap::<Family, Count>::new();
-    let mut differences = Vec::new();
+    // Who disagrees, and on which network: how often, and the smallest example.
+    let mut differences = BTreeMap::<(String, &str), (usize, (usize, String))>::new();
     for seed in first..first + setting("CONFUTE_TRIPLES", 4_000) {
         let triple = random::triple(seed);
         assert!(random::well_formed(&triple.events, triple.net), "seed {seed}: {:#?}", triple.events);
@@ -139,20 +162,25 @@ fn engine_brute_and_figures_agree() {
         if !triple.damaged {
             assert_eq!(verdict, Judgement::Explained, "a walk is its own explanation: seed {seed}");
         }
-        let engine = engine(&triple.mini, triple.net, triple.relaxed, &triple.events);
-        count.engine += usize::from(engine.is_some());
+        let engines = [Way::Offline, Way::Online].map(|way| engine(&triple, &triple.events, way));
+        count.engine += 1;
         let figures = figures(&triple, &triple.events);
         count.figures += usize::from(figures.is_some());
         let same = figures.is_none_or(|explained| explained == (verdict == Judgement::Explained))
-            && engine.is_none_or(|engine| engine == verdict);
+            && engines.iter().all(|engine| *engine == verdict);
         if !same {
-            differences.push(report(&triple));
-            if differences.len() >= 3 {
-                break;
+            let small = shrink(&triple);
+            let class = (small.0.clone(), triple.net.network().name());
+            let (times, smallest) = differences.entry(class).or_insert_with(|| (0, (usize::MAX, String::new())));
+            *times += 1;
+            if small.1.len() < smallest.0 {
+                *smallest = (small.1.len(), report(&triple, &small));
             }
         }
     }
     print(&counts);
+    let differences: Vec<String> =
+        differences.values().map(|(times, (_, example))| format!("{times} times: {example}")).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 

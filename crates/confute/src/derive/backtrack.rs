@@ -12,26 +12,43 @@
 //! - A hypothesis met before at the same place is not taken up again.
 //! - Settling brings all alternatives to the present and merges the equal ones; the past is then forgotten.
 
-use rustc_hash::FxHashSet;
+use std::rc::Rc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::book::Seen;
-use super::compose::{Brood, Composed};
+use super::compose::{Brood, Composed, Effect};
 use super::dualize::{Entry, Task};
-use super::hypothesis::Hypothesis;
+use super::hypothesis::{Delivery, Hypothesis};
 use super::unify::{Reach, Spot};
-use crate::lang::{Access, Conn, ServerModel};
+use crate::fingerprint::Fingerprint;
+use crate::lang::{Access, Conn, ServerModel, Val};
 use crate::tester::{Meter, Pulse};
 
 /// How many alternatives settling may leave before it gives up for now.
 const MOST_SETTLED: usize = 64;
 /// How long a log may grow before it is settled.
-const FIRST_SETTLING: usize = 48;
+const FIRST_SETTLING: usize = 256;
 
-/// An alternative: a hypothesis that has explained the log up to `at`.
+/// An alternative: a hypothesis that has explained the log up to `at`, and the step to try next.
 pub(crate) struct Node<S: ServerModel + ?Sized> {
-    pub(crate) at: usize,
-    pub(crate) hypothesis: Hypothesis<S>,
+    at: usize,
+    hypothesis: Rc<Hypothesis<S>>,
+    step: Step,
+}
+
+/// What to try. Choices stay unmade until their turn comes: most never do.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Go on as it is.
+    Go,
+    /// The server takes this pending packet.
+    Deliver(usize),
+    /// It took this one, which only reads, at a version of its cell.
+    Read(usize, Option<usize>),
+    /// Something happens inside the server.
+    Internal,
 }
 
 /// Cells that are searched together.
@@ -47,13 +64,33 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) live: Vec<Hypothesis<S>>,
     visited: FxHashSet<u128>,
     next_settling: usize,
+    /// How many turns were run here since it was settled last.
+    runs: u64,
     /// The furthest entry that anybody reached.
     pub(crate) furthest: usize,
     /// Whether some turn here may touch anything.
     pub(crate) whole: bool,
+    /// What a packet does to the only cell, by packet and content.
+    effects: FxHashMap<(u32, u128), Option<Effect>>,
+    /// How often looking ahead is left out after it was in vain, and how often still.
+    blur: u32,
+    blurred: u32,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
-    spare: Vec<Node<S>>,
+}
+
+/// What a packet can still lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Outlook {
+    quiet: bool,
+    loud: bool,
+}
+
+/// How many contents of a cell are looked at in advance.
+const MOST_CONTENTS: usize = 24;
+
+fn print(value: &Option<Val>) -> Option<Fingerprint> {
+    value.as_ref().map(|value| value.fingerprint)
 }
 
 /// How a search went.
@@ -78,10 +115,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
             stack: Vec::new(),
             visited: FxHashSet::default(),
             next_settling: FIRST_SETTLING,
+            runs: 0,
             furthest: 0,
             whole,
+            effects: FxHashMap::default(),
+            blur: 0,
+            blurred: 0,
             out_of_step: false,
-            spare: Vec::new(),
         }
     }
 
@@ -89,8 +129,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
     pub(crate) fn adopt(&mut self, world: &Composed<'_, S>, cell: u32) {
         if let Err(at) = self.cells.binary_search(&cell) {
             self.cells.insert(at, cell);
-            let everybody = self.stack.iter_mut().map(|node| &mut node.hypothesis);
-            for hypothesis in everybody.chain(&mut self.base).chain(&mut self.live) {
+            for node in &mut self.stack {
+                world.ensure(Rc::make_mut(&mut node.hypothesis), cell);
+            }
+            for hypothesis in self.base.iter_mut().chain(&mut self.live) {
                 world.ensure(hypothesis, cell);
             }
         }
@@ -160,7 +202,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     self.stack.push(node);
                     return Progress::Unfinished;
                 }
+                let before = world.runs.get();
                 self.forward(world, node);
+                self.runs += world.runs.get() - before;
                 if world.mistake.borrow().is_some() || world.escaped.get() {
                     return Progress::Unfinished;
                 }
@@ -177,13 +221,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let stretch = (self.horizon + FIRST_SETTLING).min(self.log.len());
             let at = self.horizon;
             self.horizon = stretch;
-            self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node { at, hypothesis }));
+            self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, hypothesis)));
         }
     }
 
     /// Brings every alternative to the horizon and forgets what lies before, unless there are too many.
     fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
-        let most_runs = world.runs.get() + 2_000 + 64 * self.horizon as u64;
+        let most_runs = world.runs.get() + 2 * self.runs + 256;
         while let Some(node) = self.stack.pop() {
             let too_many = self.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
             if too_many || meter.is_spent(world.runs.get(), || self.pulse(world)) {
@@ -208,12 +252,30 @@ impl<S: ServerModel + ?Sized> Part<S> {
         self.furthest = 0;
         self.visited.clear();
         self.visited.shrink_to(256);
+        self.effects.clear();
         self.next_settling = FIRST_SETTLING;
+        self.runs = 0;
     }
 
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
     fn forward(&mut self, world: &Composed<'_, S>, node: Node<S>) {
-        let Node { mut at, mut hypothesis } = node;
+        let Node { mut at, hypothesis, step } = node;
+        let mut hypothesis = if let Step::Go = step {
+            Rc::unwrap_or_clone(hypothesis)
+        } else {
+            let place = self.log[at].place;
+            let mut brood = Brood::new();
+            match step {
+                Step::Go => {}
+                Step::Deliver(index) => world.deliver(hypothesis, index, place, &mut brood),
+                Step::Read(index, version) => world.deliver_reader(hypothesis, index, version, place, &mut brood),
+                Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
+            }
+            let mut brood = brood.into_iter();
+            let Some(first) = brood.next() else { return };
+            self.stack.extend(brood.rev().map(|hypothesis| Node::go(at, hypothesis)));
+            first
+        };
         loop {
             if at > self.furthest {
                 self.furthest = at;
@@ -239,7 +301,17 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 }
                 Task::Explain(spot, seen) => {
                     let mut brood = Brood::new();
-                    let mut reach = world.see(&hypothesis, *spot, seen, &mut brood);
+                    let mut reach = match world.see_head(&mut hypothesis, *spot, seen) {
+                        Some(true) => {
+                            if !hypothesis.floors.is_empty() {
+                                hypothesis.tidy();
+                            }
+                            at += 1;
+                            continue;
+                        }
+                        Some(false) => Reach::Closed,
+                        None => world.see(&hypothesis, *spot, seen, &mut brood),
+                    };
                     if matches!(seen, Seen::Closed) && world.network.breaks() {
                         let mut broken = hypothesis.clone();
                         world.sever(&mut broken, *spot);
@@ -247,40 +319,52 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         reach = if brood.len() == 1 { Reach::Closed } else { reach };
                     }
                     if reach == Reach::Closed {
-                        match brood.len() {
-                            0 => return,
-                            1 => {
-                                hypothesis = brood.pop().expect("its length is one");
-                                if !hypothesis.floors.is_empty() {
-                                    hypothesis.tidy();
-                                }
-                                at += 1;
-                            }
-                            _ => {
-                                return self
-                                    .stack
-                                    .extend(brood.into_iter().rev().map(|hypothesis| Node { at: at + 1, hypothesis }));
-                            }
-                        }
+                        return self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
+                    }
+                    let (spot, local) = (*spot, !self.whole);
+                    if let (true, Spot::Client(conn), Seen::Message(seen)) = (local && world.is_reliable, spot, seen)
+                        && self.settle_read(world, &mut hypothesis, conn, seen)
+                    {
+                        at += 1;
                         continue;
                     }
                     if !self.visited.insert(hypothesis.fingerprint(place).0) {
                         return;
                     }
-                    let spot = *spot;
-                    let mut children = std::mem::take(&mut self.spare);
-                    children.extend(brood.into_iter().map(|hypothesis| Node { at: at + 1, hypothesis }));
-                    if self.whole || !matches!(spot, Spot::Client(_)) {
-                        self.steps_of_all(world, &hypothesis, spot, at, place, &mut children);
-                    } else if let Spot::Client(conn) = spot
-                        && let Some(settled) = self.steps_towards(world, &hypothesis, conn, at, place, &mut children)
+                    let mut outlook = None;
+                    if let (true, Spot::Client(conn), Seen::Message(seen)) = (local && world.is_reliable, spot, seen)
+                        && let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == conn.wire())
+                        && hypothesis.pending[index].delivery.alone
                     {
-                        self.spare = children;
-                        hypothesis = settled;
-                        continue;
+                        let seen = Rc::clone(seen);
+                        outlook = self.outlook(world, &hypothesis, index);
+                        match outlook {
+                            Some(Outlook { quiet: false, loud: false }) => return,
+                            Some(Outlook { quiet: true, loud: false })
+                                if versions(&hypothesis, index)
+                                    .into_iter()
+                                    .any(|version| world.passes_unnoticed(&mut hypothesis, index, version, &seen)) =>
+                            {
+                                at += 1;
+                                continue;
+                            }
+                            _ => {}
+                        }
                     }
-                    self.stack.extend(children.drain(..).rev());
-                    self.spare = children;
+                    let (Entry { task: Task::Explain(_, seen), .. }) = &self.log[at] else { return };
+                    let first = self.stack.len();
+                    self.stack.extend(brood.into_iter().map(|it| Node::go(at + 1, it)));
+                    match (local, spot, seen) {
+                        (true, Spot::Client(conn), Seen::Message(seen)) => {
+                            let seen = Rc::clone(seen);
+                            self.steps_towards(world, hypothesis, conn, (&seen, outlook), at, place);
+                        }
+                        (true, Spot::Client(conn), Seen::Closed) => {
+                            self.steps_of_all(world, hypothesis, Spot::Client(conn), at);
+                        }
+                        _ => self.steps_of_all(world, hypothesis, spot, at),
+                    }
+                    self.stack[first..].reverse();
                     return;
                 }
                 Task::Rest => match self.rest(world, hypothesis, at, place) {
@@ -302,122 +386,170 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if !hypothesis.out.is_empty() || !self.visited.insert(hypothesis.fingerprint(place).0) {
             return;
         }
-        let mut brood = Brood::new();
-        let last = hypothesis.pending.len();
-        if last > 0 {
-            world.deliver(&hypothesis, last - 1, place, &mut brood);
-        }
-        let mut children: Vec<Node<S>> =
-            brood.drain(..).map(|hypothesis| Node { at: at + 1, hypothesis }).collect();
-        if world.has_internal && last > 0 {
-            let mut before = hypothesis;
+        let Some(last) = hypothesis.pending.len().checked_sub(1) else { return };
+        if world.has_internal {
+            let mut before = hypothesis.clone();
             before.pending.pop();
-            world.internal(&before, !self.whole, place, &mut brood);
-            children.extend(brood.into_iter().map(|hypothesis| Node { at, hypothesis }));
+            self.stack.push(Node { at, hypothesis: Rc::new(before), step: Step::Internal });
         }
-        self.stack.extend(children.into_iter().rev());
+        let mut brood = Brood::new();
+        world.deliver(Rc::new(hypothesis), last, place, &mut brood);
+        self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node::go(at + 1, hypothesis)));
+    }
+
+    /// Where the packet in question only reads, and one version of its cell explains what was seen without teaching
+    /// anything, that is all there is to it.
+    fn settle_read(&self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>, conn: Conn, seen: &S::Msg) -> bool {
+        let wire = conn.wire();
+        // On a reliable network the first is the only one that may be taken.
+        let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else { return false };
+        let foot = &hypothesis.pending[index].delivery.foot;
+        if !foot.is_reader() || foot.replies != 1 || !world.is_deliverable(hypothesis, index) {
+            return false;
+        }
+        versions(hypothesis, index)
+            .into_iter()
+            .any(|version| world.passes_unnoticed(hypothesis, index, version, seen))
     }
 
     /// Every step there is, those on the connection in question first.
-    fn steps_of_all(
-        &self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
-        spot: Spot,
-        at: usize,
-        place: u64,
-        children: &mut Vec<Node<S>>,
-    ) {
+    fn steps_of_all(&mut self, world: &Composed<'_, S>, hypothesis: Hypothesis<S>, spot: Spot, at: usize) {
         let own = match spot {
             Spot::Client(conn) => conn.wire(),
             Spot::Accepted(wire) => Some(wire),
         };
-        let mut brood = Brood::new();
-        let order = |mine: bool| {
-            (0..hypothesis.pending.len())
-                .rev()
-                .filter(move |index| (Some(hypothesis.pending[*index].delivery.wire) == own) == mine)
-        };
-        for index in order(true).chain(order(false)) {
-            if world.is_deliverable(hypothesis, index) {
-                world.deliver(hypothesis, index, place, &mut brood);
+        let hypothesis = Rc::new(hypothesis);
+        for mine in [true, false] {
+            for (index, pending) in hypothesis.pending.iter().enumerate().rev() {
+                if (Some(pending.delivery.wire) == own) == mine && world.is_deliverable(&hypothesis, index) {
+                    self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step: Step::Deliver(index) });
+                }
             }
         }
         if world.has_internal {
-            world.internal(hypothesis, !self.whole, place, &mut brood);
+            self.stack.push(Node { at, hypothesis, step: Step::Internal });
         }
-        children.extend(brood.into_iter().map(|hypothesis| Node { at, hypothesis }));
     }
 
-    /// The steps that can help to explain something seen on this connection. A single hypothesis comes back where a
-    /// read settles it without any alternative.
+    /// The steps that can help to explain something seen on this connection, the likeliest first.
     fn steps_towards(
-        &self,
+        &mut self,
         world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: Hypothesis<S>,
         conn: Conn,
+        (seen, outlook): (&S::Msg, Option<Outlook>),
         at: usize,
         place: u64,
-        children: &mut Vec<Node<S>>,
-    ) -> Option<Hypothesis<S>> {
-        let wire = conn.wire();
+    ) {
         let pending = &hypothesis.pending;
-        let is_own = |index: usize| Some(pending[index].delivery.wire) == wire;
-        let mut own: SmallVec<[usize; 4]> =
-            (0..pending.len()).filter(|index| is_own(*index) && world.is_deliverable(hypothesis, *index)).collect();
-        own.reverse();
+        let own: SmallVec<[usize; 4]> = (0..pending.len())
+            .rev()
+            .filter(|index| {
+                Some(pending[*index].delivery.wire) == conn.wire() && world.is_deliverable(&hypothesis, *index)
+            })
+            .collect();
         if own.is_empty() && !world.has_internal {
             // Turns that keep to themselves answer only who asked.
-            return None;
+            return;
         }
-        let mut brood = Brood::new();
-        for index in own.iter().copied() {
-            if !pending[index].delivery.foot.is_reader() {
-                world.deliver(hypothesis, index, place, &mut brood);
-                continue;
-            }
-            for version in self.versions(hypothesis, index) {
-                let before = brood.len();
-                world.deliver_reader(hypothesis, index, version, place, &mut brood);
-                let settles = world.is_reliable
-                    && pending[index].delivery.foot.replies == 1
-                    && brood.len() == before + 1
-                    && brood[before].deviations == hypothesis.deviations
-                    && brood[before].facts.fingerprint() == hypothesis.facts.fingerprint();
-                if settles {
-                    return brood.pop();
+        let others = self.influences(world, &hypothesis, &own, place);
+        let mut hypothesis = hypothesis;
+        if let ([index], Some(Outlook { quiet: true, loud: true })) = (own.as_slice(), outlook) {
+            let packet = &hypothesis.pending[*index].delivery;
+            if !packet.foot.is_reader() && packet.foot.may_be_late() && packet.foot.replies == 1 {
+                // It may have changed nothing; then when it happened makes no difference. Otherwise it must have
+                // changed something: that is the only other way worth trying.
+                let sent = packet.sent;
+                for version in versions(&hypothesis, *index) {
+                    let mut passed = hypothesis.clone();
+                    if hypothesis.must_write != Some(sent)
+                        && world.passes_unnoticed(&mut passed, *index, version, seen)
+                    {
+                        self.stack.push(Node::go(at + 1, passed));
+                        hypothesis.must_write = Some(sent);
+                        break;
+                    }
                 }
             }
         }
-        children.extend(brood.drain(..).map(|hypothesis| Node { at, hypothesis }));
-        for index in self.influences(world, hypothesis, &own, place) {
-            if pending[index].delivery.foot.is_reader() {
-                for version in self.versions(hypothesis, index) {
-                    world.deliver_reader(hypothesis, index, version, place, &mut brood);
-                }
+        let hypothesis = Rc::new(hypothesis);
+        let mut push = |step| self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step });
+        for index in own.into_iter().chain(others) {
+            if hypothesis.pending[index].delivery.foot.is_reader() {
+                let versions = versions(&hypothesis, index);
+                versions.into_iter().for_each(|version| push(Step::Read(index, version)));
             } else {
-                world.deliver(hypothesis, index, place, &mut brood);
+                push(Step::Deliver(index));
             }
         }
         if world.has_internal {
-            world.internal(hypothesis, !self.whole, place, &mut brood);
+            push(Step::Internal);
         }
-        children.extend(brood.into_iter().map(|hypothesis| Node { at, hypothesis }));
-        None
     }
 
-    /// The versions of its cell that a read may have seen, oldest first; `None` is the present one.
-    fn versions(&self, hypothesis: &Hypothesis<S>, index: usize) -> SmallVec<[Option<usize>; 4]> {
-        let pending = &hypothesis.pending[index];
-        let floor = pending.since.max(hypothesis.floor(pending.delivery.lane));
-        let mut versions = SmallVec::new();
-        if let [(cell, Access::Read)] = pending.delivery.foot.cells.as_slice()
-            && let Some(cell) = hypothesis.cell(*cell)
-        {
-            versions.extend((0..cell.past.len()).filter(|version| cell.past[*version].1 > floor).map(Some));
+    /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing
+    /// something (`loud`), or without (`quiet`). Looks at every content that the others could bring the only cell to, in
+    /// any number and order; `None` where that is too much.
+    fn outlook(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, index: usize) -> Option<Outlook> {
+        let [cell] = hypothesis.cells.as_slice() else { return None };
+        if !hypothesis.facts.is_empty() || world.has_internal {
+            return None;
         }
-        versions.push(None);
-        versions
+        // Where contents never repeat, looking ahead is in vain; try again now and then.
+        if self.blurred > 0 {
+            self.blurred -= 1;
+            return None;
+        }
+        let number = cell.number;
+        let mut contents: SmallVec<[Option<Val>; 16]> = SmallVec::new();
+        contents.push(cell.now.clone());
+        let mut outlook = Outlook { quiet: false, loud: false };
+        let mut at = 0;
+        while at < contents.len() {
+            for (other, pending) in hypothesis.pending.iter().enumerate() {
+                if pending.delivery.foot.is_reader() && other != index {
+                    continue;
+                }
+                let Effect { matches, after, .. } = self.effect(world, &pending.delivery, number, contents[at].as_ref())?;
+                if !matches {
+                    continue;
+                }
+                if other == index {
+                    outlook.quiet |= after.is_none();
+                    outlook.loud |= after.is_some();
+                } else if let Some(after) = after
+                    && !contents.iter().any(|known| print(known) == print(&after))
+                {
+                    if contents.len() == MOST_CONTENTS {
+                        self.blur = (self.blur * 4).clamp(16, 1 << 20);
+                        self.blurred = self.blur;
+                        return None;
+                    }
+                    contents.push(after);
+                }
+            }
+            at += 1;
+        }
+        Some(outlook)
+    }
+
+    fn effect(
+        &mut self,
+        world: &Composed<'_, S>,
+        delivery: &Delivery<S::Msg>,
+        cell: u32,
+        value: Option<&Val>,
+    ) -> Option<Effect> {
+        let key = (delivery.sent, value.map_or(1, |value| value.fingerprint.0));
+        match self.effects.get(&key) {
+            Some(None) => return None,
+            // An answer may have come since.
+            Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => return Some(effect.clone()),
+            _ => {}
+        }
+        let effect = world.effect(delivery, cell, value);
+        self.effects.insert(key, effect.clone());
+        effect
     }
 
     /// Pending packets that could change what the packets in question lead to, directly or through others.
@@ -498,6 +630,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let mut brood = Brood::new();
         let mut taken = false;
+        let hypothesis = Rc::new(hypothesis);
         for index in 0..hypothesis.pending.len() {
             let delivery = &hypothesis.pending[index].delivery;
             let conn = if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
@@ -508,17 +641,38 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 continue;
             }
             world.took.set(false);
-            world.deliver(&hypothesis, index, place, &mut brood);
+            world.deliver(Rc::clone(&hypothesis), index, place, &mut brood);
             taken |= world.took.get();
         }
         if world.has_internal {
             world.internal(&hypothesis, !self.whole, place, &mut brood);
         }
-        self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node { at, hypothesis }));
+        self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node::go(at, hypothesis)));
         if taken {
             return None;
         }
-        Some(hypothesis)
+        Some(Rc::unwrap_or_clone(hypothesis))
+    }
+}
+
+/// The versions of its cell that a packet may have met, oldest first; `None` is the present one.
+fn versions<S: ServerModel + ?Sized>(hypothesis: &Hypothesis<S>, index: usize) -> SmallVec<[Option<usize>; 4]> {
+    let pending = &hypothesis.pending[index];
+    let floor = pending.since.max(hypothesis.floor(pending.delivery.lane));
+    let mut versions = SmallVec::new();
+    if let [(cell, _)] = pending.delivery.foot.cells.as_slice()
+        && let Some(cell) = hypothesis.cell(*cell)
+    {
+        let past = cell.past();
+        versions.extend((0..past.len()).filter(|version| past[*version].1 > floor).map(Some));
+    }
+    versions.push(None);
+    versions
+}
+
+impl<S: ServerModel + ?Sized> Node<S> {
+    fn go(at: usize, hypothesis: Hypothesis<S>) -> Self {
+        Self { at, hypothesis: Rc::new(hypothesis), step: Step::Go }
     }
 }
 
@@ -553,7 +707,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             mentioned.insert(var);
         };
         for cell in &self.cells {
-            for value in cell.past.iter().map(|(value, _)| value).chain([&cell.now]).flatten() {
+            for value in cell.past().iter().map(|(value, _)| value).chain([&cell.now]).flatten() {
                 value.data.secrets(&mut visit);
             }
         }

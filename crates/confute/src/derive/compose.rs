@@ -14,10 +14,10 @@ use super::book::{CellBook, Seen, Sightings};
 use super::hypothesis::{
     CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Suspended, UNORDERED, touches,
 };
-use super::turn::{Act, Path, Ran, Runner, Start, next_path};
+use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::Knowledge;
-use crate::lang::{Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop};
+use crate::lang::{Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
 /// A server model attached to a network model, and what is known for sure about this run.
@@ -123,7 +123,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         // A turn that ends before its first look has shown all it does.
         let replies = ran.replies.unwrap_or(1);
         let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
-        Footprint { whole: ran.whole || refused, cells: ran.opened.iter().copied().collect(), replies, closes, ignored }
+        let blind = ran.end.is_ok() && !ran.writes.is_empty();
+        let cells = ran.opened.iter().copied().collect();
+        Footprint { whole: ran.whole || refused, cells, replies, closes, blind, ignored }
     }
 
     /// Whether the model has internal turns, and whether they keep to the cell they pick.
@@ -182,54 +184,71 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// The network takes a pending packet, and the server handles it, now. Every way in which that can go.
-    pub(crate) fn deliver(&self, hypothesis: &Hypothesis<S>, index: usize, place: u64, brood: &mut Brood<S>) {
+    pub(crate) fn deliver(&self, hypothesis: Rc<Hypothesis<S>>, index: usize, place: u64, brood: &mut Brood<S>) {
         let delivery = &hypothesis.pending[index].delivery;
         if !delivery.accepted {
-            self.deliver_as(hypothesis, index, Conn::client(delivery.wire), place, brood);
+            let conn = Conn::client(delivery.wire);
+            self.deliver_as(hypothesis, index, conn, place, brood);
         } else if let Some(conn) = hypothesis.bound(delivery.wire) {
             self.deliver_as(hypothesis, index, conn, place, brood);
         } else {
             for at in 0..hypothesis.links.len() {
                 if hypothesis.links[at].1.is_none() {
-                    let mut bound = hypothesis.clone();
+                    let mut bound = Hypothesis::clone(&hypothesis);
                     bound.links[at].1 = Some(delivery.wire);
                     let conn = bound.links[at].0;
-                    self.deliver_as(&bound, index, conn, place, brood);
+                    self.deliver_as(Rc::new(bound), index, conn, place, brood);
                 }
             }
         }
     }
 
-    fn deliver_as(&self, hypothesis: &Hypothesis<S>, index: usize, conn: Conn, place: u64, brood: &mut Brood<S>) {
+    fn deliver_as(&self, hypothesis: Rc<Hypothesis<S>>, index: usize, conn: Conn, place: u64, brood: &mut Brood<S>) {
         let pending = &hypothesis.pending[index];
         let message = (conn, pending.delivery.item.clone());
-        let Some(suspended) = &hypothesis.suspended else {
-            if pending.delivery.foot.is_reader() {
-                return self.deliver_reader(hypothesis, index, None, place, brood);
+        if hypothesis.suspended.is_some() {
+            return self.resume(&hypothesis, index, message, place, brood);
+        }
+        if pending.delivery.foot.is_reader() {
+            return self.deliver_reader(hypothesis, index, None, place, brood);
+        }
+        let cause = Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken };
+        let inbox = [message];
+        let mut path = Path::new();
+        let mut parent = hypothesis;
+        loop {
+            let start = Start {
+                cause,
+                inbox: &inbox,
+                acted: 0,
+                fixed: 0,
+                foot: Some(&parent.pending[index].delivery.foot),
+                version: None,
+                dry: false,
+                pickable: None,
+            };
+            let ran = self.run(&parent, start, &mut path);
+            if !has_more(&path, 0) {
+                brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
+                return;
             }
-            let cause = Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken };
-            let inbox = [message];
-            let mut path = Path::new();
-            loop {
-                let start = Start {
-                    cause,
-                    inbox: &inbox,
-                    acted: 0,
-                    fixed: 0,
-                    foot: Some(&pending.delivery.foot),
-                    version: None,
-                    dry: false,
-                    pickable: None,
-                };
-                let ran = self.run(hypothesis, start, &mut path);
-                if let Some(next) = self.after_message(hypothesis, index, ran, &inbox, &path, cause, 0, place) {
-                    brood.push(next);
-                }
-                if !next_path(&mut path, 0) {
-                    return;
-                }
-            }
-        };
+            let parent_again = Rc::clone(&parent);
+            brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
+            parent = parent_again;
+            next_path(&mut path, 0);
+        }
+    }
+
+    /// A suspended turn goes on with one more message.
+    fn resume(
+        &self,
+        hypothesis: &Rc<Hypothesis<S>>,
+        index: usize,
+        message: (Conn, Incoming<S::Msg>),
+        place: u64,
+        brood: &mut Brood<S>,
+    ) {
+        let Some(suspended) = &hypothesis.suspended else { return };
         let mut inbox = suspended.inbox.clone();
         inbox.push(message);
         let mut path = suspended.path.clone();
@@ -246,10 +265,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 pickable: None,
             };
             let ran = self.run(hypothesis, start, &mut path);
-            let acted = suspended.acted;
-            if let Some(next) = self.after_message(hypothesis, index, ran, &inbox, &path, suspended.cause, acted, place) {
-                brood.push(next);
-            }
+            let (acted, cause) = (suspended.acted, suspended.cause);
+            brood.extend(self.after_message(Rc::clone(hypothesis), index, ran, &inbox, &path, cause, acted, place));
             if !next_path(&mut path, suspended.path.len()) {
                 return;
             }
@@ -259,7 +276,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     #[expect(clippy::too_many_arguments, reason = "one run's whole result, used by its two callers only")]
     fn after_message(
         &self,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: Rc<Hypothesis<S>>,
         index: usize,
         ran: Ran<S::Out>,
         inbox: &[(Conn, Incoming<S::Msg>)],
@@ -284,8 +301,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if matches!(ran.end, Err(Stop::Dead | Stop::Idle | Stop::Refused | Stop::Looked)) {
             return None;
         }
-        let mut next = hypothesis.clone();
-        let sent = next.pending[index].delivery.sent;
+        let sent = hypothesis.pending[index].delivery.sent;
+        if hypothesis.must_write == Some(sent) && ran.changes_nothing(&hypothesis) {
+            return None;
+        }
+        if !ran.writes.is_empty() {
+            hypothesis.pending[index].delivery.loud.set(true);
+        }
+        let mut next = Rc::unwrap_or_clone(hypothesis);
+        next.must_write = next.must_write.filter(|must| *must != sent);
         self.take(&mut next, index);
         let started = match &next.suspended {
             Some(suspended) => suspended.started,
@@ -334,7 +358,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// Nothing changes by it but what is on its way.
     pub(crate) fn deliver_reader(
         &self,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: Rc<Hypothesis<S>>,
         index: usize,
         version: Option<usize>,
         place: u64,
@@ -345,13 +369,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let cell = foot.cells.first().map(|(cell, _)| *cell);
         let shown = version.and_then(|version| {
             let cell = hypothesis.cell(cell?)?;
-            Some((cell.number, cell.past[version].0.as_ref()))
+            Some((cell.number, cell.past()[version].0.as_ref()))
         });
-        let from = match (version, cell.and_then(|cell| hypothesis.cell(cell))) {
-            (Some(0), _) => 0,
-            (Some(version), Some(cell)) => cell.past[version - 1].1,
-            _ => hypothesis.suspended.as_ref().map_or(hypothesis.turns, |suspended| suspended.started - 1),
-        };
+        let from = if foot.cells.len() > 1 { hypothesis.turns } else { version_start(&hypothesis, cell, version) };
         let inbox = [(Conn::client(pending.delivery.wire), pending.delivery.item.clone())];
         let mut path = Path::new();
         loop {
@@ -365,18 +385,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 dry: false,
                 pickable: None,
             };
-            let ran = self.run(hypothesis, start, &mut path);
+            let ran = self.run(&hypothesis, start, &mut path);
             self.took.set(true);
             match &ran.end {
                 Ok(()) => {
-                    let mut next = hypothesis.clone();
-                    let (lane, floor) = (pending.delivery.lane, pending.since.max(from));
-                    self.take(&mut next, index);
-                    if next.pending.iter().any(|pending| pending.delivery.lane == lane) {
-                        let floor = floor.max(next.floor(lane));
-                        next.floors.retain(|(number, _)| *number != lane);
-                        next.floors.push((lane, floor));
-                    }
+                    let mut next = Hypothesis::clone(&hypothesis);
+                    self.take_back_then(&mut next, index, from);
                     brood.extend(self.apply(next, ran, 0, false, place));
                 }
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
@@ -386,6 +400,105 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 return;
             }
         }
+    }
+
+    /// Takes a packet that was handled in the past: no earlier than its cell had the version from turn `from` on. The
+    /// next packet on its lane was handled no earlier.
+    fn take_back_then(&self, next: &mut Hypothesis<S>, index: usize, from: u32) {
+        let pending = &next.pending[index];
+        let (lane, since) = (pending.delivery.lane, pending.since);
+        self.take(next, index);
+        if next.pending.iter().any(|pending| pending.delivery.lane == lane) {
+            let floor = since.max(from).max(next.floor(lane));
+            next.floors.retain(|(number, _)| *number != lane);
+            next.floors.push((lane, floor));
+        }
+    }
+
+    /// Whether a pending packet may have been handled at a version of its cell without changing anything or teaching
+    /// anything, with just what was seen as its only answer. If so it is taken, in place.
+    pub(crate) fn passes_unnoticed(
+        &self,
+        hypothesis: &mut Hypothesis<S>,
+        index: usize,
+        version: Option<usize>,
+        seen: &S::Msg,
+    ) -> bool {
+        let pending = &hypothesis.pending[index];
+        let foot = &pending.delivery.foot;
+        let cell = foot.cells.first().map(|(cell, _)| *cell);
+        let shown = version.and_then(|version| {
+            let cell = hypothesis.cell(cell?)?;
+            Some((cell.number, cell.past()[version].0.as_ref()))
+        });
+        let conn = Conn::client(pending.delivery.wire);
+        let inbox = [(conn, pending.delivery.item.clone())];
+        let mut path = Path::new();
+        let start = Start {
+            cause: Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken },
+            inbox: &inbox,
+            acted: 0,
+            fixed: 0,
+            foot: Some(foot),
+            version: shown,
+            dry: false,
+            pickable: None,
+        };
+        let mut ran = self.run(hypothesis, start, &mut path);
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        // Choices would be alternatives; facts and writes would be noticed.
+        let quiet = ran.end.is_ok() && ran.writes.is_empty() && path.iter().all(|answer| answer.options == 1);
+        let [Act::Send(to, message)] = ran.acts.as_slice() else { return false };
+        let before = hypothesis.facts.fingerprint();
+        if !quiet
+            || *to != conn
+            || message.unify(seen, &mut ran.facts).is_err()
+            || ran.facts.fingerprint() != before
+        {
+            return false;
+        }
+        let from = version_start(hypothesis, cell, version);
+        hypothesis.must_write = None;
+        self.take_back_then(hypothesis, index, from);
+        true
+    }
+
+    /// Whether the answer to a packet is known.
+    pub(crate) fn is_answered(&self, delivery: &Delivery<S::Msg>) -> bool {
+        self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0).is_some()
+    }
+
+    /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
+    pub(crate) fn effect(&self, delivery: &Delivery<S::Msg>, cell: u32, value: Option<&Val>) -> Option<Effect> {
+        let conn = Conn::client(delivery.wire);
+        let nothing = Hypothesis::default();
+        let inbox = [(conn, delivery.item.clone())];
+        let mut path = Path::new();
+        let start = Start {
+            cause: Cause::Delivery { sent: delivery.sent, copy: 0 },
+            inbox: &inbox,
+            acted: 0,
+            fixed: 0,
+            foot: Some(&delivery.foot),
+            version: Some((cell, value)),
+            dry: false,
+            pickable: None,
+        };
+        let mut ran = self.run(&nothing, start, &mut path);
+        let plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty() && delivery.alone;
+        let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), plain) else { return None };
+        let answered = self.sightings.nth_since(conn, delivery.place, 0);
+        let matches = match answered {
+            Some((_, Seen::Message(seen))) => message.unify(seen, &mut ran.facts).is_ok(),
+            Some((_, Seen::Closed)) => self.network.breaks(),
+            None => true,
+        };
+        if !ran.facts.is_empty() {
+            return None;
+        }
+        Some(Effect { matches, answered: answered.is_some(), after: ran.writes.pop().map(|(_, value)| value) })
     }
 
     /// An internal turn, in every way it can go.
@@ -480,15 +593,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         Some(next)
     }
 
-    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<crate::lang::Val>, started: u32) {
+    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<Val>, started: u32) {
         let index = self.ensure(next, cell);
-        let print = |value: &Option<crate::lang::Val>| value.as_ref().map(|value| value.fingerprint);
+        let print = |value: &Option<Val>| value.as_ref().map(|value| value.fingerprint);
         if print(&next.cells[index].now) == print(&value) {
             return;
         }
         let old = std::mem::replace(&mut next.cells[index].now, value);
         if self.late.get() && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started) {
-            next.cells[index].past.push((old, started));
+            Rc::make_mut(next.cells[index].past.get_or_insert_default()).push((old, started));
         }
     }
 
@@ -502,7 +615,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 for (var, sort) in &info.secrets {
                     next.facts.declare(*var, *sort);
                 }
-                next.cells.insert(index, CellState { number: cell, now: info.initial.clone(), past: SmallVec::new() });
+                next.cells.insert(index, CellState { number: cell, now: info.initial.clone(), past: None });
                 index
             }
         }
@@ -574,6 +687,28 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let ahead = next.out.iter().filter(|item| item.conn == conn).count();
         self.sightings.nth_since(conn, place, ahead)
     }
+}
+
+/// What a packet does to its cell.
+#[derive(Clone)]
+pub(crate) struct Effect {
+    /// Whether the answer is what was seen, as far as that is known.
+    pub(crate) matches: bool,
+    /// Whether it is known.
+    pub(crate) answered: bool,
+    /// The new content, if there is one.
+    pub(crate) after: Option<Option<Val>>,
+}
+
+/// The turn since which a cell had this version.
+fn version_start<S: ServerModel + ?Sized>(
+    hypothesis: &Hypothesis<S>,
+    cell: Option<u32>,
+    version: Option<usize>,
+) -> u32 {
+    let past = cell.and_then(|cell| hypothesis.cell(cell)).map_or(&[][..], CellState::past);
+    // Versions are kept from before the packet was sent on, so what is missing here began before that.
+    version.map_or(past.len(), |version| version).checked_sub(1).map_or(0, |before| past[before].1)
 }
 
 /// Whether a model has internal turns.

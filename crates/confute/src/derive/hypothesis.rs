@@ -1,6 +1,6 @@
 //! One hypothesis: a state in which server and network may be, and all that is conjectured about it.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -21,11 +21,18 @@ pub(crate) struct Footprint {
     pub(crate) replies: u32,
     /// Whether it closes its own connection, unless whole.
     pub(crate) closes: bool,
+    /// Whether it does the same in every state: it writes without a look.
+    pub(crate) blind: bool,
     /// The model never takes it (the news of a closed connection, where nobody asks).
     pub(crate) ignored: bool,
 }
 
 impl Footprint {
+    /// Whether it can be found out afterwards when it happened: it concerns one cell, and may leave it as it is.
+    pub(crate) fn may_be_late(&self) -> bool {
+        !self.whole && !self.closes && !self.blind && self.cells.len() == 1
+    }
+
     /// Whether it changes nothing, in any state.
     pub(crate) fn is_reader(&self) -> bool {
         !self.whole && !self.closes && self.cells.iter().all(|(_, access)| *access == Access::Read)
@@ -44,6 +51,12 @@ pub(crate) struct Delivery<M> {
     pub(crate) foot: Footprint,
     /// Packets with the same number keep their order.
     pub(crate) lane: u64,
+    /// Where in the trace it was sent.
+    pub(crate) place: u64,
+    /// Whether nothing else was under way on its connection then.
+    pub(crate) alone: bool,
+    /// Whether some turn of it has changed something.
+    pub(crate) loud: Cell<bool>,
 }
 
 /// A packet to the server that is still in the network.
@@ -118,7 +131,17 @@ pub(crate) struct CellState {
     pub(crate) now: Option<Val>,
     /// Earlier contents that a pending read may still have seen, oldest first, each with the number of the turn that
     /// ended it.
-    pub(crate) past: SmallVec<[(Option<Val>, u32); 2]>,
+    pub(crate) past: Past,
+}
+
+/// Earlier contents of a cell. Mostly there are none.
+pub(crate) type Past = Option<Rc<Vec<(Option<Val>, u32)>>>;
+
+impl CellState {
+    /// Earlier contents, oldest first.
+    pub(crate) fn past(&self) -> &[(Option<Val>, u32)] {
+        self.past.as_ref().map_or(&[], |past| past.as_slice())
+    }
 }
 
 /// A turn that waits for another message.
@@ -144,11 +167,14 @@ pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     pub(crate) facts: Knowledge,
     pub(crate) suspended: Option<Rc<Suspended<S::Msg>>>,
     /// Connections that the server opened and what the tester knows them as.
-    pub(crate) links: SmallVec<[(Conn, Option<u32>); 0]>,
+    pub(crate) links: Vec<(Conn, Option<u32>)>,
     /// Internal actions since a message touched their cells.
-    pub(crate) fired: SmallVec<[(Fingerprint, u32); 0]>,
+    pub(crate) fired: Vec<(Fingerprint, u32)>,
     /// Lanes whose next packet must not be placed before this turn.
-    pub(crate) floors: SmallVec<[(u64, u32); 0]>,
+    pub(crate) floors: Vec<(u64, u32)>,
+    /// The packet that is only of interest if it changes something: that it may have changed nothing is looked into
+    /// elsewhere.
+    pub(crate) must_write: Option<u32>,
     /// How many turns have started.
     pub(crate) turns: u32,
     /// How many internal turns.
@@ -180,9 +206,10 @@ impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
             out: SmallVec::new(),
             facts: Knowledge::new(),
             suspended: None,
-            links: SmallVec::new(),
-            fired: SmallVec::new(),
-            floors: SmallVec::new(),
+            links: Vec::new(),
+            fired: Vec::new(),
+            floors: Vec::new(),
+            must_write: None,
             turns: 0,
             internals: 0,
             deviations: 0,
@@ -217,7 +244,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         for cell in &self.cells {
             hasher.write_u32(cell.number);
             hasher.write_u128(cell.now.as_ref().map_or(1, |value| value.fingerprint.0));
-            if !cell.past.is_empty() {
+            if cell.past.is_some() {
                 self.hash_past(cell, &mut hasher);
             }
         }
@@ -249,14 +276,14 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         if !self.facts.is_empty() {
             hasher.write_u128(self.facts.fingerprint().0);
         }
-        hasher.write_u32(self.deviations);
+        hasher.write_u64(u64::from(self.deviations) << 32 | u64::from(self.must_write.map_or(0, |sent| sent + 1)));
         hasher.fingerprint()
     }
 
     /// Of the past only what pending packets can still see makes a difference, and for whom.
     fn hash_past(&self, cell: &CellState, hasher: &mut FingerprintHasher) {
         let mut sum = Fingerprint::default();
-        for (index, (value, until)) in cell.past.iter().enumerate() {
+        for (index, (value, until)) in cell.past().iter().enumerate() {
             let mut visible = false;
             let mut mask = FingerprintHasher::default();
             for pending in self.pending.iter().filter(|pending| touches(pending, cell.number)) {
@@ -272,9 +299,9 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             mask.write_u128(value.as_ref().map_or(1, |value| value.fingerprint.0));
             // With several packets on a lane the order of versions counts too.
             if self.is_pipelined() {
-                mask.write_usize(cell.past.len() - index);
+                mask.write_usize(cell.past().len() - index);
                 for other in &self.cells {
-                    mask.write_usize(other.past.iter().filter(|(_, other)| other >= until).count());
+                    mask.write_usize(other.past().iter().filter(|(_, other)| other >= until).count());
                 }
             }
             sum = sum.plus(mask.fingerprint());
@@ -317,9 +344,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             self.floors.retain(|(lane, _)| pending.iter().any(|pending| pending.delivery.lane == *lane));
         }
         for index in 0..self.cells.len() {
-            if self.cells[index].past.is_empty() {
-                continue;
-            }
+            let Some(past) = &self.cells[index].past else { continue };
             let number = self.cells[index].number;
             let oldest = self
                 .pending
@@ -327,10 +352,9 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
                 .filter(|pending| touches(pending, number))
                 .map(|pending| pending.since)
                 .min();
-            match oldest {
-                None => self.cells[index].past.clear(),
-                Some(oldest) => self.cells[index].past.retain(|(_, until)| *until > oldest),
-            }
+            let kept: Vec<_> =
+                past.iter().filter(|(_, until)| oldest.is_some_and(|oldest| *until > oldest)).cloned().collect();
+            self.cells[index].past = if kept.is_empty() { None } else { Some(Rc::new(kept)) };
         }
     }
 }
@@ -338,8 +362,10 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
 /// The bit that marks the lane of a packet that travels by itself.
 pub(crate) const UNORDERED: u64 = 1 << 61;
 
-/// Whether this pending packet may look at earlier versions of the cell.
+/// Whether this pending packet may turn out to have looked at an earlier version of the cell.
 pub(crate) fn touches<M>(pending: &Pending<M>, cell: u32) -> bool {
-    matches!(pending.delivery.foot.cells.as_slice(), [(only, Access::Read)] if *only == cell)
-        && pending.delivery.foot.is_reader()
+    let foot = &pending.delivery.foot;
+    matches!(foot.cells.as_slice(), [(only, _)] if *only == cell)
+        && foot.may_be_late()
+        && (foot.is_reader() || !pending.delivery.loud.get())
 }

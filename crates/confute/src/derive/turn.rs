@@ -50,6 +50,11 @@ pub(crate) fn next_path(path: &mut Path, fixed: usize) -> bool {
     false
 }
 
+/// Whether there are untried paths after this one.
+pub(crate) fn has_more(path: &Path, fixed: usize) -> bool {
+    path.iter().skip(fixed).any(|answer| answer.taken + 1 < answer.options)
+}
+
 /// Something a turn did towards the outside.
 pub(crate) enum Act<O> {
     Send(Conn, O),
@@ -73,6 +78,13 @@ pub(crate) struct Ran<O> {
     pub(crate) received: usize,
     /// The choices of an internal turn before it opened anything: its identity.
     pub(crate) action: Fingerprint,
+}
+
+impl<O> Ran<O> {
+    /// Whether it left every cell as it was, and taught nothing.
+    pub(crate) fn changes_nothing<S: ServerModel + ?Sized>(&self, before: &Hypothesis<S>) -> bool {
+        self.writes.is_empty() && self.facts.fingerprint() == before.facts.fingerprint()
+    }
 }
 
 /// What a run starts from.
@@ -229,6 +241,18 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
         if self.acted > self.start.acted {
             self.ran.acts.push(act);
         }
+    }
+
+    /// The number of a cell. Mostly the dry run has opened the same cells in the same order.
+    fn number(&self, cell: &CellSpec<'_>) -> u32 {
+        if let Some(&(number, _)) = self.start.foot.and_then(|foot| foot.cells.get(self.ran.opened.len())) {
+            let book = self.book.borrow();
+            let info = &book.cells[number as usize];
+            if info.table == cell.table && cell.key.same(&*info.key) {
+                return number;
+            }
+        }
+        self.book.borrow_mut().number(cell)
     }
 
     fn current(&self, cell: u32) -> Option<Val> {
@@ -392,7 +416,7 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
 
     fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
         self.tick()?;
-        let number = self.book.borrow_mut().number(cell);
+        let number = self.number(cell);
         if cell.initial.is_some() && self.hypothesis.cell(number).is_none() {
             for (var, sort) in &self.book.borrow().cells[number as usize].secrets {
                 self.ran.facts.declare(*var, *sort);

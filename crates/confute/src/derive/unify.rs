@@ -27,6 +27,23 @@ pub(crate) enum Reach {
 }
 
 impl<S: ServerModel + ?Sized> Composed<'_, S> {
+    /// The common case, in place: on a reliable network the packet at the head of its lane must be the one. `None` if
+    /// no packet for this connection is under way, or the case is not the common one.
+    pub(crate) fn see_head(&self, hypothesis: &mut Hypothesis<S>, spot: Spot, seen: &Seen<S::Msg>) -> Option<bool> {
+        let Spot::Client(conn) = spot else { return None };
+        if !self.is_reliable {
+            return None;
+        }
+        let first = hypothesis.out.iter().position(|item| item.conn == conn)?;
+        let lane = hypothesis.out[first].lane;
+        let head = hypothesis.out.iter().position(|item| item.lane == lane) == Some(first);
+        let fits = head && self.fits(&hypothesis.out[first], seen) && self.unify(hypothesis, first, seen);
+        if fits {
+            self.remove_seen(hypothesis, first, true);
+        }
+        Some(fits)
+    }
+
     /// Explains what was seen by packets that are already under way.
     pub(crate) fn see(
         &self,

@@ -25,6 +25,8 @@ pub struct Plan {
     pub messages: u64,
     /// How many requests a client sends before it waits for an answer.
     pub outstanding: u32,
+    /// How many requests are outstanding at once over all connections: the harder to explain, the more there are.
+    pub at_once: u32,
     /// The rules that the server breaks.
     pub deviate: Vec<&'static str>,
     /// It breaks them one time in so many.
@@ -33,7 +35,15 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { seed: 0, connections: 16, messages: 100_000, outstanding: 1, deviate: Vec::new(), one_in: 100 }
+        Self {
+            seed: 0,
+            connections: 16,
+            messages: 100_000,
+            outstanding: 1,
+            at_once: 12,
+            deviate: Vec::new(),
+            one_in: 100,
+        }
     }
 }
 
@@ -181,12 +191,14 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
         if !may_send || self.random.chance(1, 2) {
             return None;
         }
+        let full = self.outstanding >= self.plan.at_once.max(1);
         let count = self.clients.len();
         let start = self.random.below(count as u64) as usize;
         let (now, patience, limit) = (self.moves, self.patience, self.plan.outstanding.max(1));
         let free = |at: &usize| {
             let client = &self.clients[*at];
-            client.outstanding < limit || now - client.since > patience
+            let gave_up = client.outstanding > 0 && now - client.since > patience;
+            gave_up || (client.outstanding < limit && !full)
         };
         (start..count).chain(0..start).find(free)
     }

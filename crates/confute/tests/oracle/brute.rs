@@ -252,7 +252,7 @@ impl<'a, S: Judged> Brute<'a, S> {
             return Vec::new();
         }
         let mut config = config.clone();
-        let cause = Cause::Internal(config.internals);
+        let cause = Cause::Internal { cell: u32::MAX, n: config.internals };
         config.internals += 1;
         self.run(config, Running { cause, answers: Vec::new() }, true)
     }

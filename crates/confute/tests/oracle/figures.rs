@@ -285,7 +285,7 @@ fn unifier<S: Judged>(observer: Observer<S>, map: Map, vars: Vars) -> Tester<S> 
             // Named like a variable, by the order of asking.
             let mut vars = vars;
             vars.next += 1;
-            unifier(o(Conn::opened(Cause::Internal(vars.next), 0)), map, vars)
+            unifier(o(Conn::opened(Cause::Delivery { sent: vars.next, copy: 0 }, 0)), map, vars)
         }
         Observer::Unify(x, v, o) => {
             let x = if v { x } else { x.negated() };
@@ -338,7 +338,7 @@ fn unifier<S: Judged>(observer: Observer<S>, map: Map, vars: Vars) -> Tester<S> 
 
 fn new_var(sort: Sort, mut vars: Vars) -> (Var, Vars) {
     vars.next += 1;
-    (tree::name(Cause::Internal(vars.next), 0, sort), vars)
+    (tree::name(Cause::Delivery { sent: vars.next, copy: 0 }, 0, sort), vars)
 }
 
 fn assert(facts: impl IntoIterator<Item = Literal>, mut vars: Vars) -> Option<Vars> {

@@ -5,6 +5,8 @@
 //! paper's hand-written tester. [`naive`] stands in for the solver and [`random`] makes small models and traces.
 //! None of them uses the engine, its solver or its simulator.
 
+#![expect(unreachable_pub, reason = "a test has no outside")]
+
 pub mod brute;
 pub mod figure1;
 pub mod figures;

@@ -163,7 +163,7 @@ fn run<S: Judged>(
 pub fn name(cause: Cause, index: usize, sort: Sort) -> Var {
     let (kind, number) = match cause {
         Cause::Delivery { sent, copy } => (1, u64::from(sent) << 8 | u64::from(copy)),
-        Cause::Internal(n) => (2, u64::from(n)),
+        Cause::Internal { n, .. } => (2, u64::from(n)),
         Cause::Cell(n) => (3, u64::from(n)),
     };
     let sort = match sort {
@@ -219,7 +219,7 @@ impl<S: Judged> Handler<S::M, S::O> for Replay<'_, S> {
 
     fn connect(&mut self) -> Result<Conn, Stop> {
         if self.dry {
-            return Ok(Conn::opened(Cause::Internal(u32::MAX), 0));
+            return Ok(Conn::opened(Cause::Delivery { sent: u32::MAX, copy: 0 }, 0));
         }
         let Answer::Connected(conn) = self.ask(Node::Connect)? else { panic!("not deterministic") };
         Ok(conn)

@@ -1,0 +1,179 @@
+//! The command line, defined once: parsing and help both come from here.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use confute_models::registry;
+
+use crate::{near, quantity};
+
+/// Proves networked servers wrong.
+///
+/// From a model of every correct server Confute derives a tester. The tester judges what was seen of a server, live or
+/// recorded, and ends in one of three verdicts: refuted (no behaviour of the model explains what was seen), unrefuted
+/// (some behaviour does), or inconclusive (a budget ran out first).
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXAMPLES, after_long_help = LONG)]
+pub(crate) struct Args {
+    /// When to use colour.
+    #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  confute demo                              refute a simulated server, and see why
+  confute check --model kv history.edn      judge a recorded history
+  confute rules kv                          what the model `kv` demands
+  confute explain kv/put-lasts              one of its rules";
+
+const LONG: &str = "\
+Examples:
+  confute demo                              refute a simulated server, and see why
+  confute check --model kv history.edn      judge a recorded history
+  confute rules kv                          what the model `kv` demands
+  confute explain kv/put-lasts              one of its rules
+
+Exit codes:
+  0  unrefuted: everything that was seen is explained
+  1  refuted: a server was proven wrong
+  2  broken: a file could not be read as what it should be, or the command line makes no sense
+  3  inconclusive: a budget ran out
+Of several files the worst counts: 2 before 1 before 3 before 0.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Judge recorded histories and traces
+    Check(Check),
+    /// List the rules of the shipped models
+    Rules(Rules),
+    /// Say what a rule asks, and how to relax it
+    Explain(Explain),
+    /// Refute a simulated server that has a planted bug, then fail to refute the correct one
+    Demo(Demo),
+}
+
+/// Judge recorded histories and traces.
+///
+/// A file is a Confute trace (JSON Lines, whose first line names model and network), a history of EDN maps one a line,
+/// or a log of jepsen.util. The form is recognised by itself; `-` is standard input. Histories have no model of their
+/// own and need --model: kv (get, put, append) or register (read, write, cas).
+#[derive(Debug, Parser)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(crate) struct Check {
+    /// What to judge.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The model of a correct server; a trace names its own.
+    #[arg(short, long, value_name = "NAME", value_parser = model)]
+    pub(crate) model: Option<&'static str>,
+    /// The network between tester and server [default: the trace's own, or else tcp].
+    #[arg(short, long, value_name = "NAME", value_parser = network)]
+    pub(crate) network: Option<&'static str>,
+    /// How long to search, for each file: 500ms, 30s, 5m. Explaining a refutation gets as much again.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
+    pub(crate) max_time: Duration,
+    /// How much memory the search may hold: 64MiB, 1GiB.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::size)]
+    pub(crate) max_memory: usize,
+    /// How many events a file may have.
+    #[arg(long, value_name = "N", default_value = "10000000", hide_short_help = true)]
+    pub(crate) max_events: usize,
+    /// How long a line of a file may be.
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = quantity::size, hide_short_help = true)]
+    pub(crate) max_line: usize,
+    /// Let the server break this rule; can be given several times.
+    #[arg(long, value_name = "RULE", value_parser = rule)]
+    pub(crate) allow: Vec<&'static str>,
+    /// For people, or one JSON object a file and line.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Do not look for the rules that were broken.
+    #[arg(long)]
+    pub(crate) no_blame: bool,
+    /// Say only the verdicts.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show messages in full, and progress even where standard error is no terminal.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  confute check --model kv history.edn
+  confute check --model register --max-time 5m logs/*.log
+  confute check --allow kv/put-lasts trace.jsonl     what else is wrong?
+  confute check --format json trace.jsonl | jq .verdict
+
+Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
+counts, in the order 2, 1, 3, 0.";
+
+#[derive(Debug, Parser)]
+pub(crate) struct Rules {
+    /// Only the rules of this model.
+    #[arg(value_name = "MODEL", value_parser = model)]
+    pub(crate) model: Option<&'static str>,
+    /// For people, or one JSON object a rule and line.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct Explain {
+    /// The rule, as `confute rules` lists it.
+    #[arg(value_name = "RULE", value_parser = rule)]
+    pub(crate) rule: &'static str,
+}
+
+/// Refute a simulated server that has a planted bug, then fail to refute the correct one.
+///
+/// No real server is involved: both are simulated in this process, behind a simulated TCP, from the model of a store
+/// with conditional requests. The first one ignores If-Match. Exit code 0 if the broken server was refuted for the
+/// right reason and the correct one was not refuted, 1 otherwise.
+#[derive(Debug, Parser)]
+pub(crate) struct Demo {
+    /// What all random choices come from: the same seed, the same run.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Keep the counterexample as a trace, for `confute check`.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Human,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+fn model(name: &str) -> Result<&'static str, String> {
+    let names = || registry::models().iter().map(|model| model.name());
+    registry::model(name).map(|model| model.name()).ok_or_else(|| near::unknown("model", name, names()))
+}
+
+fn network(name: &str) -> Result<&'static str, String> {
+    let names = || registry::networks().iter().map(|network| network.name());
+    registry::network(name)
+        .map(|network| network.name())
+        .ok_or_else(|| near::unknown("network", name, names()))
+}
+
+fn rule(name: &str) -> Result<&'static str, String> {
+    let names = || registry::models().iter().flat_map(|model| model.rules()).map(|rule| rule.name);
+    registry::rule(name).map(|(_, rule)| rule.name).ok_or_else(|| {
+        let hint = near::unknown("rule", name, names());
+        format!("{hint}; `confute rules` lists all")
+    })
+}

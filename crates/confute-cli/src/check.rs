@@ -1,0 +1,137 @@
+//! `confute check`: judges recorded files, one after the other.
+//!
+//! A file that cannot be read does not keep the others from being judged.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use confute::history::Format as Form;
+use confute::network::Network;
+use confute::{Blame, Options, Refutation, Verdict};
+use confute_models::registry::{self, Case, Limits, Loaded, Named};
+
+use crate::args::{Check, Color, Format};
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::{json, output, render};
+
+/// What became of one file.
+pub(crate) struct Judged {
+    pub(crate) file: String,
+    pub(crate) model: &'static dyn Named,
+    pub(crate) network: &'static str,
+    pub(crate) form: Form,
+    pub(crate) case: Box<dyn Case>,
+    pub(crate) verdict: Verdict,
+    pub(crate) blame: Option<Blame>,
+    /// The rules that were not in force.
+    pub(crate) relaxed: Vec<&'static str>,
+    /// How many turns of the model were tried at least.
+    pub(crate) turns: u64,
+    /// How long judging took, without reading and blaming.
+    pub(crate) elapsed: Duration,
+}
+
+pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    if let Some(model) = args.model.and_then(registry::model)
+        && let Some(rule) =
+            args.allow.iter().find(|rule| model.rules().iter().all(|own| own.name != **rule))
+    {
+        anyhow::bail!("{rule} is no rule of model {0}; `confute rules {0}` lists them", model.name());
+    }
+    let mut worst = Exit::Unrefuted;
+    for path in &args.files {
+        let file = path.display().to_string();
+        let mut progress = Progress::new(args.verbose, color);
+        let judged = open(path).and_then(|input| judge(args, file.clone(), input, &mut progress));
+        progress.erase();
+        let exit = match &judged {
+            Ok(judged) => Exit::from(&judged.verdict),
+            Err(_) => Exit::Broken,
+        };
+        worst = worst.max(exit);
+        match (judged, args.format) {
+            (Ok(judged), Format::Human) => render::judged(&judged, args, out)?,
+            (Ok(judged), Format::Json) => json::judged(&judged, exit, out)?,
+            (Err(problem), Format::Human) => {
+                out.flush()?;
+                output::complain(color, &format!("{file}: {problem}"));
+            }
+            (Err(problem), Format::Json) => json::broken(&file, &problem, out)?,
+        }
+        out.flush()?;
+    }
+    Ok(worst)
+}
+
+fn judge(
+    args: &Check,
+    file: String,
+    input: Box<dyn BufRead>,
+    progress: &mut Progress,
+) -> Result<Judged, String> {
+    let limits = Limits { line: args.max_line, events: args.max_events };
+    let asked = args.model.and_then(registry::model);
+    let (model, Loaded { header, format: form, case }) =
+        registry::load(input, asked, limits).map_err(|problem| problem.to_string())?;
+    let named = args.network.or(header.as_ref().map(|header| &*header.network)).unwrap_or("tcp");
+    let network = registry::network(named).ok_or_else(|| {
+        format!("line 1: the trace names network {named:?}; choose one with --network: direct, tcp or udp")
+    })?;
+    let relaxed: Vec<_> =
+        args.allow.iter().copied().filter(|rule| model.rules().iter().any(|own| own.name == *rule)).collect();
+    let options = Options { memory: args.max_memory, relaxed: relaxed.clone(), ..Options::default() };
+
+    progress.begin("judging", case.events(), args.max_time);
+    let start = Instant::now();
+    let watch = |pulse: &_| progress.hear(pulse);
+    let mut verdict = case.judge(network, &Options { watch: Some(&watch), ..options.clone() });
+    let (elapsed, turns) = (start.elapsed(), progress.turns());
+
+    let mut blame = None;
+    if let Verdict::Refuted(refutation) = &mut verdict
+        && !args.quiet
+    {
+        progress.begin("explaining", case.events(), args.max_time);
+        let watch = |pulse: &_| progress.hear(pulse);
+        let options = Options { watch: Some(&watch), ..options };
+        let fatal = fatal(&*case, refutation.event, network, &options);
+        // What comes after may be wrong for other reasons.
+        let until = case.keep(&|place| place <= fatal);
+        *refutation = until.explain(network, &Refutation { event: fatal, ..refutation.clone() }, &options);
+        blame = (!args.no_blame).then(|| until.blame(network, &options));
+    }
+    Ok(Judged { file, model, network: network.name(), form, case, verdict, blame, relaxed, turns, elapsed })
+}
+
+/// The first event up to which a refuted case is refuted. The search may stop short of it, because it knows the future.
+fn fatal(case: &dyn Case, found: usize, network: &dyn Network, options: &Options<'_>) -> usize {
+    let refuted = |last: usize| case.keep(&|place| place <= last).judge(network, options).is_refuted();
+    let (mut low, mut high) = (found, case.events().saturating_sub(1));
+    if low >= high || refuted(low) {
+        return low;
+    }
+    while low + 1 < high {
+        let middle = low.midpoint(high);
+        *if refuted(middle) { &mut high } else { &mut low } = middle;
+    }
+    high
+}
+
+fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    })?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err("is a directory; name the files in it".to_owned());
+    }
+    Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+}

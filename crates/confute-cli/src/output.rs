@@ -1,0 +1,71 @@
+//! Where reports go.
+//!
+//! A reader that went away (`confute check … | head`) is no error and ends nothing: the exit code is still worth
+//! having. Any other failure to write is one.
+
+use std::io::{self, BufWriter, IsTerminal as _, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use crate::args::Color;
+
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const OPEN: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default();
+pub(crate) const STRONG: Style = Style::new().bold();
+
+impl From<Color> for ColorChoice {
+    fn from(color: Color) -> Self {
+        match color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        }
+    }
+}
+
+/// Standard output, with colours or without.
+pub(crate) fn stdout(color: Color) -> impl Write {
+    Forgiving(BufWriter::new(AutoStream::new(io::stdout(), color.into())))
+}
+
+/// Standard error, likewise.
+pub(crate) fn stderr(color: Color) -> impl Write {
+    Forgiving(AutoStream::new(io::stderr(), color.into()))
+}
+
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Brings out what is still buffered.
+pub(crate) fn finish(out: &mut dyn Write) -> io::Result<()> {
+    out.flush()
+}
+
+/// One line about what went wrong. If even that cannot be said, the exit code has to do.
+pub(crate) fn complain(color: Color, what: &str) {
+    let _ = writeln!(stderr(color), "{BAD}error{BAD:#}: {what}");
+}
+
+/// A writer whose reader may go away.
+struct Forgiving<W>(W);
+
+impl<W: Write> Write for Forgiving<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        forgive(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        forgive(self.0.flush(), ())
+    }
+}
+
+fn forgive<T>(result: io::Result<T>, instead: T) -> io::Result<T> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(instead),
+        other => other,
+    }
+}

@@ -1,0 +1,171 @@
+//! Verdicts for people.
+//!
+//! The first line says all that matters, in a form that editors can jump to; what follows is the proof, the diagnosis,
+//! and what to do next.
+
+use std::io::{self, Write};
+
+use confute::lang::Level;
+use confute::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};
+use confute_models::registry;
+
+use crate::args::Check;
+use crate::check::Judged;
+use crate::output::{BAD, GOOD, NOTE, OPEN, STRONG};
+use crate::snippet;
+use crate::text::{WIDTH, clip_alike, count, elapsed, wrap};
+
+/// How many diagnoses and expectations are shown.
+const MOST: usize = 6;
+
+pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
+    let Judged { file, model, network, case, .. } = judged;
+    let scene = format!("{} behind {network}", model.name());
+    match &judged.verdict {
+        Verdict::Unrefuted => {
+            let events = count(case.events() as u64, "event");
+            let without = match &judged.relaxed[..] {
+                [] => String::new(),
+                relaxed => format!(", not asking for {}", relaxed.join(", ")),
+            };
+            let cost = cost(judged);
+            writeln!(
+                out,
+                "{GOOD}unrefuted{GOOD:#}: {file}: {events} explained by {scene}{without} ({cost})"
+            )
+        }
+        Verdict::Inconclusive(reason) => {
+            writeln!(out, "{OPEN}inconclusive{OPEN:#}: {file}: {reason}")?;
+            if let (Inconclusive::Budget { what, .. }, false) = (reason, args.quiet) {
+                let option = match *what {
+                    "memory" => "--max-memory",
+                    _ => "--max-time",
+                };
+                note(out, "next", &[format!("raise {option}; nothing is proven either way")])?;
+            }
+            Ok(())
+        }
+        Verdict::Refuted(refutation) => {
+            let place = case.line(refutation.event).unwrap_or(refutation.event + 1);
+            writeln!(
+                out,
+                "{BAD}refuted{BAD:#}: {STRONG}{file}:{place}{STRONG:#}: no behaviour of {scene} explains this"
+            )?;
+            if args.quiet { Ok(()) } else { proof(judged, refutation, args.verbose, out) }
+        }
+    }
+}
+
+fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    snippet::draw(&*judged.case, refutation.event, remark(refutation), in_full, out)?;
+    if !refutation.expected.is_empty() {
+        expected(refutation, in_full, out)?;
+    }
+    if let Some(blame) = &judged.blame {
+        diagnosis(blame, out)?;
+    }
+    let total = judged.case.events();
+    let events = format!("event {} of {}", refutation.event + 1, count(total as u64, "event"));
+    note(out, "search", &[format!("{events}, {}", cost(judged))])?;
+    if let Some(rule) = judged.blame.iter().flat_map(|blame| &blame.diagnoses).find_map(|one| one.rules.first())
+    {
+        note(
+            out,
+            "next",
+            &[
+                format!("`confute explain {rule}` says what it asks;"),
+                format!("`--allow {rule}` judges what else is wrong"),
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+fn remark(refutation: &Refutation) -> &'static str {
+    match refutation.expected.as_slice() {
+        [] => "nothing explains this",
+        [Expectation { message: None, .. }] => "nothing was to come here",
+        _ => "something else was to come here",
+    }
+}
+
+/// What was seen and what would have been right, in the same notation and cut at the same place.
+pub(crate) fn expected(refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let shown = &refutation.expected[..refutation.expected.len().min(MOST)];
+    let told = shown.iter().map(|one| one.message.clone().unwrap_or_else(|| "nothing".to_owned()));
+    let mut messages: Vec<String> = std::iter::once(refutation.seen.clone()).chain(told).collect();
+    if !in_full {
+        messages = clip_alike(&messages, WIDTH - 14);
+    }
+    if !refutation.seen.is_empty() {
+        note(out, "seen", &messages[..1])?;
+    }
+    let mut lines = Vec::new();
+    for (one, message) in shown.iter().zip(&messages[1..]) {
+        lines.push(message.clone());
+        if !one.rules.is_empty() {
+            lines.push(format!("  by {}", one.rules.join(", ")));
+        }
+    }
+    if refutation.more || shown.len() < refutation.expected.len() {
+        lines.push("and other things".to_owned());
+    }
+    note(out, "expected", &lines)
+}
+
+/// The counterfactual: what the server must have done.
+pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
+    let Blame { diagnoses, tried, incomplete, .. } = blame;
+    let mut lines = Vec::new();
+    for (place, Diagnosis { rules, deviations, level, .. }) in diagnoses.iter().take(MOST).enumerate() {
+        let often = if *deviations > 1 { format!(", at least {deviations} times") } else { String::new() };
+        let start = if place == 0 { "explainable only if the server breaks" } else { "or if it breaks" };
+        let which = rules.join(" and ");
+        lines.extend(wrap(&format!("{start} {which} (level {}){often}:", name(*level)), WIDTH - 14));
+        for rule in rules {
+            let summary = registry::rule(rule).map_or("", |(_, rule)| rule.summary);
+            lines.extend(wrap(summary, WIDTH - 16).into_iter().map(|line| format!("  {line}")));
+        }
+    }
+    match (diagnoses.len(), incomplete) {
+        (0, false) => lines.extend(wrap(
+            &format!("no {} of the model's rules, broken, explains this", up_to(*tried)),
+            WIDTH - 14,
+        )),
+        (0, true) => lines.push("not found within the budget".to_owned()),
+        (_, true) => lines.push("(the budget ran out before every rule was tried)".to_owned()),
+        _ => {}
+    }
+    note(out, "blame", &lines)
+}
+
+fn up_to(tried: usize) -> String {
+    if tried <= 1 { "one".to_owned() } else { format!("one to {tried}") }
+}
+
+pub(crate) fn name(level: Level) -> &'static str {
+    match level {
+        Level::Live => "live",
+        Level::Should => "should",
+        Level::Store => "store",
+        Level::Must => "must",
+    }
+}
+
+fn cost(judged: &Judged) -> String {
+    let time = elapsed(judged.elapsed);
+    if judged.turns == 0 { time } else { format!("{} tried, {time}", count(judged.turns, "turn")) }
+}
+
+/// A remark on what was drawn: a label, and lines beside it.
+pub(crate) fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()> {
+    for (place, line) in lines.iter().enumerate() {
+        if place == 0 {
+            let label = format!("{label}:");
+            writeln!(out, "  {NOTE}={NOTE:#} {STRONG}{label:<9}{STRONG:#} {line}")?;
+        } else {
+            writeln!(out, "    {:<9} {line}", "")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! `confute rules` and `confute explain`: the catalogue.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result};
+use confute::lang::{Level, Rule};
+use confute_models::registry;
+
+use crate::args::{Explain, Format, Rules};
+use crate::exit::Exit;
+use crate::output::{NOTE, STRONG};
+use crate::text::{WIDTH, wrap};
+use crate::{json, render};
+
+pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
+    let models = registry::models().iter().filter(|model| args.model.is_none_or(|name| name == model.name()));
+    let models: Vec<_> = models.collect();
+    if args.format == Format::Json {
+        for model in models {
+            model.rules().iter().try_for_each(|rule| json::rule(*model, rule, out))?;
+        }
+        return Ok(Exit::Unrefuted);
+    }
+    let rules = || models.iter().flat_map(|model| model.rules());
+    let widest = rules().map(|rule| rule.name.len()).max().unwrap_or(0).max(4);
+    writeln!(out, "{STRONG}{:widest$}  {:6}  summary{STRONG:#}", "rule", "level")?;
+    for Rule { name, level, summary, .. } in rules() {
+        let level = render::name(*level);
+        let mut lines = wrap(summary, WIDTH.saturating_sub(widest + 10).max(30)).into_iter();
+        let first = lines.next().unwrap_or_default();
+        writeln!(out, "{NOTE}{name:widest$}{NOTE:#}  {level:6}  {first}")?;
+        for line in lines {
+            writeln!(out, "{:widest$}  {:6}  {line}", "", "")?;
+        }
+    }
+    Ok(Exit::Unrefuted)
+}
+
+pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
+    let (model, rule) = registry::rule(args.rule).context("the rule was looked up before")?;
+    let name = rule.name;
+    writeln!(out, "{STRONG}{name}{STRONG:#}")?;
+    for line in wrap(rule.summary, WIDTH - 2) {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out)?;
+    render::note(out, "level", &wrap(&format!("{}: {}", render::name(rule.level), meaning(rule.level)), 64))?;
+    let about = format!("{}: {}", model.name(), model.summary());
+    render::note(out, "model", &wrap(&about, 64))?;
+    let relax = [
+        format!("`confute check --model {} --allow {name} FILE`", model.name()),
+        "judges as if the server were free to break it: what is refuted".to_owned(),
+        "then, is refuted for another reason.".to_owned(),
+    ];
+    render::note(out, "relax", &relax)?;
+    let others: Vec<&str> = model.rules().iter().map(|rule| rule.name).filter(|other| *other != name).collect();
+    if !others.is_empty() {
+        render::note(out, "see also", &wrap(&others.join(", "), 64))?;
+    }
+    Ok(Exit::Unrefuted)
+}
+
+fn meaning(level: Level) -> &'static str {
+    match level {
+        Level::Live => "an answer must come at all, which is seen only by waiting",
+        Level::Should => "the protocol recommends it",
+        Level::Store => {
+            "what a store with one copy does, though no standard says so; the premise is that nobody \
+             else changes what the tester looks at"
+        }
+        Level::Must => "the protocol demands it",
+    }
+}

@@ -1,0 +1,110 @@
+//! Numbers, times and long texts, made fit for a line of 80 columns.
+
+use std::time::Duration;
+
+/// How wide a report is.
+pub(crate) const WIDTH: usize = 80;
+
+/// `12,345`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut shown = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            shown.push(',');
+        }
+        shown.push(digit);
+    }
+    shown
+}
+
+/// `1 event`, `2 events`.
+pub(crate) fn count(number: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// `0.3 ms`, `42 ms`, `1.5 s`.
+pub(crate) fn elapsed(time: Duration) -> String {
+    let milliseconds = time.as_secs_f64() * 1e3;
+    match milliseconds {
+        ..9.95 => format!("{milliseconds:.1} ms"),
+        ..999.5 => format!("{milliseconds:.0} ms"),
+        _ => format!("{:.1} s", milliseconds / 1e3),
+    }
+}
+
+/// At most so many characters, the end left out.
+pub(crate) fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Several texts that are too long, cut alike so that the first difference is in sight.
+pub(crate) fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
+    let Some(first) = texts.first() else { return Vec::new() };
+    let shared = texts.iter().map(|text| {
+        first.chars().zip(text.chars()).take_while(|(left, right)| left == right).count()
+    });
+    let shared = shared.skip(1).min().unwrap_or(0);
+    // The beginning tells what kind of message it is.
+    let lead = 12;
+    if texts.iter().all(|text| text.chars().count() <= width) || shared < width / 2 {
+        return texts.iter().map(|text| clip(text, width)).collect();
+    }
+    let from = shared.saturating_sub(width / 4);
+    let cut = |text: &String| {
+        let rest: String = text.chars().skip(from).collect();
+        let start: String = text.chars().take(lead).collect();
+        format!("{start}…{}", clip(&rest, width.saturating_sub(lead + 1)))
+    };
+    texts.iter().map(cut).collect()
+}
+
+/// Words in lines of this width.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > width {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([count(1, "event"), count(1000, "event")], ["1 event", "1,000 events"]);
+        let times = [300u64, 12_345, 1_500_000].map(|micros| elapsed(Duration::from_micros(micros)));
+        assert_eq!(times, ["0.3 ms", "12 ms", "1.5 s"]);
+    }
+
+    #[test]
+    fn differences_stay_in_sight() {
+        let common = "value \"".to_owned() + &"x".repeat(100);
+        let cut = clip_alike(&[common.clone() + "yes", common + "no"], 50);
+        assert!(cut[0].ends_with("yes") && cut[1].ends_with("no"), "{cut:?}");
+        assert!(cut.iter().all(|text| text.starts_with("value") && text.chars().count() <= 50));
+        assert_eq!(clip_alike(&["abc".into(), "abd".into()], 50), ["abc", "abd"]);
+        assert_eq!(clip("hello", 4), "hel…");
+    }
+
+    #[test]
+    fn words_are_not_broken() {
+        assert_eq!(wrap("a bc  def", 4), ["a bc", "def"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+}

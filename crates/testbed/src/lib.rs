@@ -1,0 +1,17 @@
+//! Real servers to test, and what it takes to test them until the real driver is there. Unpublished.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`nginx`] | starts and stops an nginx of one's own |
+//! | [`http`] | just enough HTTP/1.1 to carry the messages of the conditional store |
+//! | [`traffic`] | which requests to send |
+//! | [`driver`] | eight connections, one thread, one total order of observations |
+//!
+//! Only [`nginx`] is here to stay. The others are a **stopgap**: they show that a derived tester refutes a real server, and
+//! give way to a driver with scripts and timing, and to a lossless HTTP reader.
+
+pub mod driver;
+pub mod http;
+mod line;
+pub mod nginx;
+pub mod traffic;
