@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use confute_models::registry;
+use confute::network::Network;
+use confute_models::registry::{self, Named};
 
 use crate::{near, quantity};
 
@@ -15,7 +16,7 @@ use crate::{near, quantity};
 /// recorded, and ends in one of three verdicts: refuted (no behaviour of the model explains what was seen), unrefuted
 /// (some behaviour does), or inconclusive (a budget ran out first).
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXAMPLES, after_long_help = LONG)]
+#[command(name = "confute", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = LONG)]
 pub(crate) struct Args {
     /// When to use colour.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
@@ -47,13 +48,9 @@ Of several files the worst counts: 2 before 1 before 3 before 0.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Judge recorded histories and traces
     Check(Check),
-    /// List the rules of the shipped models
     Rules(Rules),
-    /// Say what a rule asks, and how to relax it
     Explain(Explain),
-    /// Refute a simulated server that has a planted bug, then fail to refute the correct one
     Demo(Demo),
 }
 
@@ -68,10 +65,11 @@ pub(crate) struct Check {
     /// What to judge.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The model of a correct server; a trace names its own.
+    /// The model of a correct server: echo, accumulator, proxy, swap, register, kv, conditional or ticket. A trace names
+    /// its own.
     #[arg(short, long, value_name = "NAME", value_parser = model)]
     pub(crate) model: Option<&'static str>,
-    /// The network between tester and server [default: the trace's own, or else tcp].
+    /// The network between tester and server: direct, tcp or udp [default: the trace's own, or else tcp].
     #[arg(short, long, value_name = "NAME", value_parser = network)]
     pub(crate) network: Option<&'static str>,
     /// How long to search, for each file: 500ms, 30s, 5m. Explaining a refutation gets as much again.
@@ -113,6 +111,9 @@ Examples:
 Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
 counts, in the order 2, 1, 3, 0.";
 
+/// List the rules of the shipped models.
+///
+/// Every demand that a model makes has a name. Reports blame rules by it, and `confute check --allow` relaxes them.
 #[derive(Debug, Parser)]
 pub(crate) struct Rules {
     /// Only the rules of this model.
@@ -123,6 +124,7 @@ pub(crate) struct Rules {
     pub(crate) format: Format,
 }
 
+/// Say what a rule asks, how binding it is, and how to relax it.
 #[derive(Debug, Parser)]
 pub(crate) struct Explain {
     /// The rule, as `confute rules` lists it.
@@ -160,20 +162,18 @@ pub(crate) enum Color {
 
 fn model(name: &str) -> Result<&'static str, String> {
     let names = || registry::models().iter().map(|model| model.name());
-    registry::model(name).map(|model| model.name()).ok_or_else(|| near::unknown("model", name, names()))
+    registry::model(name).map(Named::name).ok_or_else(|| near::unknown("model", name, names()))
 }
 
 fn network(name: &str) -> Result<&'static str, String> {
     let names = || registry::networks().iter().map(|network| network.name());
-    registry::network(name)
-        .map(|network| network.name())
-        .ok_or_else(|| near::unknown("network", name, names()))
+    registry::network(name).map(Network::name).ok_or_else(|| near::unknown("network", name, names()))
 }
 
 fn rule(name: &str) -> Result<&'static str, String> {
     let names = || registry::models().iter().flat_map(|model| model.rules()).map(|rule| rule.name);
     registry::rule(name).map(|(_, rule)| rule.name).ok_or_else(|| {
         let hint = near::unknown("rule", name, names());
-        format!("{hint}; `confute rules` lists all")
+        format!("{hint} (`confute rules` lists all)")
     })
 }

@@ -37,8 +37,7 @@ pub(crate) struct Judged {
 
 pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exit> {
     if let Some(model) = args.model.and_then(registry::model)
-        && let Some(rule) =
-            args.allow.iter().find(|rule| model.rules().iter().all(|own| own.name != **rule))
+        && let Some(rule) = args.allow.iter().find(|rule| model.rules().iter().all(|own| own.name != **rule))
     {
         anyhow::bail!("{rule} is no rule of model {0}; `confute rules {0}` lists them", model.name());
     }

@@ -78,9 +78,10 @@ pub(crate) fn rule(model: &dyn Named, rule: &Rule, out: &mut dyn Write) -> io::R
 
 fn refutation(judged: &Judged, refutation: &Refutation) -> Value {
     let event = judged.case.event(refutation.event);
-    let expected = refutation.expected.iter().map(|one| {
-        json!({ "message": one.message, "rules": one.rules, "hypotheses": one.hypotheses })
-    });
+    let expected = refutation
+        .expected
+        .iter()
+        .map(|one| json!({ "message": one.message, "rules": one.rules, "hypotheses": one.hypotheses }));
     json!({
         "event": refutation.event,
         "line": judged.case.line(refutation.event),
@@ -96,9 +97,9 @@ fn refutation(judged: &Judged, refutation: &Refutation) -> Value {
 }
 
 fn blame(blame: &Blame) -> Value {
-    let diagnoses = blame.diagnoses.iter().map(|one| {
-        json!({ "rules": one.rules, "deviations": one.deviations, "level": render::name(one.level) })
-    });
+    let diagnoses = blame.diagnoses.iter().map(
+        |one| json!({ "rules": one.rules, "deviations": one.deviations, "level": render::name(one.level) }),
+    );
     json!({
         "level": blame.level().map(render::name),
         "diagnoses": diagnoses.collect::<Vec<_>>(),

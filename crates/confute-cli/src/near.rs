@@ -10,7 +10,7 @@ pub(crate) fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'
     if names.len() <= 10 {
         return format!("no such {kind}; there are {}", names.join(", "));
     }
-    format!("no such {kind}")
+    format!("no such {kind}, nor one like it")
 }
 
 /// At most three names that differ little, or that end or begin alike.

@@ -29,10 +29,7 @@ pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::
                 relaxed => format!(", not asking for {}", relaxed.join(", ")),
             };
             let cost = cost(judged);
-            writeln!(
-                out,
-                "{GOOD}unrefuted{GOOD:#}: {file}: {events} explained by {scene}{without} ({cost})"
-            )
+            writeln!(out, "{GOOD}unrefuted{GOOD:#}: {file}: {events} explained by {scene}{without} ({cost})")
         }
         Verdict::Inconclusive(reason) => {
             writeln!(out, "{OPEN}inconclusive{OPEN:#}: {file}: {reason}")?;
@@ -67,7 +64,8 @@ fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn 
     let total = judged.case.events();
     let events = format!("event {} of {}", refutation.event + 1, count(total as u64, "event"));
     note(out, "search", &[format!("{events}, {}", cost(judged))])?;
-    if let Some(rule) = judged.blame.iter().flat_map(|blame| &blame.diagnoses).find_map(|one| one.rules.first())
+    if let Some(rule) =
+        judged.blame.iter().flat_map(|blame| &blame.diagnoses).find_map(|one| one.rules.first())
     {
         note(
             out,
@@ -121,26 +119,23 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
         let often = if *deviations > 1 { format!(", at least {deviations} times") } else { String::new() };
         let start = if place == 0 { "explainable only if the server breaks" } else { "or if it breaks" };
         let which = rules.join(" and ");
-        lines.extend(wrap(&format!("{start} {which} (level {}){often}:", name(*level)), WIDTH - 14));
+        lines.extend(wrap(&format!("{start} {which} (level\u{a0}{}){often}:", name(*level)), WIDTH - 14));
         for rule in rules {
             let summary = registry::rule(rule).map_or("", |(_, rule)| rule.summary);
             lines.extend(wrap(summary, WIDTH - 16).into_iter().map(|line| format!("  {line}")));
         }
     }
     match (diagnoses.len(), incomplete) {
-        (0, false) => lines.extend(wrap(
-            &format!("no {} of the model's rules, broken, explains this", up_to(*tried)),
-            WIDTH - 14,
-        )),
+        (0, false) if *tried > 1 => {
+            lines.push("no rule of the model explains this by being broken,".to_owned());
+            lines.push(format!("nor do {tried} together"));
+        }
+        (0, false) => lines.push("no rule of the model explains this by being broken".to_owned()),
         (0, true) => lines.push("not found within the budget".to_owned()),
         (_, true) => lines.push("(the budget ran out before every rule was tried)".to_owned()),
         _ => {}
     }
     note(out, "blame", &lines)
-}
-
-fn up_to(tried: usize) -> String {
-    if tried <= 1 { "one".to_owned() } else { format!("one to {tried}") }
 }
 
 pub(crate) fn name(level: Level) -> &'static str {

@@ -53,7 +53,8 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
         "then, is refuted for another reason.".to_owned(),
     ];
     render::note(out, "relax", &relax)?;
-    let others: Vec<&str> = model.rules().iter().map(|rule| rule.name).filter(|other| *other != name).collect();
+    let others: Vec<&str> =
+        model.rules().iter().map(|rule| rule.name).filter(|other| *other != name).collect();
     if !others.is_empty() {
         render::note(out, "see also", &wrap(&others.join(", "), 64))?;
     }

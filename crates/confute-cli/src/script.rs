@@ -1,7 +1,7 @@
 //! What clients do, apart from what a server made of it: so that it can be done again, with less.
 //!
 //! A tag in a request is the server's, and may be another one the next time; a script therefore says "the tag of that
-//! answer". Shrinking leaves out requests, runs the rest again, and keeps what is still refuted for the same reason:
+//! answer". Shrinking leaves out requests and conditions, runs the rest again, and keeps what is still refuted for the same reason:
 //! the result is something that really happened.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -164,19 +164,38 @@ impl Script {
             Ok(None)
         };
         let Some(mut events) = attempt(&self)? else { return Ok(None) };
-        let mut at = 0;
-        let mut since_change = 0;
+        // Until a round over all requests changes nothing.
+        let (mut at, mut since_change) = (0, 0);
         while since_change < self.requests.len() {
             at %= self.requests.len();
-            let less = self.without(at);
-            if let Some(seen) = attempt(&less)? {
-                (self, events, since_change) = (less, seen, 0);
+            let mut simpler = None;
+            for script in [Some(self.without(at)), self.unconditional(at)].into_iter().flatten() {
+                if let Some(seen) = attempt(&script)? {
+                    simpler = Some((script, seen));
+                    break;
+                }
+            }
+            if let Some((script, seen)) = simpler {
+                (self, events, since_change) = (script, seen, 0);
             } else {
                 at += 1;
                 since_change += 1;
             }
         }
         Ok(Some((self, events)))
+    }
+
+    /// The same without the condition of this request, if it has one.
+    fn unconditional(&self, at: usize) -> Option<Self> {
+        let mut script = self.clone();
+        let request = &mut script.requests[at];
+        tag(&request.message)?;
+        request.tag_of = None;
+        match &mut request.message {
+            Message::Get { if_none_match: held, .. } | Message::Put { if_match: held, .. } => *held = None,
+            _ => {}
+        }
+        Some(script)
     }
 }
 
@@ -198,7 +217,8 @@ fn answer_tag(message: &Message) -> Option<Tag> {
 /// The message with this tag in place of its own, as weak as before.
 fn with_tag(message: &Message, current: Option<Tag>) -> Message {
     let mut message = message.clone();
-    let (Message::Get { if_none_match: held, .. } | Message::Put { if_match: held, .. }) = &mut message else {
+    let (Message::Get { if_none_match: held, .. } | Message::Put { if_match: held, .. }) = &mut message
+    else {
         return message;
     };
     if let (Some(held), Some(current)) = (held, current) {

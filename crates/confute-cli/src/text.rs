@@ -44,9 +44,9 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
 /// Several texts that are too long, cut alike so that the first difference is in sight.
 pub(crate) fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     let Some(first) = texts.first() else { return Vec::new() };
-    let shared = texts.iter().map(|text| {
-        first.chars().zip(text.chars()).take_while(|(left, right)| left == right).count()
-    });
+    let shared = texts
+        .iter()
+        .map(|text| first.chars().zip(text.chars()).take_while(|(left, right)| left == right).count());
     let shared = shared.skip(1).min().unwrap_or(0);
     // The beginning tells what kind of message it is.
     let lead = 12;
@@ -62,10 +62,10 @@ pub(crate) fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     texts.iter().map(cut).collect()
 }
 
-/// Words in lines of this width.
+/// Words in lines of this width. A no-break space keeps two words together.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
         let line = lines.last().map_or(0, |line| line.chars().count());
         if line > 0 && line + 1 + word.chars().count() > width {
             lines.push(String::new());
@@ -74,7 +74,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
             if !line.is_empty() {
                 line.push(' ');
             }
-            line.push_str(word);
+            line.push_str(&word.replace('\u{a0}', " "));
         }
     }
     lines
@@ -105,6 +105,7 @@ mod tests {
     #[test]
     fn words_are_not_broken() {
         assert_eq!(wrap("a bc  def", 4), ["a bc", "def"]);
+        assert_eq!(wrap("ab c\u{a0}d", 5), ["ab", "c d"]);
         assert_eq!(wrap("", 4), [""]);
     }
 }

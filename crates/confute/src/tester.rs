@@ -90,6 +90,11 @@ impl Meter<'_> {
     }
 }
 
+/// How many turns are tried for an event before it is put off.
+const EFFORT: u64 = 64;
+/// After how many more events that doubles.
+const PATIENCE: u64 = 32;
+
 /// What is known of a connection.
 #[derive(Default)]
 struct Line {
@@ -135,6 +140,8 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         world.most_deviations = options.deviations;
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
+        // A read lets internal turns happen again, so it is no longer all the same when it took place.
+        world.late.set(!world.has_internal);
         let mut tester = Self {
             world,
             parts: Vec::new(),
@@ -167,15 +174,31 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             return &self.verdict;
         }
         if let Some(part) = self.enter(event) {
-            self.lagging.push(part);
+            if !self.lagging.contains(&part) {
+                self.lagging.push(part);
+            }
+            self.try_to_catch_up();
+        }
+        &self.verdict
+    }
+
+    /// What it thinks of the server so far. `Unrefuted` may still change for the last [`Tester::lag`] events.
+    pub fn so_far(&self) -> &Verdict {
+        &self.verdict
+    }
+
+    /// What it thinks of the server, all events considered.
+    pub fn verdict(&mut self) -> &Verdict {
+        if self.verdict.is_unrefuted() {
             self.catch_up();
         }
         &self.verdict
     }
 
-    /// What it thinks of the server.
-    pub fn verdict(&self) -> &Verdict {
-        &self.verdict
+    /// How many events wait to be explained. Where too many orders are possible the tester waits for the answers to
+    /// come that decide between them, rather than trying them all.
+    pub fn lag(&self) -> usize {
+        self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
     }
 
     /// How many events it has seen.
@@ -203,6 +226,32 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         self.parts.iter().flatten().count()
     }
 
+    /// Searches a little. What takes longer is put off: answers yet to come may settle it, and if not, the longer it
+    /// waits the harder it is tried.
+    fn try_to_catch_up(&mut self) {
+        for part in std::mem::take(&mut self.lagging) {
+            let lag = self.parts[part].as_ref().map_or(0, Part::lag) as u64;
+            let effort = if lag > 8 * PATIENCE { u64::MAX } else { EFFORT << (lag / PATIENCE) };
+            if lag >= 16
+                && lag.is_power_of_two()
+                && let Some(part) = &mut self.parts[part]
+            {
+                // Most of what was conjectured meanwhile is idle now that more is known.
+                part.restart();
+            }
+            self.meter.slice = self.world.runs.get().saturating_add(effort);
+            self.search(part);
+            if !self.verdict.is_unrefuted() {
+                return;
+            }
+        }
+        self.since_trim += 1;
+        if self.since_trim >= 4096 {
+            self.since_trim = 0;
+            self.trim();
+        }
+    }
+
     /// Searches until every part is explained, or one is not, or the budget is spent.
     fn catch_up(&mut self) {
         let mut slice = 1_000;
@@ -215,11 +264,6 @@ impl<'m, S: ServerModel> Tester<'m, S> {
                 }
             }
             slice *= 2;
-        }
-        self.since_trim += 1;
-        if self.since_trim >= 4096 {
-            self.since_trim = 0;
-            self.trim();
         }
     }
 
@@ -351,8 +395,11 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         if foot.ignored {
             return None;
         }
-        foot.whole |= accepted;
-        if foot.whole && (self.whole.is_none() || self.world.late.get()) {
+        if accepted {
+            foot.whole = true;
+            foot = foot.complete();
+        }
+        if foot.whole && !self.whole.is_some_and(|part| self.parts[part].as_ref().is_some_and(|part| part.whole)) {
             self.unite(true);
         }
         let sent = self.sent;
@@ -482,8 +529,15 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         }
         self.whole = Some(first);
         if touches_anything {
-            if let Some(part) = &mut self.parts[first] {
+            if let Some(part) = &mut self.parts[first]
+                && !part.whole
+            {
                 part.whole = true;
+                // What was left out because no turn could touch more than it said may matter now.
+                part.restart();
+                if !self.lagging.contains(&first) {
+                    self.lagging.push(first);
+                }
             }
             self.world.late.set(false);
         }

@@ -1,7 +1,10 @@
 //! The engine against the oracles, on random small models, networks and traces.
 //!
 //! `CONFUTE_TRIPLES` says how many (default 4,000), `CONFUTE_SEED` where to start: triple `n` is made from seed
-//! `CONFUTE_SEED + n`, so a printed seed is a triple that can be judged again alone.
+//! `CONFUTE_SEED + n`, so a printed seed is a triple that can be judged again alone
+//! (as long as the oracles stay as they are: the walks that make traces follow their steps).
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
 mod oracle;
 
@@ -12,8 +15,10 @@ use confute::network::Tcp;
 use confute::trace::Event;
 use confute::{Inconclusive, Options, Tester, Verdict};
 use oracle::brute::Judgement;
+use oracle::families::{self, Family};
 use oracle::figure1::Word;
-use oracle::random::{Dice, Family, Msg, Net, Triple};
+use oracle::mini::Msg;
+use oracle::random::{Dice, Net, Triple};
 use oracle::{brute, figure1, figures, random};
 
 /// More configurations than this and a triple is skipped.
@@ -39,7 +44,9 @@ fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
         Verdict::Refuted(_) => Judgement::Refuted,
         Verdict::Inconclusive(Inconclusive::OutOfStep { .. }) => Judgement::OutOfStep,
         Verdict::Inconclusive(Inconclusive::Budget { .. }) => Judgement::TooMany,
-        Verdict::Inconclusive(other) => panic!("seed {}: {other}\n{:?}\n{events:#?}", triple.seed, triple.mini),
+        Verdict::Inconclusive(other) => {
+            panic!("seed {}: {other}\n{:?}\n{events:#?}", triple.seed, triple.mini)
+        }
     }
 }
 
@@ -65,7 +72,14 @@ fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
     };
     let silent = matches!(
         triple.mini.family,
-        Family::Closer | Family::Hangup | Family::Session | Family::Proxy | Family::Evict | Family::Bump | Family::Push
+        Family::Closer
+            | Family::Kicker
+            | Family::Hangup
+            | Family::Session
+            | Family::Proxy
+            | Family::Evict
+            | Family::Bump
+            | Family::Push
     );
     let mut known = Vec::new();
     for event in events {
@@ -85,11 +99,9 @@ fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
     if brute == Judgement::TooMany {
         return None;
     }
-    for way in [Way::Offline, Way::Online] {
-        let engine = engine(triple, events, way);
-        if engine != brute {
-            return Some(format!("engine ({way:?}): {engine:?}, brute: {brute:?}"));
-        }
+    let [offline, online] = [Way::Offline, Way::Online].map(|way| engine(triple, events, way));
+    if [offline, online] != [brute; 2] {
+        return Some(format!("engine offline: {offline:?}, online: {online:?}, brute: {brute:?}"));
     }
     match figures(triple, events) {
         Some(explained) if explained != (brute == Judgement::Explained) => {
@@ -118,8 +130,11 @@ fn shrink(triple: &Triple) -> (String, Vec<Event<Msg>>) {
 
 fn report(triple: &Triple, (who, events): &(String, Vec<Event<Msg>>)) -> String {
     let Triple { seed, mini, net, relaxed, .. } = triple;
-    let events: String = events.iter().map(|event| format!("  {event:?}\n")).collect();
-    format!("{who}\nseed {seed}, family {:?}, network {net:?}, relaxed {relaxed:?}\n{mini:?}\n{events}", mini.family)
+    let events = events.iter().map(|event| format!("  {event:?}")).collect::<Vec<_>>().join("\n");
+    format!(
+        "{who}\nseed {seed}, family {:?}, network {net:?}, relaxed {relaxed:?}\n{mini:?}\n{events}",
+        mini.family
+    )
 }
 
 fn setting(name: &str, default: u64) -> u64 {
@@ -171,7 +186,8 @@ fn engine_brute_and_figures_agree() {
         if !same {
             let small = shrink(&triple);
             let class = (small.0.clone(), triple.net.network().name());
-            let (times, smallest) = differences.entry(class).or_insert_with(|| (0, (usize::MAX, String::new())));
+            let (times, smallest) =
+                differences.entry(class).or_insert_with(|| (0, (usize::MAX, String::new())));
             *times += 1;
             if small.1.len() < smallest.0 {
                 *smallest = (small.1.len(), report(&triple, &small));
@@ -186,22 +202,34 @@ fn engine_brute_and_figures_agree() {
 
 fn print(counts: &BTreeMap<Family, Count>) {
     let sum = |f: fn(&Count) -> usize| counts.values().map(f).sum::<usize>();
-    println!("{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", "family", "triples", "refuted", "no step", ">=3 conn", "figures", "engine", "skipped");
+    println!(
+        "{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "family", "triples", "refuted", "no step", ">=3 conn", "figures", "engine", "skipped"
+    );
     let line = |name: &str, c: [usize; 7]| {
-        println!("{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}", name, c[0], c[1], c[2], c[3], c[4], c[5], c[6]);
+        println!(
+            "{:12} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}",
+            name, c[0], c[1], c[2], c[3], c[4], c[5], c[6]
+        );
     };
     for (family, c) in counts {
-        line(&format!("{family:?}"), [c.all, c.refuted, c.out_of_step, c.crowded, c.figures, c.engine, c.skipped]);
+        line(
+            &format!("{family:?}"),
+            [c.all, c.refuted, c.out_of_step, c.crowded, c.figures, c.engine, c.skipped],
+        );
     }
-    line("all", [
-        sum(|c| c.all),
-        sum(|c| c.refuted),
-        sum(|c| c.out_of_step),
-        sum(|c| c.crowded),
-        sum(|c| c.figures),
-        sum(|c| c.engine),
-        sum(|c| c.skipped),
-    ]);
+    line(
+        "all",
+        [
+            sum(|c| c.all),
+            sum(|c| c.refuted),
+            sum(|c| c.out_of_step),
+            sum(|c| c.crowded),
+            sum(|c| c.figures),
+            sum(|c| c.engine),
+            sum(|c| c.skipped),
+        ],
+    );
 }
 
 #[test]
@@ -209,7 +237,7 @@ fn figure_1_and_brute_agree() {
     let mut counts = BTreeMap::<String, usize>::new();
     for seed in 1..=setting("CONFUTE_TRIPLES", 4_000) {
         let mut dice = Dice(seed ^ 0xf1);
-        let mini = Rc::new(random::mini(Family::Conditional, &mut dice));
+        let mini = Rc::new(families::mini(Family::Conditional, &mut dice));
         let mut events = random::lock_step(&mini, &mut dice);
         for event in &mut events {
             if dice.percent(12) {

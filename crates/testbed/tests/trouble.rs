@@ -1,5 +1,7 @@
 //! Servers that do not keep up the conversation: the driver says what happened, and accuses nobody.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
@@ -31,7 +33,7 @@ fn say(stream: &mut TcpStream, text: &str) {
 }
 
 fn hang() {
-    thread::sleep(Duration::from_secs(60));
+    thread::sleep(Duration::from_mins(1));
 }
 
 /// What ends the conversation with such a server.

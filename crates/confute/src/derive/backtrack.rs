@@ -12,6 +12,8 @@
 //! - A hypothesis met before at the same place is not taken up again.
 //! - Settling brings all alternatives to the present and merges the equal ones; the past is then forgotten.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,6 +38,9 @@ pub(crate) struct Node<S: ServerModel + ?Sized> {
     at: usize,
     hypothesis: Rc<Hypothesis<S>>,
     step: Step,
+    /// How many packets were delivered, for the sake of what is to be explained at `at`, before the one in question.
+    depth: usize,
+    serial: u64,
 }
 
 /// What to try. Choices stay unmade until their turn comes: most never do.
@@ -51,6 +56,65 @@ enum Step {
     Internal,
 }
 
+/// The alternatives.
+///
+/// Where something seen cannot be explained, either some other packet was delivered before it (one, or two, or many), or
+/// an earlier choice was wrong, and nobody knows which. Going ever deeper at the latest place would try every order of
+/// everything under way; going back first would try old choices for nothing. So two orders are followed in turns: the
+/// latest alternative first, and the one with the fewest conjectured deliveries first.
+struct Stack<S: ServerModel + ?Sized> {
+    /// By depth, in the order of being passed by.
+    levels: Vec<Vec<Node<S>>>,
+    len: usize,
+    serial: u64,
+}
+
+impl<S: ServerModel + ?Sized> Default for Stack<S> {
+    fn default() -> Self {
+        Self { levels: Vec::new(), len: 0, serial: 0 }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Stack<S> {
+    fn push(&mut self, mut node: Node<S>) {
+        let depth = node.depth.min(15);
+        while self.levels.len() <= depth {
+            self.levels.push(Vec::new());
+        }
+        self.serial += 1;
+        node.serial = self.serial;
+        self.levels[depth].push(node);
+        self.len += 1;
+    }
+
+    fn extend(&mut self, nodes: impl Iterator<Item = Node<S>>) {
+        nodes.for_each(|node| self.push(node));
+    }
+
+    /// The latest alternative.
+    fn pop_latest(&mut self) -> Option<Node<S>> {
+        let level = self.levels.iter_mut().max_by_key(|level| level.last().map_or(0, |node| node.serial))?;
+        let node = level.pop()?;
+        self.len -= 1;
+        Some(node)
+    }
+
+    /// The alternative with the fewest conjectured deliveries.
+    fn pop_nearest(&mut self) -> Option<Node<S>> {
+        let node = self.levels.iter_mut().find_map(Vec::pop)?;
+        self.len -= 1;
+        Some(node)
+    }
+
+    fn nodes(&self) -> impl Iterator<Item = &Node<S>> {
+        self.levels.iter().flatten()
+    }
+
+    fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node<S>> {
+        self.levels.iter_mut().flatten()
+    }
+}
+
 /// Cells that are searched together.
 pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) cells: Vec<u32>,
@@ -59,10 +123,10 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     horizon: usize,
     /// All hypotheses before the log begins.
     pub(crate) base: Vec<Hypothesis<S>>,
-    stack: Vec<Node<S>>,
+    stack: Stack<S>,
     /// Hypotheses that explain the log up to the horizon.
     pub(crate) live: Vec<Hypothesis<S>>,
-    visited: FxHashSet<u128>,
+    visited: HashSet<u128, BuildHasherDefault<Print>>,
     next_settling: usize,
     /// How many turns were run here since it was settled last.
     runs: u64,
@@ -93,6 +157,20 @@ fn print(value: &Option<Val>) -> Option<Fingerprint> {
     value.as_ref().map(|value| value.fingerprint)
 }
 
+/// Fingerprints are hashes already.
+#[derive(Default)]
+struct Print(u64);
+
+impl Hasher for Print {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {}
+    fn write_u128(&mut self, print: u128) {
+        self.0 = print as u64;
+    }
+}
+
 /// How a search went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
@@ -112,8 +190,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
             horizon: 0,
             live: base.clone(),
             base,
-            stack: Vec::new(),
-            visited: FxHashSet::default(),
+            stack: Stack::default(),
+            visited: HashSet::default(),
             next_settling: FIRST_SETTLING,
             runs: 0,
             furthest: 0,
@@ -129,7 +207,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     pub(crate) fn adopt(&mut self, world: &Composed<'_, S>, cell: u32) {
         if let Err(at) = self.cells.binary_search(&cell) {
             self.cells.insert(at, cell);
-            for node in &mut self.stack {
+            for node in self.stack.nodes_mut() {
                 world.ensure(Rc::make_mut(&mut node.hypothesis), cell);
             }
             for hypothesis in self.base.iter_mut().chain(&mut self.live) {
@@ -143,26 +221,39 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let given = |entry: &Entry<S::Msg>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
         let holds = |hypothesis: &Hypothesis<S>| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
         !self.log.iter().any(given)
-            && !self.stack.iter().any(|node| holds(&node.hypothesis))
+            && !self.stack.nodes().any(|node| holds(&node.hypothesis))
             && !self.live.iter().any(holds)
     }
 
     /// Whether it holds nothing worth keeping but its cells.
     pub(crate) fn is_idle(&self) -> bool {
-        self.stack.is_empty()
+        (self.stack.len == 0)
             && self.horizon == self.log.len()
             && self.live.iter().all(|it| it.pending.is_empty() && it.out.is_empty() && it.suspended.is_none())
     }
 
+    /// Searches again from the start of the log.
+    pub(crate) fn restart(&mut self) {
+        self.stack = Stack::default();
+        self.live.clone_from(&self.base);
+        self.horizon = 0;
+        self.visited.clear();
+    }
+
+    /// How many entries of the log are not explained yet.
+    pub(crate) fn lag(&self) -> usize {
+        if self.live.is_empty() { self.log.len() - self.furthest.min(self.log.len()) } else { self.log.len() - self.horizon }
+    }
+
     /// How many alternatives are open.
     pub(crate) fn open(&self) -> usize {
-        self.stack.len() + self.live.len()
+        self.stack.len + self.live.len()
     }
 
     /// A rough count of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         let each = size_of::<Hypothesis<S>>() + 64 + 96 * self.cells.len().min(64);
-        (self.stack.len() + self.live.len() + self.base.len()) * each
+        (self.stack.len + self.live.len() + self.base.len()) * each
             + self.visited.capacity() * 17
             + self.log.capacity() * size_of::<Entry<S::Msg>>()
     }
@@ -196,70 +287,125 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Works in stretches, each settled if it can be, so that the past does not pile up.
     pub(crate) fn advance(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) -> Progress {
         loop {
-            while self.live.is_empty() {
-                let Some(node) = self.stack.pop() else { return Progress::Failed };
-                if meter.is_spent(world.runs.get(), || self.pulse(world)) {
-                    self.stack.push(node);
-                    return Progress::Unfinished;
-                }
-                let before = world.runs.get();
-                self.forward(world, node);
-                self.runs += world.runs.get() - before;
-                if world.mistake.borrow().is_some() || world.escaped.get() {
-                    return Progress::Unfinished;
-                }
+            match self.explore(world, meter) {
+                Progress::Explained => {}
+                other => return other,
             }
             if self.horizon >= self.next_settling {
                 self.settle(world, meter);
                 if world.mistake.borrow().is_some() || world.escaped.get() {
                     return Progress::Unfinished;
                 }
+                if self.live.is_empty() {
+                    continue;
+                }
             }
             if self.horizon == self.log.len() {
                 return Progress::Explained;
             }
-            let stretch = (self.horizon + FIRST_SETTLING).min(self.log.len());
             let at = self.horizon;
-            self.horizon = stretch;
+            self.horizon = (self.horizon + FIRST_SETTLING).min(self.log.len());
             self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, hypothesis)));
         }
     }
 
-    /// Brings every alternative to the horizon and forgets what lies before, unless there are too many.
-    fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
-        let most_runs = world.runs.get() + 2 * self.runs + 256;
-        while let Some(node) = self.stack.pop() {
-            let too_many = self.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
-            if too_many || meter.is_spent(world.runs.get(), || self.pulse(world)) {
-                self.stack.push(node);
-                self.next_settling = self.horizon * 2;
-                return;
+    /// Takes up alternatives until one reaches the horizon.
+    fn explore(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) -> Progress {
+        let mut stint = 64;
+        let mut switch_at = world.runs.get() + stint;
+        let mut nearest = false;
+        while self.live.is_empty() {
+            if meter.is_spent(world.runs.get(), || self.pulse(world)) {
+                return Progress::Unfinished;
             }
+            let before = world.runs.get();
+            if before >= switch_at {
+                stint += stint / 2;
+                switch_at = before + stint;
+                nearest = !nearest;
+            }
+            let node = if nearest { self.stack.pop_nearest() } else { self.stack.pop_latest() };
+            let Some(node) = node else { return Progress::Failed };
             self.forward(world, node);
+            self.runs += world.runs.get() - before;
             if world.mistake.borrow().is_some() || world.escaped.get() {
-                return;
+                return Progress::Unfinished;
             }
         }
+        Progress::Explained
+    }
+
+    /// Goes through the log again, with all alternatives, up to where everything that was asked has been answered
+    /// since; keeps what comes of it and forgets the log before. Gives up for now if there are too many.
+    ///
+    /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
+    /// number.
+    fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
+        let cut = self.answered_up_to(world);
+        self.next_settling = self.horizon * 2;
+        if cut < self.horizon / 4 {
+            return;
+        }
+        let most_runs = world.runs.get() + 2 * self.runs + 256;
+        let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
+        std::mem::swap(&mut trial.log, &mut self.log);
+        trial.horizon = cut;
+        trial.stack.extend(trial.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        let mut settled = true;
+        while let Some(node) = trial.stack.pop_latest() {
+            let too_many = trial.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
+            if too_many || meter.is_spent(world.runs.get(), || trial.pulse(world)) {
+                settled = false;
+                break;
+            }
+            trial.forward(world, node);
+            if world.mistake.borrow().is_some() || world.escaped.get() {
+                settled = false;
+                break;
+            }
+        }
+        std::mem::swap(&mut trial.log, &mut self.log);
+        if !settled || trial.live.is_empty() {
+            return;
+        }
         let mut seen = FxHashSet::default();
-        self.live.retain_mut(|hypothesis| {
+        trial.live.retain_mut(|hypothesis| {
             hypothesis.tidy();
             hypothesis.forget();
             seen.insert(hypothesis.fingerprint(0).0)
         });
-        self.base.clone_from(&self.live);
-        self.log.drain(..self.horizon);
-        self.horizon = 0;
-        self.furthest = 0;
-        self.visited.clear();
-        self.visited.shrink_to(256);
-        self.effects.clear();
-        self.next_settling = FIRST_SETTLING;
-        self.runs = 0;
+        self.log.drain(..cut);
+        self.log.shrink_to(2 * FIRST_SETTLING);
+        let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
+        std::mem::swap(&mut next.log, &mut self.log);
+        next.horizon = self.horizon - cut;
+        next.next_settling = next.horizon + FIRST_SETTLING;
+        next.stack.extend(next.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        next.blur = self.blur;
+        next.blurred = self.blurred;
+        *self = next;
+    }
+
+    /// The place in the log before which every packet that will be answered at all has been.
+    fn answered_up_to(&self, world: &Composed<'_, S>) -> usize {
+        self.log[..self.horizon]
+            .iter()
+            .position(|entry| match &entry.task {
+                Task::Given(delivery) => delivery.foot.replies > 0 && !world.is_answered(delivery) && !world.has_ended_at_all(delivery),
+                _ => false,
+            })
+            .unwrap_or(self.horizon)
     }
 
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
     fn forward(&mut self, world: &Composed<'_, S>, node: Node<S>) {
-        let Node { mut at, hypothesis, step } = node;
+        let Node { mut at, hypothesis, step, mut depth, .. } = node;
+        if let Some(entry) = self.log.get(at)
+            && !hypothesis.out.is_empty()
+            && world.is_overtaken(&hypothesis, entry.place)
+        {
+            return;
+        }
         let mut hypothesis = if let Step::Go = step {
             Rc::unwrap_or_clone(hypothesis)
         } else {
@@ -273,7 +419,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             let mut brood = brood.into_iter();
             let Some(first) = brood.next() else { return };
-            self.stack.extend(brood.rev().map(|hypothesis| Node::go(at, hypothesis)));
+            self.stack.extend(brood.rev().map(|hypothesis| Node { depth, ..Node::go(at, hypothesis) }));
             first
         };
         loop {
@@ -294,10 +440,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         return self.hand_over(world, hypothesis, at, place);
                     }
                     at += 1;
+                    depth = 0;
                 }
                 Task::Severed(spot) => {
                     world.sever(&mut hypothesis, *spot);
                     at += 1;
+                    depth = 0;
                 }
                 Task::Explain(spot, seen) => {
                     let mut brood = Brood::new();
@@ -307,6 +455,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                                 hypothesis.tidy();
                             }
                             at += 1;
+                    depth = 0;
                             continue;
                         }
                         Some(false) => Reach::Closed,
@@ -326,6 +475,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         && self.settle_read(world, &mut hypothesis, conn, seen)
                     {
                         at += 1;
+                    depth = 0;
                         continue;
                     }
                     if !self.visited.insert(hypothesis.fingerprint(place).0) {
@@ -346,31 +496,31 @@ impl<S: ServerModel + ?Sized> Part<S> {
                                     .any(|version| world.passes_unnoticed(&mut hypothesis, index, version, &seen)) =>
                             {
                                 at += 1;
+                    depth = 0;
                                 continue;
                             }
                             _ => {}
                         }
                     }
-                    let (Entry { task: Task::Explain(_, seen), .. }) = &self.log[at] else { return };
-                    let first = self.stack.len();
-                    self.stack.extend(brood.into_iter().map(|it| Node::go(at + 1, it)));
+                    let Entry { task: Task::Explain(_, seen), .. } = &self.log[at] else { return };
+                    self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
                     match (local, spot, seen) {
                         (true, Spot::Client(conn), Seen::Message(seen)) => {
                             let seen = Rc::clone(seen);
-                            self.steps_towards(world, hypothesis, conn, (&seen, outlook), at, place);
+                            self.steps_towards(world, hypothesis, conn, (&seen, outlook), (at, depth), place);
                         }
                         (true, Spot::Client(conn), Seen::Closed) => {
-                            self.steps_of_all(world, hypothesis, Spot::Client(conn), at);
+                            self.steps_of_all(world, hypothesis, Spot::Client(conn), (at, depth));
                         }
-                        _ => self.steps_of_all(world, hypothesis, spot, at),
+                        _ => self.steps_of_all(world, hypothesis, spot, (at, depth)),
                     }
-                    self.stack[first..].reverse();
                     return;
                 }
                 Task::Rest => match self.rest(world, hypothesis, at, place) {
                     Some(rested) => {
                         hypothesis = rested;
                         at += 1;
+                    depth = 0;
                     }
                     None => return,
                 },
@@ -390,10 +540,16 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if world.has_internal {
             let mut before = hypothesis.clone();
             before.pending.pop();
-            self.stack.push(Node { at, hypothesis: Rc::new(before), step: Step::Internal });
+            self.stack.push(Node { at, hypothesis: Rc::new(before), step: Step::Internal, depth: 1, serial: 0 });
         }
         let mut brood = Brood::new();
+        world.took.set(false);
         world.deliver(Rc::new(hypothesis), last, place, &mut brood);
+        if world.took.get() && at >= self.furthest {
+            // It was taken, though what was seen later rules it out.
+            self.furthest = at + 1;
+            self.out_of_step = false;
+        }
         self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node::go(at + 1, hypothesis)));
     }
 
@@ -404,7 +560,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         // On a reliable network the first is the only one that may be taken.
         let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else { return false };
         let foot = &hypothesis.pending[index].delivery.foot;
-        if !foot.is_reader() || foot.replies != 1 || !world.is_deliverable(hypothesis, index) {
+        if !world.late.get() || !foot.is_reader() || foot.replies != 1 || !world.is_deliverable(hypothesis, index) {
             return false;
         }
         versions(hypothesis, index)
@@ -413,21 +569,27 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Every step there is, those on the connection in question first.
-    fn steps_of_all(&mut self, world: &Composed<'_, S>, hypothesis: Hypothesis<S>, spot: Spot, at: usize) {
+    fn steps_of_all(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: Hypothesis<S>,
+        spot: Spot,
+        (at, depth): (usize, usize),
+    ) {
         let own = match spot {
             Spot::Client(conn) => conn.wire(),
             Spot::Accepted(wire) => Some(wire),
         };
         let hypothesis = Rc::new(hypothesis);
-        for mine in [true, false] {
-            for (index, pending) in hypothesis.pending.iter().enumerate().rev() {
-                if (Some(pending.delivery.wire) == own) == mine && world.is_deliverable(&hypothesis, index) {
-                    self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step: Step::Deliver(index) });
-                }
-            }
-        }
         if world.has_internal {
-            self.stack.push(Node { at, hypothesis, step: Step::Internal });
+            self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step: Step::Internal, depth: depth + 1, serial: 0 });
+        }
+        for (index, pending) in hypothesis.pending.iter().enumerate() {
+            if world.is_deliverable(&hypothesis, index) {
+                let depth = if Some(pending.delivery.wire) == own { depth } else { depth + 1 };
+                let step = Step::Deliver(index);
+                self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step, depth, serial: 0 });
+            }
         }
     }
 
@@ -438,7 +600,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         hypothesis: Hypothesis<S>,
         conn: Conn,
         (seen, outlook): (&S::Msg, Option<Outlook>),
-        at: usize,
+        (at, depth): (usize, usize),
         place: u64,
     ) {
         let pending = &hypothesis.pending;
@@ -473,17 +635,20 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
         }
         let hypothesis = Rc::new(hypothesis);
-        let mut push = |step| self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step });
-        for index in own.into_iter().chain(others) {
-            if hypothesis.pending[index].delivery.foot.is_reader() {
-                let versions = versions(&hypothesis, index);
-                versions.into_iter().for_each(|version| push(Step::Read(index, version)));
-            } else {
-                push(Step::Deliver(index));
-            }
-        }
+        let mut push = |step, depth| self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step, depth, serial: 0 });
         if world.has_internal {
-            push(Step::Internal);
+            push(Step::Internal, depth + 1);
+        }
+        // The likeliest last: it is taken up first.
+        let others = others.into_iter().map(|index| (index, depth + 1));
+        for (index, depth) in own.into_iter().map(|index| (index, depth)).chain(others).rev() {
+            if hypothesis.pending[index].delivery.foot.is_reader() {
+                for version in versions(&hypothesis, index).into_iter().rev() {
+                    push(Step::Read(index, version), depth);
+                }
+            } else {
+                push(Step::Deliver(index), depth);
+            }
         }
     }
 
@@ -504,6 +669,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let mut contents: SmallVec<[Option<Val>; 16]> = SmallVec::new();
         contents.push(cell.now.clone());
         let mut outlook = Outlook { quiet: false, loud: false };
+        for version in versions(hypothesis, index).into_iter().flatten() {
+            let past = cell.past()[version].0.clone();
+            outlook.quiet |= self.effect(world, &hypothesis.pending[index].delivery, number, past.as_ref())?.matches;
+        }
         let mut at = 0;
         while at < contents.len() {
             for (other, pending) in hypothesis.pending.iter().enumerate() {
@@ -561,8 +730,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         place: u64,
     ) -> SmallVec<[usize; 8]> {
         let pending = &hypothesis.pending;
-        let mut relevant: SmallVec<[bool; 16]> = SmallVec::from_elem(self.cells.len() <= 1, pending.len());
-        if self.cells.len() > 1 {
+        // An internal turn may write any cell.
+        let all = self.cells.len() <= 1 || world.has_internal;
+        let mut relevant: SmallVec<[bool; 16]> = SmallVec::from_elem(all, pending.len());
+        if !all {
             self.mark_dependent(hypothesis, own, &mut relevant);
         }
         let mut chosen: SmallVec<[usize; 8]> = (0..pending.len())
@@ -572,7 +743,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 let leads_somewhere = (*index..pending.len()).any(|behind| {
                     relevant[behind]
                         && pending[behind].delivery.lane == lane
-                        && (!pending[behind].delivery.foot.is_reader()
+                        && (!world.late.get()
+                            || !pending[behind].delivery.foot.is_reader()
                             || pending[behind].delivery.foot.cells.len() > 1)
                 });
                 leads_somewhere && !own.contains(index) && world.is_deliverable(hypothesis, *index)
@@ -651,7 +823,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if taken {
             return None;
         }
-        Some(Rc::unwrap_or_clone(hypothesis))
+        let mut rested = Rc::unwrap_or_clone(hypothesis);
+        // Spare copies are not under way either.
+        rested.pending.retain(|pending| pending.taken == 0);
+        rested.out.retain(|item| item.taken == 0);
+        Some(rested)
     }
 }
 
@@ -672,7 +848,7 @@ fn versions<S: ServerModel + ?Sized>(hypothesis: &Hypothesis<S>, index: usize) -
 
 impl<S: ServerModel + ?Sized> Node<S> {
     fn go(at: usize, hypothesis: Hypothesis<S>) -> Self {
-        Self { at, hypothesis: Rc::new(hypothesis), step: Step::Go }
+        Self { at, hypothesis: Rc::new(hypothesis), step: Step::Go, depth: 0, serial: 0 }
     }
 }
 
@@ -696,7 +872,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     }
 
     /// Forgets facts about secrets that nothing mentions any more.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         use super::hypothesis::Parcel;
         use crate::lang::Pattern;
         if self.facts.is_empty() || self.suspended.is_some() {

@@ -125,7 +125,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
         let blind = ran.end.is_ok() && !ran.writes.is_empty();
         let cells = ran.opened.iter().copied().collect();
-        Footprint { whole: ran.whole || refused, cells, replies, closes, blind, ignored }
+        Footprint { whole: ran.whole || refused, cells, replies, closes, blind, ignored, ..Footprint::default() }.complete()
     }
 
     /// Whether the model has internal turns, and whether they keep to the cell they pick.
@@ -310,7 +310,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
         let mut next = Rc::unwrap_or_clone(hypothesis);
         next.must_write = next.must_write.filter(|must| *must != sent);
-        self.take(&mut next, index);
+        // What comes behind it on its lane comes after this turn.
+        let turn = next.turns + 1;
+        self.take_back_then(&mut next, index, turn);
         let started = match &next.suspended {
             Some(suspended) => suspended.started,
             None => {
@@ -391,7 +393,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 Ok(()) => {
                     let mut next = Hypothesis::clone(&hypothesis);
                     self.take_back_then(&mut next, index, from);
-                    brood.extend(self.apply(next, ran, 0, false, place));
+                    brood.extend(self.apply(next, ran, 0, true, place));
                 }
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
@@ -465,6 +467,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         true
     }
 
+    /// Whether the connection of a packet has ended, so that it will never be answered.
+    pub(crate) fn has_ended_at_all(&self, delivery: &Delivery<S::Msg>) -> bool {
+        let conn = if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
+        self.ended.contains_key(&conn)
+    }
+
     /// Whether the answer to a packet is known.
     pub(crate) fn is_answered(&self, delivery: &Delivery<S::Msg>) -> bool {
         self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0).is_some()
@@ -531,7 +539,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                         next.turns += 1;
                         next.internals += 1;
                         let started = next.turns;
-                        if ran.opened.is_empty() {
+                        // What may touch anything may happen again after any message.
+                        if ran.opened.is_empty() || ran.whole {
                             next.fired.push((action, u32::MAX));
                         }
                         next.fired.extend(ran.opened.iter().map(|(cell, _)| (action, *cell)));
@@ -568,7 +577,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 let touched: SmallVec<[_; 4]> = next
                     .fired
                     .iter()
-                    .filter(|(_, cell)| ran.opened.iter().any(|(open, _)| open == cell))
+                    .filter(|(_, cell)| *cell == u32::MAX || ran.opened.iter().any(|(open, _)| open == cell))
                     .map(|(action, _)| *action)
                     .collect();
                 next.fired.retain(|(action, _)| !touched.contains(action));
@@ -580,8 +589,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 self.ensure(&mut next, *cell);
             }
         }
+        let mut overwritten = false;
         for (cell, value) in ran.writes {
-            self.write(&mut next, cell, value, started);
+            overwritten |= self.write(&mut next, cell, value, started);
         }
         for act in ran.acts {
             match act {
@@ -590,19 +600,30 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 Act::Send(conn, message) => self.emit(&mut next, conn, message, &ran.kept, place)?,
             }
         }
+        if overwritten && !next.facts.is_empty() {
+            // Or states that differ only in what nobody can ever see again would not be found equal.
+            next.forget();
+        }
         Some(next)
     }
 
-    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<Val>, started: u32) {
+    /// Writes a cell; says whether that may have been the last mention of some secret.
+    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<Val>, started: u32) -> bool {
         let index = self.ensure(next, cell);
         let print = |value: &Option<Val>| value.as_ref().map(|value| value.fingerprint);
         if print(&next.cells[index].now) == print(&value) {
-            return;
+            return false;
         }
         let old = std::mem::replace(&mut next.cells[index].now, value);
         if self.late.get() && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started) {
             Rc::make_mut(next.cells[index].past.get_or_insert_default()).push((old, started));
+            return false;
         }
+        let mut secret = false;
+        if let Some(old) = old {
+            old.data.secrets(&mut |_| secret = true);
+        }
+        secret
     }
 
     /// Where the hypothesis keeps this cell; with its initial content if it did not have it yet.
@@ -681,7 +702,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     /// What was later seen in the place of the next packet to this connection, if that is known already.
     fn foreseen(&self, next: &Hypothesis<S>, conn: Conn, place: u64) -> Option<&(u64, Seen<S::Msg>)> {
-        if !self.is_reliable || conn.is_opened_by_server() {
+        // Without a network a message must not depend on what is only seen later: the tester may be out of step.
+        if !self.is_reliable || self.is_direct || conn.is_opened_by_server() {
             return None;
         }
         let ahead = next.out.iter().filter(|item| item.conn == conn).count();

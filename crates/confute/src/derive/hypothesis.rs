@@ -25,17 +25,27 @@ pub(crate) struct Footprint {
     pub(crate) blind: bool,
     /// The model never takes it (the news of a closed connection, where nobody asks).
     pub(crate) ignored: bool,
+    pub(crate) reads_only: bool,
+    pub(crate) late: bool,
 }
 
 impl Footprint {
+    /// Works out what is asked most.
+    pub(crate) fn complete(mut self) -> Self {
+        let keeps_to_itself = !self.whole && !self.closes;
+        self.reads_only = keeps_to_itself && self.cells.iter().all(|(_, access)| *access == Access::Read);
+        self.late = keeps_to_itself && !self.blind && self.cells.len() == 1;
+        self
+    }
+
     /// Whether it can be found out afterwards when it happened: it concerns one cell, and may leave it as it is.
     pub(crate) fn may_be_late(&self) -> bool {
-        !self.whole && !self.closes && !self.blind && self.cells.len() == 1
+        self.late
     }
 
     /// Whether it changes nothing, in any state.
     pub(crate) fn is_reader(&self) -> bool {
-        !self.whole && !self.closes && self.cells.iter().all(|(_, access)| *access == Access::Read)
+        self.reads_only
     }
 }
 
@@ -241,11 +251,13 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     pub(crate) fn fingerprint(&self, place: u64) -> Fingerprint {
         let mut hasher = FingerprintHasher::default();
         hasher.write_u64(place);
+        let mut pipelined = None;
         for cell in &self.cells {
             hasher.write_u32(cell.number);
             hasher.write_u128(cell.now.as_ref().map_or(1, |value| value.fingerprint.0));
             if cell.past.is_some() {
-                self.hash_past(cell, &mut hasher);
+                let pipelined = *pipelined.get_or_insert_with(|| self.is_pipelined());
+                self.hash_past(cell, pipelined, &mut hasher);
             }
         }
         // Pending packets are in the order of sending in every hypothesis.
@@ -281,14 +293,14 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     }
 
     /// Of the past only what pending packets can still see makes a difference, and for whom.
-    fn hash_past(&self, cell: &CellState, hasher: &mut FingerprintHasher) {
+    fn hash_past(&self, cell: &CellState, pipelined: bool, hasher: &mut FingerprintHasher) {
         let mut sum = Fingerprint::default();
         for (index, (value, until)) in cell.past().iter().enumerate() {
             let mut visible = false;
             let mut mask = FingerprintHasher::default();
             for pending in self.pending.iter().filter(|pending| touches(pending, cell.number)) {
-                let floor = pending.since.max(self.floor(pending.delivery.lane));
-                if floor < *until {
+                let floor = if pipelined { self.floor(pending.delivery.lane) } else { 0 };
+                if pending.since.max(floor) < *until {
                     visible = true;
                     mask.write_u32(pending.delivery.sent);
                 }
@@ -298,7 +310,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             }
             mask.write_u128(value.as_ref().map_or(1, |value| value.fingerprint.0));
             // With several packets on a lane the order of versions counts too.
-            if self.is_pipelined() {
+            if pipelined {
                 mask.write_usize(cell.past().len() - index);
                 for other in &self.cells {
                     mask.write_usize(other.past().iter().filter(|(_, other)| other >= until).count());

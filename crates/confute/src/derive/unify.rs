@@ -44,6 +44,24 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         Some(fits)
     }
 
+    /// Whether something seen meanwhile shows that a packet under way is not the right one.
+    pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis<S>, place: u64) -> bool {
+        if !self.is_reliable || self.is_direct {
+            return false;
+        }
+        hypothesis.out.iter().enumerate().any(|(index, item)| {
+            let Parcel::Message(sent) = &item.parcel else { return false };
+            if item.conn.is_opened_by_server() {
+                return false;
+            }
+            let ahead = hypothesis.out[..index].iter().filter(|other| other.conn == item.conn).count();
+            match self.sightings.nth_since(item.conn, place, ahead) {
+                Some((_, Seen::Message(seen))) => sent.message.unify(seen, &mut hypothesis.facts.clone()).is_err(),
+                _ => false,
+            }
+        })
+    }
+
     /// Explains what was seen by packets that are already under way.
     pub(crate) fn see(
         &self,
@@ -137,7 +155,6 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
 
     /// A connection is no more: what was on its way from the server is lost, and what was on its way to it may be.
     pub(crate) fn sever(&self, next: &mut Hypothesis<S>, spot: Spot) {
-        let _ = self;
         let (conn, wire) = match spot {
             Spot::Client(conn) => (Some(conn), conn.wire()),
             Spot::Accepted(wire) => (next.bound(wire), Some(wire)),
@@ -145,9 +162,11 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         if let Some(conn) = conn {
             next.out.retain(|item| item.conn != conn);
         }
-        // A read whose answer nobody will see makes no difference any more.
-        next.pending.retain(|pending| {
-            Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader()
-        });
+        // A read whose answer nobody will see makes no difference any more, unless to internal turns.
+        if !self.has_internal {
+            next.pending.retain(|pending| {
+                Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader()
+            });
+        }
     }
 }

@@ -53,7 +53,7 @@ pub struct Packet<M> {
 pub struct Output<O> {
     pub conn: Conn,
     /// `None` is the end.
-    pub item: Option<O>,
+    pub item: Option<Rc<O>>,
     /// How many copies have been seen.
     pub taken: u8,
 }
@@ -67,17 +67,17 @@ struct Running<M> {
 
 /// Everything that the future depends on.
 pub struct Config<S: Judged> {
-    cells: Cells,
-    touched: BTreeSet<Cell>,
+    cells: Rc<Cells>,
+    touched: Rc<BTreeSet<Cell>>,
     turn: Option<Running<S::M>>,
     pub inbox: Vec<Packet<S::M>>,
     pub outbox: BTreeMap<Lane, Vec<Output<S::O>>>,
-    pub facts: Facts,
+    pub facts: Rc<Facts>,
     opened: BTreeSet<Conn>,
     pub bound: BTreeMap<Conn, WireConn>,
     closed: BTreeSet<Conn>,
     gone: BTreeSet<WireConn>,
-    ran: BTreeMap<Vec<Lead>, (bool, BTreeSet<Cell>)>,
+    ran: Rc<BTreeMap<Vec<Lead>, (bool, BTreeSet<Cell>)>>,
     internals: u32,
 }
 
@@ -98,7 +98,7 @@ pub struct Brute<'a, S: Judged> {
     accepted: BTreeSet<WireConn>,
     footprints: BTreeSet<Cell>,
     sent: u32,
-    known: RefCell<FxHashMap<Facts, bool>>,
+    known: RefCell<FxHashMap<Rc<Facts>, bool>>,
     /// The largest set met.
     pub peak: StdCell<usize>,
 }
@@ -153,6 +153,14 @@ impl<'a, S: Judged> Brute<'a, S> {
             Event::Sent(..) => self.network.is_direct(),
             _ => true,
         };
+        // Internal turns may happen at the cells of a message from its sending on: without a network, just before it.
+        if let Event::Sent(wire, message) = event {
+            self.footprints.extend(tree::footprint(
+                self.model,
+                Conn::client(wire.0),
+                &Rc::new(message.clone()),
+            ));
+        }
         let configs = if hidden { self.close_under_hidden_steps(configs)? } else { configs };
         let mut next = Vec::new();
         match event {
@@ -162,7 +170,6 @@ impl<'a, S: Judged> Brute<'a, S> {
             }
             Event::Sent(wire, message) => {
                 let message = Rc::new(message.clone());
-                self.footprints.extend(tree::footprint(self.model, Conn::client(wire.0), &message));
                 let packet = Packet { sent: self.sent, wire: *wire, item: Some(message), taken: 0 };
                 self.sent += 1;
                 for mut config in configs {
@@ -214,7 +221,8 @@ impl<'a, S: Judged> Brute<'a, S> {
                 self.sent += 1;
             }
             Event::Quiescent => {
-                let owed = [Direction::ToServer, Direction::ToTester].iter().all(|way| !self.network.loses(*way));
+                let owed =
+                    [Direction::ToServer, Direction::ToTester].iter().all(|way| !self.network.loses(*way));
                 for mut config in configs {
                     if owed {
                         if !self.at_rest(&config) {
@@ -271,21 +279,21 @@ impl<'a, S: Judged> Brute<'a, S> {
     }
 
     /// Whether some assignment satisfies all of these.
-    pub fn satisfiable(&self, facts: &Facts) -> bool {
+    fn satisfiable(&self, facts: &Rc<Facts>) -> bool {
         if let Some(known) = self.known.borrow().get(facts) {
             return *known;
         }
         let answer = naive::solve(facts, &tree::sort).is_some();
-        self.known.borrow_mut().insert(facts.clone(), answer);
+        self.known.borrow_mut().insert(Rc::clone(facts), answer);
         answer
     }
 
     fn close_under_hidden_steps(&self, configs: Configs<S>) -> Result<Configs<S>, Judgement> {
-        let mut seen: FxHashSet<Config<S>> = FxHashSet::default();
+        let mut seen: FxHashSet<Fingerprint> = FxHashSet::default();
         let mut todo = configs;
         let mut all = Vec::new();
         while let Some(config) = todo.pop() {
-            if !seen.insert(config.clone()) {
+            if !seen.insert(Fingerprint::of(&config)) {
                 continue;
             }
             if seen.len() > self.most {
@@ -299,8 +307,9 @@ impl<'a, S: Judged> Brute<'a, S> {
     }
 
     fn distinct(&self, configs: Configs<S>) -> Result<Configs<S>, Judgement> {
-        let mut seen: FxHashSet<Config<S>> = FxHashSet::default();
-        let all: Configs<S> = configs.into_iter().filter(|config| seen.insert(config.clone())).collect();
+        let mut seen: FxHashSet<Fingerprint> = FxHashSet::default();
+        let all: Configs<S> =
+            configs.into_iter().filter(|config| seen.insert(Fingerprint::of(config))).collect();
         if all.len() > self.most { Err(Judgement::TooMany) } else { Ok(all) }
     }
 
@@ -405,18 +414,27 @@ impl<'a, S: Judged> Brute<'a, S> {
                     continue;
                 }
                 Node::Done => {
-                    config.cells.extend(step.writes);
+                    if !step.writes.is_empty() {
+                        Rc::make_mut(&mut config.cells).extend(step.writes);
+                    }
                     if self.has_internal {
-                        config.touched.extend(step.opened.iter().cloned());
+                        Rc::make_mut(&mut config.touched).extend(step.opened.iter().cloned());
                     }
                     if internal {
-                        let action: Vec<Lead> = turn.answers[..step.leading].iter().filter_map(lead).collect();
+                        let action: Vec<Lead> =
+                            turn.answers[..step.leading].iter().filter_map(lead).collect();
                         if config.ran.contains_key(&action) {
                             continue;
                         }
-                        config.ran.insert(action, (step.whole, step.opened));
-                    } else {
-                        config.ran.retain(|_, (whole, cells)| {
+                        Rc::make_mut(&mut config.ran).insert(action, (step.whole, step.opened));
+                        // The count only serves to name things: a turn that made none need not be told apart.
+                        let made =
+                            |answer: &Answer<S::M>| matches!(answer, Answer::Fresh(_) | Answer::Connected(_));
+                        if !turn.answers.iter().any(made) {
+                            config.internals -= 1;
+                        }
+                    } else if !config.ran.is_empty() {
+                        Rc::make_mut(&mut config.ran).retain(|_, (whole, cells)| {
                             !(step.whole || *whole || cells.intersection(&step.opened).next().is_some())
                         });
                     }
@@ -432,8 +450,10 @@ impl<'a, S: Judged> Brute<'a, S> {
                 Node::Close(conn) => {
                     config.closed.insert(conn);
                     let packets = std::mem::take(&mut config.inbox);
-                    config.inbox =
-                        packets.into_iter().filter(|packet| self.end(&config, packet.wire) != Some(conn)).collect();
+                    config.inbox = packets
+                        .into_iter()
+                        .filter(|packet| self.end(&config, packet.wire) != Some(conn))
+                        .collect();
                     self.post(&mut config, conn, None);
                     turn.answers.push(Answer::Unit);
                 }
@@ -487,7 +507,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         match naive::holds(&literal, &naive::Assignment::new()) {
             Some(known) => known,
             None => {
-                config.facts.insert(literal);
+                Rc::make_mut(&mut config.facts).insert(literal);
                 self.satisfiable(&config.facts)
             }
         }
@@ -500,7 +520,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
         let lane = self.network.lane(conn, Direction::ToTester);
         let outputs = config.outbox.entry(lane).or_default();
-        outputs.push(Output { conn, item, taken: 0 });
+        outputs.push(Output { conn, item: item.map(Rc::new), taken: 0 });
         if lane == Lane::Unordered {
             outputs.sort_by_cached_key(Fingerprint::of);
         }
@@ -588,17 +608,17 @@ impl<S: Judged> Config<S> {
     /// Before anything happened.
     pub fn start() -> Self {
         Self {
-            cells: Cells::new(),
-            touched: BTreeSet::new(),
+            cells: Rc::default(),
+            touched: Rc::default(),
             turn: None,
             inbox: Vec::new(),
             outbox: BTreeMap::new(),
-            facts: Facts::new(),
+            facts: Rc::default(),
             opened: BTreeSet::new(),
             bound: BTreeMap::new(),
             closed: BTreeSet::new(),
             gone: BTreeSet::new(),
-            ran: BTreeMap::new(),
+            ran: Rc::default(),
             internals: 0,
         }
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use confute::trace::Event;
 
-use super::random::{GET_NOT_MODIFIED, GET_OK, Msg, PUT_DONE, PUT_FAILED};
+use super::families::{GET_NOT_MODIFIED, GET_OK, PUT_DONE, PUT_FAILED};
+use super::mini::Msg;
 
 /// What the figure says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -148,7 +148,9 @@ fn tcp<S: Judged>(buffer: Vec<Pkt<S>>) -> Program<S> {
 
 fn oldest_in_each_conn<S: Judged>(buffer: &[Pkt<S>]) -> Vec<usize> {
     let conn = |pkt: &Pkt<S>| (pkt.conn, pkt.to_server());
-    (0..buffer.len()).filter(|at| buffer[..*at].iter().all(|older| conn(older) != conn(&buffer[*at]))).collect()
+    (0..buffer.len())
+        .filter(|at| buffer[..*at].iter().all(|older| conn(older) != conn(&buffer[*at])))
+        .collect()
 }
 
 // ---------------------------------------------------------------- Fig 13

@@ -2,14 +2,25 @@
 //!
 //! [`tree`] turns any model into the interaction tree of the paper. [`figures`] is the paper's derivation on those
 //! trees, figure by figure; [`brute`] keeps every configuration that could explain the events so far; [`figure1`] is the
-//! paper's hand-written tester. [`naive`] stands in for the solver and [`random`] makes small models and traces.
-//! None of them uses the engine, its solver or its simulator.
+//! paper's hand-written tester. [`naive`] stands in for the solver; [`mini`], [`families`] and [`random`] make small
+//! models and traces. None of them uses the engine, its solver or its simulator.
 
 #![expect(unreachable_pub, reason = "a test has no outside")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    clippy::type_complexity,
+    clippy::cast_possible_wrap,
+    clippy::unused_self,
+    clippy::single_match_else,
+    reason = "helpers of tests: what is obvious may be long, and a broken oracle may panic"
+)]
 
 pub mod brute;
+pub mod families;
 pub mod figure1;
 pub mod figures;
+pub mod mini;
 pub mod naive;
 pub mod random;
 pub mod tree;

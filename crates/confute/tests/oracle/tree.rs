@@ -13,7 +13,8 @@ use std::rc::Rc;
 use confute::fingerprint::Fingerprint;
 use confute::knowledge::{Literal, Sort, Var};
 use confute::lang::{
-    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Io, Pattern, Rule, Scope, ServerModel, Stop, Turn, Val,
+    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Io, Pattern, Rule, Scope, ServerModel, Stop,
+    Turn, Val,
 };
 
 /// A model that the oracles can judge by.
@@ -74,7 +75,10 @@ pub enum Answer<M> {
 
 /// The next effect of a turn, or its end.
 pub enum Node<O> {
-    Recv { from: Option<Conn>, closes: bool },
+    Recv {
+        from: Option<Conn>,
+        closes: bool,
+    },
     Send(Conn, O),
     Connect,
     Close(Conn),
@@ -235,7 +239,9 @@ impl<S: Judged> Handler<S::M, S::O> for Replay<'_, S> {
     }
 
     fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
-        let Answer::Decided(so) = self.ask(Node::Decide(literal.clone()))? else { panic!("not deterministic") };
+        let Answer::Decided(so) = self.ask(Node::Decide(literal.clone()))? else {
+            panic!("not deterministic")
+        };
         Ok(so)
     }
 

@@ -1,0 +1,213 @@
+//! `bench growth`: the online tester beside a simulated key-value store, for longer and longer, with more and more
+//! connections. Events per second should not depend on how long it runs, and neither should memory.
+//!
+//! Every connection has a request outstanding all the time, half of them gets, a quarter puts, a quarter appends. There
+//! are four keys for every sixteen connections, so about four requests compete for each key. The tester is told one
+//! event at a time and knows nothing of what comes later; the simulator makes events in batches, so that the clock is
+//! not read for each, and its own time does not count. Its memory does; a run without the tester tells how much it is.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use confute::network::Tcp;
+use confute::random::Random;
+use confute::simulate::{Plan, exchange};
+use confute::trace::Event;
+use confute::{Options, Pulse, Tester, Verdict};
+use confute_models::kv::{Kv, Message};
+use serde::{Deserialize, Serialize};
+
+use crate::Report;
+use crate::measure::{self, Ended, Limit, Peak, cpu};
+use crate::table::{Table, mib, seconds};
+
+const CONNECTIONS: [u32; 4] = [1, 16, 64, 256];
+const EVENTS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
+
+/// How much CPU time a cell may take, the simulator included.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How many events are made before the tester is told of them.
+const BATCH: usize = 1024;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// No more than 10,000 events
+    #[arg(long)]
+    quick: bool,
+}
+
+/// One cell, in a process of its own.
+#[derive(clap::Args)]
+pub(crate) struct Run {
+    connections: u32,
+    events: u64,
+    /// Only the simulator
+    #[arg(long)]
+    alone: bool,
+}
+
+/// What a cell hands over.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Grown {
+    connections: u32,
+    keys: u64,
+    /// How many events there were to be.
+    planned: u64,
+    /// How many there were.
+    events: u64,
+    /// CPU seconds that the tester took.
+    seconds: f64,
+    /// How far the resident set rose.
+    peak: u64,
+    /// The same without a tester.
+    simulator: u64,
+    /// The most that the tester itself thinks it held, as far as was looked.
+    estimate: u64,
+    late: bool,
+    /// What it said if it was not content, time aside.
+    objection: Option<String>,
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Result<Grown> {
+        let keys = (u64::from(self.connections) / 4).max(4);
+        let plan = Plan {
+            seed: 1,
+            connections: self.connections,
+            messages: self.events.saturating_sub(u64::from(self.connections)) / 2,
+            at_once: self.connections,
+            ..Plan::default()
+        };
+        let peak = Peak::start()?;
+        let estimate = Cell::new(0);
+        let is_late = |pulse: &Pulse| {
+            estimate.set(estimate.get().max(pulse.bytes as u64));
+            cpu() > PATIENCE
+        };
+        let network = Tcp::default();
+        let mut tester = Tester::new(&Kv, &network, Options { watch: Some(&is_late), ..Options::default() });
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut took = Duration::ZERO;
+        let mut tell = |batch: &mut Vec<Event<Message>>| {
+            if self.alone {
+                batch.clear();
+                return true;
+            }
+            let start = cpu();
+            for event in batch.drain(..) {
+                tester.observe(event);
+            }
+            let end = cpu();
+            took += end.saturating_sub(start);
+            estimate.set(estimate.get().max(tester.bytes() as u64));
+            tester.verdict().is_unrefuted() && end < PATIENCE
+        };
+        exchange(
+            &Kv,
+            &network,
+            &plan,
+            &mut |random, _| request(random, keys),
+            &mut |_, _| None,
+            &mut |event| {
+                batch.push(event);
+                batch.len() < BATCH || tell(&mut batch)
+            },
+        )
+        .map_err(|mistake| anyhow!("{mistake}"))?;
+        tell(&mut batch);
+        let late = cpu() > PATIENCE;
+        let objection = match tester.verdict() {
+            Verdict::Unrefuted => None,
+            Verdict::Inconclusive(_) if late => None,
+            other => Some(format!("{other:?}")),
+        };
+        let (events, peak) = (tester.events(), peak.bytes()?);
+        let estimate = estimate.get();
+        let (connections, planned, seconds) = (self.connections, self.events, took.as_secs_f64());
+        Ok(Grown {
+            connections,
+            keys,
+            planned,
+            events,
+            seconds,
+            peak,
+            simulator: 0,
+            estimate,
+            late,
+            objection,
+        })
+    }
+
+    fn in_child(&self) -> Result<Grown> {
+        let mut arguments = vec![OsString::from("cell"), self.connections.to_string().into()];
+        arguments.push(self.events.to_string().into());
+        arguments.extend(self.alone.then(|| OsString::from("--alone")));
+        // It ends itself when it is late.
+        let limit = Limit { time: PATIENCE * 2, memory: 8 << 30 };
+        match measure::in_child(&arguments, limit)? {
+            Ended::Done(grown) => Ok(grown),
+            Ended::Cut { late, peak } => {
+                let what = if late { "time" } else { "memory" };
+                Err(anyhow!("{} connections: out of {what} at {} MiB", self.connections, mib(peak)))
+            }
+        }
+    }
+}
+
+fn request(random: &mut Random, keys: u64) -> Message {
+    let key = format!("k{}", random.below(keys)).into();
+    let text = format!("{:x} ", random.below(1 << 32)).into();
+    match random.below(4) {
+        0 => Message::Put(key, text),
+        1 => Message::Append(key, text),
+        _ => Message::Get(key),
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<Report> {
+    println!(
+        "The online tester beside a simulated key-value store: events per second of CPU, memory in MiB."
+    );
+    println!("A request outstanding on every connection; 50 % gets, 25 % puts, 25 % appends; seed 1.\n");
+    let mut table = Table::new(
+        0,
+        ["connections", "keys", "events", "events/s", "tester", "peak", "simulator", "estimate", "verdict"],
+    );
+    let most = if args.quick { 10_000 } else { u64::MAX };
+    let mut cells = Vec::new();
+    for connections in CONNECTIONS {
+        for events in EVENTS.into_iter().filter(|events| *events <= most) {
+            let mut grown = Run { connections, events, alone: false }.in_child()?;
+            grown.simulator = Run { connections, events, alone: true }.in_child()?.peak;
+            table.row([
+                connections.to_string(),
+                grown.keys.to_string(),
+                events.to_string(),
+                format!("{:.0}", f64::from(u32::try_from(grown.events)?) / grown.seconds),
+                seconds(grown.seconds),
+                mib(grown.peak),
+                mib(grown.simulator),
+                mib(grown.estimate),
+                match &grown.objection {
+                    Some(_) => "OBJECTS".to_owned(),
+                    None if grown.late => format!("cut at {}", grown.events),
+                    None => "unrefuted".to_owned(),
+                },
+            ]);
+            cells.push(grown);
+        }
+    }
+    print!("{}", table.text());
+    println!("\npeak: with the simulator; simulator: without the tester; estimate: the tester's own count.");
+    println!("A cell is cut after {} s of CPU, the simulator included.", PATIENCE.as_secs());
+    for cell in &cells {
+        if let Some(objection) = &cell.objection {
+            println!("FAILED: {} connections, {} events: {objection}", cell.connections, cell.planned);
+        }
+    }
+    let fine = cells.iter().all(|cell| cell.objection.is_none());
+    Ok(Report { figures: serde_json::json!({ "growth": cells }), fine })
+}

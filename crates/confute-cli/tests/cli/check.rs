@@ -1,0 +1,234 @@
+//! Verdicts on files that can be read.
+
+use serde_json::Value;
+use snapbox::str;
+
+use super::{confute, said};
+
+#[test]
+fn a_lost_put() {
+    confute().args(["check", "--model", "kv", "lost-put.edn"]).assert().code(1).stderr_eq("").stdout_eq(
+        str![[r#"
+refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
+  |
+2 | c0 sent      put "x" "new"
+3 | c0 received  done
+4 | c1 sent      get "x"
+5 | c1 received  value ""
+  |              ^^^^^^^^ nothing explains this
+  |
+  = blame:    explainable only if the server breaks kv/read-sees-latest (level
+              store):
+                A get answers with the latest value, not with none.
+              or if it breaks kv/put-lasts (level store):
+                A put that was confirmed replaces the value for all later
+                requests.
+  = search:   event 4 of 4 events, [TIME]
+  = next:     `confute explain kv/read-sees-latest` says what it asks;
+              `--allow kv/read-sees-latest` judges what else is wrong
+
+"#]],
+    );
+}
+
+#[test]
+fn a_swap_that_does_not_compare() {
+    confute().args(["check", "--model", "register", "wrong-cas.log"]).assert().code(1).stdout_eq(str![[r#"
+refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
+  |
+1 | c0 sent      write 3
+2 | c0 received  written
+3 | c1 sent      cas 4 to 5
+4 | c1 received  swapped
+  |              ^^^^^^^ nothing explains this
+  |
+  = blame:    explainable only if the server breaks register/cas-compares (level
+              must):
+                A compare-and-swap replaces the value only if it is the expected
+                one.
+  = search:   event 4 of 4 events, [TIME]
+  = next:     `confute explain register/cas-compares` says what it asks;
+              `--allow register/cas-compares` judges what else is wrong
+
+"#]]);
+}
+
+#[test]
+fn a_tag_that_stays() {
+    confute().args(["check", "tags.jsonl"]).assert().code(1).stdout_eq(str![[r#"
+refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
+  |
+4 | c0 sent      get k
+5 | c0 received  ok "a" tag "t1"
+6 | c1 sent      put k "b"
+7 | c1 received  replaced
+8 | c0 sent      get k
+9 | c0 received  ok "b" tag "t1"
+  |              ^^^^^^^^^^^^^^^ nothing explains this
+  |
+  = blame:    explainable only if the server breaks conditional/tag-changes
+              (level must):
+                Other content does not keep a strong tag.
+  = search:   event 8 of 8 events, [TIME]
+  = next:     `confute explain conditional/tag-changes` says what it asks;
+              `--allow conditional/tag-changes` judges what else is wrong
+
+"#]]);
+}
+
+#[test]
+fn unrefuted() {
+    confute()
+        .args(["check", "--model", "kv", "overlap.edn", "fine.jsonl"])
+        .assert()
+        .code(0)
+        .stderr_eq("")
+        .stdout_eq(str![[r#"
+unrefuted: overlap.edn: 4 events explained by kv behind tcp ([TIME])
+unrefuted: fine.jsonl: 3 events explained by kv behind tcp ([TIME])
+
+"#]]);
+}
+
+#[test]
+fn relaxed_rules_are_named() {
+    confute()
+        .args(["check", "--model", "kv", "--allow", "kv/put-lasts", "lost-put.edn"])
+        .assert()
+        .code(0)
+        .stdout_eq(str![[r#"
+unrefuted: lost-put.edn: 4 events explained by kv behind tcp, not asking for kv/put-lasts ([TIME])
+
+"#]]);
+}
+
+#[test]
+fn quiet_says_one_line_a_file() {
+    confute()
+        .args(["check", "-q", "--model", "kv", "overlap.edn", "lost-put.edn"])
+        .assert()
+        .code(1)
+        .stdout_eq(str![[r#"
+unrefuted: overlap.edn: 4 events explained by kv behind tcp ([TIME])
+refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
+
+"#]]);
+}
+
+#[test]
+fn the_network_decides() {
+    // Without a network between them, what overlaps for clients does not for the server.
+    let (code, out, _) = said(confute().args(["check", "--network", "direct", "fine.jsonl"]));
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("kv behind direct"), "{out}");
+}
+
+#[test]
+fn no_blame_finds_none() {
+    let (code, out, _) = said(confute().args(["check", "--no-blame", "--model", "kv", "lost-put.edn"]));
+    assert!(code == 1 && !out.contains("blame"), "{out}");
+}
+
+#[test]
+fn colour_only_where_wanted() {
+    let colour = |when: &str| {
+        let command = confute().env_remove("NO_COLOR").args(["check", "--color", when, "fine.jsonl"]);
+        said(command).1.contains('\u{1b}')
+    };
+    assert!(colour("always") && !colour("never") && !colour("auto"));
+}
+
+#[test]
+fn standard_input() {
+    let history = include_str!("../data/lost-put.edn");
+    confute().args(["check", "-q", "--model", "kv", "-"]).stdin(history).assert().code(1).stdout_eq(str![[
+        r#"
+refuted: -:5: no behaviour of kv behind tcp explains this
+
+"#
+    ]]);
+}
+
+#[test]
+fn the_worst_counts() {
+    let code = |files: &[&str]| said(confute().args(["check", "-q", "--model", "kv"]).args(files)).0;
+    assert_eq!(code(&["overlap.edn"]), 0);
+    assert_eq!(code(&["lost-put.edn", "overlap.edn"]), 1);
+    assert_eq!(code(&["missing", "lost-put.edn", "overlap.edn"]), 2);
+}
+
+#[test]
+fn others_are_judged_after_a_broken_one() {
+    let (code, out, err) = said(confute().args(["check", "--model", "kv", "missing", "fine.jsonl"]));
+    assert_eq!((code, err.as_str()), (2, "error: missing: no such file\n"));
+    assert!(out.starts_with("unrefuted: fine.jsonl"), "{out}");
+}
+
+fn objects(arguments: &[&str]) -> (i32, Vec<Value>) {
+    let (code, out, err) = said(confute().args(["check", "--format", "json"]).args(arguments));
+    assert_eq!(err, "");
+    (code, out.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+#[test]
+fn json_has_a_line_a_file() {
+    let (code, objects) = objects(&["--model", "kv", "lost-put.edn", "overlap.edn", "missing"]);
+    assert_eq!(code, 2);
+    let [refuted, unrefuted, broken] = &objects[..] else { panic!("{objects:?}") };
+    for object in &objects {
+        assert_eq!((&object["confute"], &object["version"]), (&"check".into(), &1.into()));
+    }
+    assert_eq!(refuted["verdict"], "refuted");
+    assert_eq!(
+        (&refuted["exit"], &refuted["format"], &refuted["events"]),
+        (&1.into(), &"edn".into(), &4.into())
+    );
+    let refutation = &refuted["refutation"];
+    assert_eq!(
+        (&refutation["event"], &refutation["line"], &refutation["connection"]),
+        (&3.into(), &5.into(), &1.into())
+    );
+    assert!(refutation["seen"].as_str().unwrap().contains("alue"));
+    assert!(refutation["expected"].is_array());
+    assert_eq!(refuted["blame"]["level"], "store");
+    assert_eq!(refuted["blame"]["diagnoses"].as_array().unwrap().len(), 2);
+    assert_eq!(unrefuted["verdict"], "unrefuted");
+    assert_eq!((&broken["verdict"], &broken["exit"]), (&"broken".into(), &2.into()));
+    assert_eq!(broken["error"], "no such file");
+}
+
+#[test]
+fn a_budget_that_runs_out_proves_nothing() {
+    let entry = |phase: &str, f: &str, value: &str| {
+        format!("{{:process 0, :type {phase}, :f {f}, :key \"x\", :value {value:?}}}\n")
+    };
+    let both = |f: &str, value: &str| entry(":invoke", f, value) + &entry(":ok", f, value);
+    let history: String =
+        (0..1000).map(|turn| both(":put", &turn.to_string()) + &both(":get", &turn.to_string())).collect();
+    let check = |budget: &[&str]| {
+        said(confute().args(["check", "--model", "kv", "-"]).args(budget).stdin(history.clone()))
+    };
+    assert_eq!(check(&[]).0, 0);
+    let (code, out, _) = check(&["--max-time", "0ms"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.starts_with("inconclusive: -: the time budget ran out at event"), "{out}");
+    assert!(out.contains("= next:     raise --max-time"), "{out}");
+    let (code, out, _) = check(&["--max-memory", "1B"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("the memory budget ran out") && out.contains("raise --max-memory"), "{out}");
+}
+
+#[test]
+fn a_reader_that_goes_away_changes_nothing() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_confute"))
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data"))
+        .args(["check", "--model", "kv", "lost-put.edn"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*output.stderr), (Some(1), &b""[..]));
+}

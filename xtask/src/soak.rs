@@ -1,0 +1,224 @@
+//! `cargo xtask soak engine`: the tester against simulated servers, at length.
+//!
+//! Two claims are put to the test. A correct server is never refuted, whatever the network does: every model runs behind
+//! every network under the online tester. A server that breaks a rule is refuted and found out: every rule of every
+//! model is broken now and then, and must be among the diagnoses.
+
+use std::cell::Cell;
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow};
+use confute::network::Network;
+use confute::simulate::Plan;
+use confute::{Options, Pulse, Verdict};
+use confute_models::registry::{self, Named};
+
+use crate::cargo;
+
+/// How many runs a rule gets to be broken, refuted and found out in.
+const CHANCES: u64 = 8;
+
+#[derive(clap::Args)]
+pub(crate) struct Engine {
+    /// 3,000 messages a run instead of 100,000
+    #[arg(long)]
+    short: bool,
+    /// How many messages a run has
+    #[arg(long)]
+    messages: Option<u64>,
+    /// Only this model
+    #[arg(long)]
+    model: Option<String>,
+    /// Only behind this network
+    #[arg(long)]
+    network: Option<String>,
+    /// What all random choices come from
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// How many requests are outstanding at once, over 16 connections
+    #[arg(long, default_value = "9")]
+    at_once: u32,
+    /// How many seconds a run may take before it counts as failed [default: 1800; 10 if short]
+    #[arg(long)]
+    max_time: Option<u64>,
+}
+
+pub(crate) fn run(args: &Engine) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        return again_in_release();
+    }
+    let models = match &args.model {
+        Some(name) => vec![registry::model(name).with_context(|| format!("no model {name:?}"))?],
+        None => registry::models().to_vec(),
+    };
+    let networks: Vec<&dyn Network> = match &args.network {
+        Some(name) => vec![registry::network(name).with_context(|| format!("no network {name:?}"))?],
+        None => registry::networks().iter().map(|network| *network as &dyn Network).collect(),
+    };
+    let messages = args.messages.unwrap_or(if args.short { 3_000 } else { 100_000 });
+    let start = Instant::now();
+    println!("seed {}, {messages} messages a run, 16 connections\n", args.seed);
+    let correct = soak(args, &models, &networks, messages)?;
+    println!();
+    let wrong = accuse(args, &models, &networks)?;
+    println!("\nsoak engine: {} ({:.1} s)", both(correct, wrong), start.elapsed().as_secs_f64());
+    Ok(correct && wrong)
+}
+
+impl Engine {
+    /// How long one run may take, or all runs for one rule.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.max_time.unwrap_or(if self.short { 10 } else { 1800 }))
+    }
+}
+
+fn both(correct: bool, wrong: bool) -> &'static str {
+    match (correct, wrong) {
+        (true, true) => "no correct server was refuted, and every wrong one was found out",
+        (false, _) => "FAILED: a correct server was not explained",
+        (_, false) => "FAILED: a wrong server was not found out",
+    }
+}
+
+/// A soak is of no use without optimisation.
+fn again_in_release() -> Result<bool> {
+    let own = std::env::args().skip(1).collect::<Vec<_>>();
+    let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"])?;
+    let status = command.args(own).status().context("cannot run cargo")?;
+    Ok(status.success())
+}
+
+fn soak(
+    args: &Engine,
+    models: &[&'static dyn Named],
+    networks: &[&dyn Network],
+    messages: u64,
+) -> Result<bool> {
+    println!("correct servers, never to be refuted");
+    println!("  model        network  verdict       requests   median outstanding     turns  memory    time");
+    let mut held = true;
+    for model in models {
+        for network in networks {
+            let plan = Plan { seed: args.seed, messages, at_once: args.at_once, ..Plan::default() };
+            let start = Instant::now();
+            let late = |_: &Pulse| start.elapsed() > args.patience();
+            let options = Options { watch: Some(&late), ..Options::default() };
+            let line = Line::default();
+            let soaked = model
+                .soak(*network, &plan, &options, &mut |sent| {
+                    line.tell(&format!("{} behind {}: {sent} of {messages}", model.name(), network.name()));
+                })
+                .map_err(|mistake| anyhow!("{}: {mistake}", model.name()))?;
+            line.erase();
+            let outstanding = match soaked.statistics.median() {
+                _ if network.is_direct() => "lock-step".to_owned(),
+                median => median.to_string(),
+            };
+            println!(
+                "  {:<12} {:<8} {:<12} {:>9} {:>20} {:>9} {:>4} MiB {:>5.1} s",
+                model.name(),
+                network.name(),
+                name(&soaked.verdict),
+                soaked.statistics.requests,
+                outstanding,
+                soaked.turns,
+                soaked.bytes >> 20,
+                start.elapsed().as_secs_f64(),
+            );
+            let fine = soaked.verdict.is_unrefuted();
+            if !fine {
+                println!("    FAILED: {}", reason(&soaked.verdict));
+            }
+            let busy = network.is_direct() || soaked.statistics.median() >= args.at_once.min(8) as usize;
+            if !busy {
+                println!("    FAILED: too few requests were outstanding for this to mean anything");
+            }
+            held &= fine && busy;
+        }
+    }
+    Ok(held)
+}
+
+fn accuse(args: &Engine, models: &[&'static dyn Named], networks: &[&dyn Network]) -> Result<bool> {
+    println!("servers that break a rule, to be refuted and found out");
+    println!("  rule                                network  requests  blamed");
+    let mut held = true;
+    for model in models {
+        for rule in model.rules() {
+            for network in networks {
+                held &= accuse_one(args, *model, rule.name, *network)?;
+            }
+        }
+    }
+    Ok(held)
+}
+
+fn accuse_one(args: &Engine, model: &dyn Named, rule: &'static str, network: &dyn Network) -> Result<bool> {
+    let start = Instant::now();
+    let late = |_: &Pulse| start.elapsed() > args.patience();
+    let options = Options { watch: Some(&late), ..Options::default() };
+    let mut last = "       -  not refuted within the budget".to_owned();
+    for chance in 0..CHANCES {
+        let plan = Plan {
+            seed: args.seed.wrapping_add(chance),
+            messages: 2_000,
+            // Where packets get lost there is enough to guess as it is.
+            connections: if network.is_reliable() { 4 } else { 2 },
+            deviate: vec![rule],
+            one_in: 20,
+            ..Plan::default()
+        };
+        let accused =
+            model.accuse(network, &plan, &options).map_err(|mistake| anyhow!("{rule}: {mistake}"))?;
+        let Some(accused) = accused else { continue };
+        let sets = accused.blame.diagnoses.iter().map(|diagnosis| diagnosis.rules.join(" + "));
+        let sets = sets.collect::<Vec<_>>().join(" or ");
+        last = format!("{:>8}  {sets}", accused.requests);
+        if accused.is_blamed_on(rule) {
+            println!("  {rule:<35} {:<7} {last}", network.name());
+            return Ok(true);
+        }
+    }
+    println!("  {rule:<35} {:<7} {last}\n    FAILED: not found out", network.name());
+    Ok(false)
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Unrefuted => "unrefuted",
+        Verdict::Refuted(_) => "REFUTED",
+        Verdict::Inconclusive(_) => "INCONCLUSIVE",
+    }
+}
+
+fn reason(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Inconclusive(reason) => reason.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A line on the terminal that is written over.
+#[derive(Default)]
+struct Line {
+    last: Cell<Option<Instant>>,
+}
+
+impl Line {
+    fn tell(&self, text: &str) {
+        let soon = self.last.get().is_some_and(|last| last.elapsed() < Duration::from_millis(200));
+        if soon || !stderr().is_terminal() {
+            return;
+        }
+        self.last.set(Some(Instant::now()));
+        eprint!("\r\x1b[K{text}");
+        let _ = stderr().flush();
+    }
+
+    fn erase(&self) {
+        if self.last.take().is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

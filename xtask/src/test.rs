@@ -1,0 +1,77 @@
+//! `cargo xtask test`: everything that must hold before a change goes in.
+//!
+//! Every step runs, even after one has failed, and the last line says what became of each.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::{cargo, is_strict, packages};
+
+/// Runs it all; whether everything held.
+pub(crate) fn run() -> Result<bool> {
+    let start = Instant::now();
+    let mut summary = Summary::default();
+
+    let missing = heading("packages", packages::provide);
+    for line in &missing {
+        println!("{}: {line}", if is_strict() { "missing" } else { "skipped" });
+    }
+    if is_strict() && !missing.is_empty() {
+        summary.failed.push("packages");
+    } else {
+        summary.skipped = missing.len();
+    }
+
+    summary.step("format", cargo(&["fmt", "--all", "--check"])?);
+    let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
+    summary.step("lints", cargo(&lints)?);
+    summary.step("tests", cargo(&["test", "--workspace", "--quiet"])?);
+    let soak = ["run", "--quiet", "--release", "--package", "xtask", "--", "soak", "engine", "--short"];
+    summary.step("short soak", cargo(&soak)?);
+
+    let Summary { passed, failed, skipped } = &summary;
+    let mut parts = vec![format!("{} passed ({})", passed.len(), passed.join(", "))];
+    if !failed.is_empty() {
+        parts.push(format!("{} FAILED ({})", failed.len(), failed.join(", ")));
+    }
+    if *skipped > 0 {
+        parts.push(format!("tests that need {skipped} missing program(s) were skipped, see above"));
+    }
+    println!("\n== {}; {}", parts.join("; "), seconds(start.elapsed()));
+    Ok(failed.is_empty())
+}
+
+#[derive(Default)]
+struct Summary {
+    passed: Vec<&'static str>,
+    failed: Vec<&'static str>,
+    skipped: usize,
+}
+
+impl Summary {
+    fn step(&mut self, name: &'static str, mut command: Command) {
+        let held = heading(name, || match command.status() {
+            Ok(status) => status.success(),
+            Err(error) => {
+                println!("cannot run {}: {error}", command.get_program().display());
+                false
+            }
+        });
+        if held { self.passed.push(name) } else { self.failed.push(name) }
+    }
+}
+
+/// Does something under a heading, with the time it took.
+fn heading<T>(name: &str, work: impl FnOnce() -> T) -> T {
+    println!("\n== {name}");
+    let start = Instant::now();
+    let result = work();
+    println!("-- {name}: {}", seconds(start.elapsed()));
+    result
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
