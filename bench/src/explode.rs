@@ -5,6 +5,7 @@
 //! wall-clock time, looked at whenever the search asks; a judgement must end within 50 ms of it. Memory budgets are tried
 //! on the first case only: they take long to fill, and what fills them is the same.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -78,6 +79,8 @@ pub(crate) struct Blasted {
     late: bool,
     /// Wall-clock seconds.
     seconds: f64,
+    /// When it was first told that the time is up, in the same seconds.
+    noticed: Option<f64>,
     /// How many turns were tried, if it says.
     turns: u64,
     /// How many bytes it thinks it held, if it says.
@@ -92,7 +95,14 @@ impl Blast {
         let deadline = Duration::from_millis(self.deadline);
         let peak = Peak::start()?;
         let start = Instant::now();
-        let is_late = |_: &Pulse| start.elapsed() >= deadline;
+        let noticed = Cell::new(None);
+        let is_late = |_: &Pulse| {
+            let elapsed = start.elapsed();
+            if elapsed >= deadline && noticed.get().is_none() {
+                noticed.set(Some(elapsed.as_secs_f64()));
+            }
+            elapsed >= deadline
+        };
         let memory = (self.memory << 20) as usize;
         let options = Options { watch: Some(&is_late), memory, ..Options::default() };
         let verdict = match self.how {
@@ -121,7 +131,16 @@ impl Blast {
                 (format!("inconclusive: {what}"), reason.to_string(), what, turns, bytes)
             }
         };
-        Ok(Blasted { verdict, says, late: what == "time", seconds, turns, estimate, peak })
+        Ok(Blasted {
+            verdict,
+            says,
+            late: what == "time",
+            seconds,
+            noticed: noticed.get(),
+            turns,
+            estimate,
+            peak,
+        })
     }
 
     fn in_child(&self) -> Result<Ended<Blasted>> {
@@ -190,7 +209,13 @@ pub(crate) fn run() -> Result<Report> {
         };
         let overshoot = blasted.seconds - Duration::from_millis(deadline).as_secs_f64();
         if blasted.late && overshoot > TOLERANCE {
-            writeln!(faults, "FAILED: {label}: ended {:.0} ms late", overshoot * 1e3)?;
+            let rest = blasted.seconds - blasted.noticed.unwrap_or(blasted.seconds);
+            writeln!(
+                faults,
+                "FAILED: {label}: ended {:.0} ms late, {:.0} ms after it was told",
+                overshoot * 1e3,
+                rest * 1e3
+            )?;
         }
         let share = megabytes(blasted.peak) / megabytes(memory << 20);
         if share > ABOUT {

@@ -195,7 +195,7 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
         format!("{}: {log}", verdict(row).split(' ').next().unwrap_or_default())
     });
     print!("{}", table.text());
-    println!("\nx: as many times as Confute. >: cut there, peak of the whole process; or at least.");
+    println!("\nx: as many times as Confute. >: cut there, or at least.");
     println!("Memory below 0.5 MiB is noise and not compared. Each tool's worst log is its own.");
 
     rows.extend(logs.into_values().flatten());
@@ -304,11 +304,9 @@ fn show(table: &mut Table, rows: &[Row], verdict: impl Fn(&Row) -> String) {
 /// How many times as much memory as Confute, where that can be told from noise.
 fn memory_ratio(row: &Row, ours: &Row) -> String {
     let ratio = megabytes(row.peak) / megabytes(ours.peak.max(NOISE));
-    // The peak of a process that was cut includes what was there before.
     let doubtful = ours.peak < NOISE || row.cut.is_some();
     match (row.peak < NOISE, doubtful) {
         (true, _) => "-".to_owned(),
-        (false, true) if ratio < 10.0 => "-".to_owned(),
         (false, true) => format!("> {}", times(ratio)),
         (false, false) => times(ratio),
     }

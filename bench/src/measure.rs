@@ -1,11 +1,11 @@
 //! Clocks, memory, and processes to measure in.
 //!
 //! Everything that is measured runs in a child process of this same binary, which has nothing in its heap but its own
-//! input, and hands its figures over as JSON. The parent only watches, and ends a child that takes too much.
+//! input, and hands over two lines: its resident set before the measurement, and its figures as JSON. The parent only watches, and ends a child that takes too much.
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Read as _;
+use std::io::{IsTerminal as _, Read as _, stderr};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub(crate) enum Ended<T> {
     Cut {
         /// Whether of time; else of memory.
         late: bool,
-        /// Its peak until then, as a whole process.
+        /// How far its resident set rose until then.
         peak: u64,
     },
 }
@@ -84,11 +84,13 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// From here on.
+    /// From here on. The parent is told where it starts: if it has to end this process, it knows how far it rose.
     pub(crate) fn start() -> Result<Self> {
         // Resets the peak that the kernel keeps.
         fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of the resident set")?;
-        Ok(Self { before: resident("self", "VmRSS")? })
+        let before = resident("self", "VmRSS")?;
+        println!("{before}");
+        Ok(Self { before })
     }
 
     /// How far it rose.
@@ -126,23 +128,33 @@ pub(crate) fn hand_over(figures: &impl Serialize) -> Result<bool> {
 /// Runs this binary with these arguments, and takes its figures.
 pub(crate) fn in_child<T: DeserializeOwned>(arguments: &[OsString], limit: Limit) -> Result<Ended<T>> {
     let own = std::env::current_exe().context("cannot find this binary")?;
+    let label = arguments.join(" ".as_ref());
+    if stderr().is_terminal() {
+        // Written over by the next one, or by the table.
+        eprint!("\r\x1b[K{}\r", label.display());
+    }
     let mut child = Command::new(own).args(arguments).stdout(Stdio::piped()).spawn()?;
     let ended = watch(&mut child, limit);
+    if stderr().is_terminal() {
+        eprint!("\x1b[K");
+    }
     if !matches!(ended, Ok(None)) {
         // Also if watching failed: nothing may be left running.
         child.kill()?;
         child.wait()?;
     }
-    if let Some((late, peak)) = ended? {
-        return Ok(Ended::Cut { late, peak });
-    }
     let mut text = String::new();
     child.stdout.take().context("the child's output was piped")?.read_to_string(&mut text)?;
-    let status = child.wait()?;
-    if !status.success() {
-        bail!("`bench {}` failed: {status}", arguments.join(" ".as_ref()).display());
+    let mut lines = text.lines();
+    let before = lines.next().and_then(|line| line.parse::<u64>().ok());
+    if let Some((late, peak)) = ended? {
+        return Ok(Ended::Cut { late, peak: peak.saturating_sub(before.unwrap_or(peak)) });
     }
-    Ok(Ended::Done(serde_json::from_str(&text)?))
+    let status = child.wait()?;
+    match lines.next() {
+        Some(figures) if status.success() => Ok(Ended::Done(serde_json::from_str(figures)?)),
+        _ => bail!("`bench {}` failed: {status}", label.display()),
+    }
 }
 
 /// Waits for a child; if it takes too much, whether of time, and its peak so far.

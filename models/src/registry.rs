@@ -167,7 +167,7 @@ struct Shipped<W: Workload> {
 
 impl<W> Named for Shipped<W>
 where
-    W: Workload<Msg: Clone + Serialize + DeserializeOwned> + Copy + Sync + 'static,
+    W: Workload<Msg: Clone + std::fmt::Debug + Serialize + DeserializeOwned> + Copy + Sync + 'static,
 {
     fn name(&self) -> &'static str {
         self.name

@@ -37,7 +37,7 @@ const CHOICE: usize = 8;
 /// Traffic of the second half: so many runs of so many requests, within this time.
 const LONG_RUNS: u64 = 50;
 const LONG: u64 = 200;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What was found in the first half.
 struct Found {

@@ -9,6 +9,7 @@
 //! one part. The state of a model whose turns may touch anything is one part from the start.
 
 use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,12 +18,12 @@ use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
 use crate::derive::compose::{Composed, InternalKind};
 use crate::derive::dualize::{Entry, Task};
-use crate::derive::hypothesis::{Delivery, Hypothesis};
+use crate::derive::hypothesis::{Delivery, Hypothesis, Parcel};
 use crate::derive::unify::Spot;
 use crate::lang::{Conn, Incoming, ServerModel};
 use crate::network::Network;
 use crate::trace::{Event, WireConn};
-use crate::verdict::{Inconclusive, Refutation, Verdict};
+use crate::verdict::{Expectation, Inconclusive, Refutation, Verdict};
 
 /// How much a judgement may cost, and under which rules it is made.
 #[derive(Clone)]
@@ -89,11 +90,6 @@ impl Meter<'_> {
         self.spent.is_some()
     }
 }
-
-/// How many turns are tried for an event before it is put off.
-const EFFORT: u64 = 64;
-/// After how many more events that doubles.
-const PATIENCE: u64 = 32;
 
 /// What is known of a connection.
 #[derive(Default)]
@@ -177,7 +173,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             if !self.lagging.contains(&part) {
                 self.lagging.push(part);
             }
-            self.try_to_catch_up();
+            self.keep_up();
         }
         &self.verdict
     }
@@ -195,8 +191,9 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         &self.verdict
     }
 
-    /// How many events wait to be explained. Where too many orders are possible the tester waits for the answers to
-    /// come that decide between them, rather than trying them all.
+    /// How many events wait to be explained: while requests are under way whose answers will tell in which order they
+    /// were handled, the tester waits for these instead of trying every order. So a violation may be told a few events
+    /// late, as many as are outstanding.
     pub fn lag(&self) -> usize {
         self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
     }
@@ -226,23 +223,20 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         self.parts.iter().flatten().count()
     }
 
-    /// Searches a little. What takes longer is put off: answers yet to come may settle it, and if not, the longer it
-    /// waits the harder it is tried.
-    fn try_to_catch_up(&mut self) {
-        for part in std::mem::take(&mut self.lagging) {
-            let lag = self.parts[part].as_ref().map_or(0, Part::lag) as u64;
-            let effort = if lag > 8 * PATIENCE { u64::MAX } else { EFFORT << (lag / PATIENCE) };
-            if lag >= 16
-                && lag.is_power_of_two()
-                && let Some(part) = &mut self.parts[part]
-            {
-                // Most of what was conjectured meanwhile is idle now that more is known.
-                part.restart();
-            }
-            self.meter.slice = self.world.runs.get().saturating_add(effort);
-            self.search(part);
+    /// Explains what can be explained without guessing: up to where every request has been answered.
+    fn keep_up(&mut self) {
+        self.meter.slice = u64::MAX;
+        for number in std::mem::take(&mut self.lagging) {
+            let Some(part) = &mut self.parts[number] else { continue };
+            let target = part.ripe(&self.world);
+            self.search(number, target);
             if !self.verdict.is_unrefuted() {
                 return;
+            }
+            if self.parts[number].as_ref().is_some_and(|part| part.lag() > 0)
+                && !self.lagging.contains(&number)
+            {
+                self.lagging.push(number);
             }
         }
         self.since_trim += 1;
@@ -258,7 +252,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         while !self.lagging.is_empty() {
             for part in std::mem::take(&mut self.lagging) {
                 self.meter.slice = self.world.runs.get().saturating_add(slice);
-                self.search(part);
+                self.search(part, usize::MAX);
                 if !self.verdict.is_unrefuted() {
                     return;
                 }
@@ -267,9 +261,9 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         }
     }
 
-    fn search(&mut self, number: usize) {
+    fn search(&mut self, number: usize, target: usize) {
         let Some(part) = &mut self.parts[number] else { return };
-        let progress = part.advance(&self.world, &mut self.meter);
+        let progress = part.advance(&self.world, &mut self.meter, target);
         if let Some(mistake) = self.world.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
@@ -302,7 +296,8 @@ impl<'m, S: ServerModel> Tester<'m, S> {
 
     fn refute(&mut self, number: usize) {
         let Some(part) = &self.parts[number] else { return };
-        let event = part.log.get(part.furthest).map_or(self.events.saturating_sub(1), |entry| entry.place) as usize;
+        let event =
+            part.log.get(part.furthest).map_or(self.events.saturating_sub(1), |entry| entry.place) as usize;
         if part.out_of_step {
             self.verdict = Verdict::Inconclusive(Inconclusive::OutOfStep { event });
             return;
@@ -330,11 +325,13 @@ impl<'m, S: ServerModel> Tester<'m, S> {
                 None
             }
             Event::Sent(conn, message) => self.give(conn, Incoming::Message(Rc::new(message)), place),
-            Event::Received(conn, message) => self.explain(conn, Seen::Message(Rc::new(message)), place),
+            Event::Received(conn, message) => {
+                Some(self.explain(conn, Seen::Message(Rc::new(message)), place))
+            }
             Event::Closed(conn) => {
                 let part = self.explain(conn, Seen::Closed, place);
                 self.end(conn, place);
-                part
+                Some(part)
             }
             Event::HungUp(conn) => {
                 let spot = self.spot(conn);
@@ -399,7 +396,9 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             foot.whole = true;
             foot = foot.complete();
         }
-        if foot.whole && !self.whole.is_some_and(|part| self.parts[part].as_ref().is_some_and(|part| part.whole)) {
+        if foot.whole
+            && !self.whole.is_some_and(|part| self.parts[part].as_ref().is_some_and(|part| part.whole))
+        {
             self.unite(true);
         }
         let sent = self.sent;
@@ -411,12 +410,22 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         line.part = Some(part);
         line.owed += u64::from(foot.replies) + u64::from(foot.closes);
         line.silent |= foot.replies == 0 && !foot.is_reader();
-        let delivery = Rc::new(Delivery { sent, wire: conn.0, accepted, item, foot, lane, place, alone, loud: Cell::new(false) });
+        let delivery = Rc::new(Delivery {
+            sent,
+            wire: conn.0,
+            accepted,
+            item,
+            foot,
+            lane,
+            place,
+            alone,
+            loud: Cell::new(false),
+        });
         self.log(part, place, Task::Given(delivery));
         Some(part)
     }
 
-    fn explain(&mut self, conn: WireConn, seen: Seen<S::Msg>, place: u64) -> Option<usize> {
+    fn explain(&mut self, conn: WireConn, seen: Seen<S::Msg>, place: u64) -> usize {
         let spot = self.spot(conn);
         if let Spot::Client(name) = spot
             && self.world.is_reliable
@@ -433,14 +442,16 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         let part = match part {
             Some(part) => part,
             // Nobody asked: a part without any hypothesis that could have sent it.
-            None if self.internal == InternalKind::None => self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)),
+            None if self.internal == InternalKind::None => {
+                self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false))
+            }
             None => {
                 self.unite(true);
                 self.whole.unwrap_or_default()
             }
         };
         self.log(part, place, Task::Explain(spot, seen));
-        Some(part)
+        part
     }
 
     /// The part that a message belongs to, made or merged where needed.
@@ -453,9 +464,9 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         }
         let line = self.lines.entry(conn.0).or_default();
         if line.silent && line.owed == 0 {
-            let clear = line.part.is_none_or(|part| {
-                self.parts[part].as_ref().is_none_or(|part| part.is_clear_of(conn.0))
-            });
+            let clear = line
+                .part
+                .is_none_or(|part| self.parts[part].as_ref().is_none_or(|part| part.is_clear_of(conn.0)));
             if clear {
                 line.silent = false;
                 line.part = None;
@@ -472,7 +483,8 @@ impl<'m, S: ServerModel> Tester<'m, S> {
                 (home, theirs) => home.or(theirs),
             };
         }
-        let home = home.unwrap_or_else(|| self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)));
+        let home =
+            home.unwrap_or_else(|| self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)));
         if foot.cells.is_empty() {
             self.lines.entry(conn.0).or_default().lonely = Some(home);
         }
@@ -500,6 +512,10 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             for cell in &right.cells {
                 self.part_of.insert(*cell, into);
             }
+            #[expect(
+                clippy::iter_over_hash_type,
+                reason = "each is changed by itself, so the order is all the same"
+            )]
             for line in self.lines.values_mut() {
                 for held in [&mut line.part, &mut line.lonely] {
                     if *held == Some(from) {
@@ -569,6 +585,52 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         }
     }
 
+    /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
+    /// and whether some were left out.
+    pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool)
+    where
+        S::Msg: std::fmt::Debug,
+    {
+        self.catch_up();
+        let spot = self.spot(conn);
+        let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
+        let Some(part) = owner.and_then(|part| self.parts[part].as_mut()) else {
+            return (Vec::new(), 0, false);
+        };
+        let (hypotheses, more) = part.survey(&self.world, 100);
+        let mut classes: BTreeMap<(Option<String>, Vec<&'static str>), usize> = BTreeMap::new();
+        for hypothesis in &hypotheses {
+            let name = match spot {
+                Spot::Client(conn) => Some(conn),
+                Spot::Accepted(wire) => hypothesis.bound(wire),
+            };
+            let mut said = BTreeSet::new();
+            for (then, head) in
+                name.map_or_else(Vec::new, |name| part.prospects(&self.world, hypothesis, name, self.events))
+            {
+                said.insert(match &head.parcel {
+                    Parcel::Message(sent) => (
+                        Some(sent.describe::<S::Msg>(&then.facts)),
+                        sent.by.iter().map(|rule| rule.name).collect(),
+                    ),
+                    Parcel::Close => (Some("the connection closed".to_owned()), Vec::new()),
+                    Parcel::Verified => continue,
+                });
+            }
+            if said.is_empty() {
+                said.insert((None, Vec::new()));
+            }
+            for class in said {
+                *classes.entry(class).or_default() += 1;
+            }
+        }
+        let expected = classes
+            .into_iter()
+            .map(|((message, rules), hypotheses)| Expectation { message, rules, hypotheses })
+            .collect();
+        (expected, hypotheses.len(), more)
+    }
+
     /// Forgets what no part needs any more.
     fn trim(&mut self) {
         if self.foresees {
@@ -582,9 +644,11 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             .min()
             .unwrap_or(self.events);
         self.world.sightings.forget_before(oldest);
-        let used: FxHashSet<usize> = self.lines.values().flat_map(|line| [line.part, line.lonely]).flatten().collect();
+        let used: FxHashSet<usize> =
+            self.lines.values().flat_map(|line| [line.part, line.lonely]).flatten().collect();
         for number in 0..self.parts.len() {
-            let idle = self.parts[number].as_ref().is_some_and(|part| part.is_idle() && part.cells.is_empty());
+            let idle =
+                self.parts[number].as_ref().is_some_and(|part| part.is_idle() && part.cells.is_empty());
             if idle && !used.contains(&number) && self.whole != Some(number) {
                 self.parts[number] = None;
                 self.free.push(number);

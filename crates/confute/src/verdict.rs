@@ -56,7 +56,9 @@ pub struct Expectation {
 #[non_exhaustive]
 pub enum Inconclusive {
     /// A budget ran out.
-    #[error("the {what} budget ran out at event {event}: {turns} turns of the model tried, {open} alternatives open (about {bytes} bytes); give it more, or judge a shorter trace")]
+    #[error(
+        "the {what} budget ran out at event {event}: {turns} turns of the model tried, {open} alternatives open (about {bytes} bytes); give it more, or judge a shorter trace"
+    )]
     Budget {
         /// Which one.
         what: &'static str,
@@ -73,7 +75,9 @@ pub enum Inconclusive {
     #[error("mistake in the model: {0}")]
     Mistake(#[from] Mistake),
     /// The tester sent although, without a network between them, the server was not waiting for a message.
-    #[error("out of step at event {event}: the tester sent while the server was not ready to receive; without a network, read every answer first")]
+    #[error(
+        "out of step at event {event}: the tester sent while the server was not ready to receive; without a network, read every answer first"
+    )]
     OutOfStep {
         /// The place of the event.
         event: usize,

@@ -50,7 +50,7 @@ pub(super) struct Told<S: ServerModel> {
 
 impl<S> Case for Told<S>
 where
-    S: ServerModel<Msg: Clone + Serialize> + Copy + 'static,
+    S: ServerModel<Msg: Clone + std::fmt::Debug + Serialize> + Copy + 'static,
 {
     fn events(&self) -> usize {
         self.events.len()

@@ -17,8 +17,8 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 5 | c1 received  value ""
   |              ^^^^^^^^ nothing explains this
   |
-  = blame:    explainable only if the server breaks kv/read-sees-latest (level
-              store):
+  = blame:    explainable only if the server breaks kv/read-sees-latest
+              (level store):
                 A get answers with the latest value, not with none.
               or if it breaks kv/put-lasts (level store):
                 A put that was confirmed replaces the value for all later
@@ -42,8 +42,8 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
 4 | c1 received  swapped
   |              ^^^^^^^ nothing explains this
   |
-  = blame:    explainable only if the server breaks register/cas-compares (level
-              must):
+  = blame:    explainable only if the server breaks register/cas-compares
+              (level must):
                 A compare-and-swap replaces the value only if it is the expected
                 one.
   = search:   event 4 of 4 events, [TIME]

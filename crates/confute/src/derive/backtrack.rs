@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::book::Seen;
 use super::compose::{Brood, Composed, Effect};
 use super::dualize::{Entry, Task};
-use super::hypothesis::{Delivery, Hypothesis};
+use super::hypothesis::{Delivery, Hypothesis, Outgoing};
 use super::unify::{Reach, Spot};
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Access, Conn, ServerModel, Val};
@@ -128,6 +128,8 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) live: Vec<Hypothesis<S>>,
     visited: HashSet<u128, BuildHasherDefault<Print>>,
     next_settling: usize,
+    /// Every packet before this place that will be answered at all has been.
+    answered: usize,
     /// How many turns were run here since it was settled last.
     runs: u64,
     /// The furthest entry that anybody reached.
@@ -139,6 +141,8 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     /// How often looking ahead is left out after it was in vain, and how often still.
     blur: u32,
     blurred: u32,
+    /// How often in a row the packet in question spoilt nothing: answers that tell nothing need no ranking.
+    unspoilt: u32,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
 }
@@ -152,9 +156,11 @@ struct Outlook {
 
 /// How many contents of a cell are looked at in advance.
 const MOST_CONTENTS: usize = 24;
+/// After how many packets in a row that spoilt nothing ranking is given up.
+const MOST_UNSPOILT: u32 = 24;
 
-fn print(value: &Option<Val>) -> Option<Fingerprint> {
-    value.as_ref().map(|value| value.fingerprint)
+fn print(value: Option<&Val>) -> Option<Fingerprint> {
+    value.map(|value| value.fingerprint)
 }
 
 /// Fingerprints are hashes already.
@@ -193,12 +199,14 @@ impl<S: ServerModel + ?Sized> Part<S> {
             stack: Stack::default(),
             visited: HashSet::default(),
             next_settling: FIRST_SETTLING,
+            answered: 0,
             runs: 0,
             furthest: 0,
             whole,
             effects: FxHashMap::default(),
             blur: 0,
             blurred: 0,
+            unspoilt: 0,
             out_of_step: false,
         }
     }
@@ -218,7 +226,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Whether no hypothesis has a packet of this connection under way, and none will.
     pub(crate) fn is_clear_of(&self, wire: u32) -> bool {
-        let given = |entry: &Entry<S::Msg>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
+        let given =
+            |entry: &Entry<S::Msg>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
         let holds = |hypothesis: &Hypothesis<S>| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
         !self.log.iter().any(given)
             && !self.stack.nodes().any(|node| holds(&node.hypothesis))
@@ -232,6 +241,56 @@ impl<S: ServerModel + ?Sized> Part<S> {
             && self.live.iter().all(|it| it.pending.is_empty() && it.out.is_empty() && it.suspended.is_none())
     }
 
+    /// All hypotheses that explain the log, as far as they can be found without undue effort; whether there are more.
+    pub(crate) fn survey(&mut self, world: &Composed<'_, S>, most: usize) -> (Vec<Hypothesis<S>>, bool) {
+        let most_runs = world.runs.get() + 64 * most as u64;
+        while self.live.len() < most && world.runs.get() < most_runs {
+            let Some(node) = self.stack.pop_latest() else { break };
+            self.forward(world, node);
+        }
+        let mut seen = FxHashSet::default();
+        self.live.retain(|hypothesis| seen.insert(hypothesis.fingerprint(0).0));
+        (self.live.clone(), self.stack.len > 0)
+    }
+
+    /// What each of the next packets to this connection would be, after at most a few deliveries.
+    pub(crate) fn prospects(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        conn: Conn,
+        place: u64,
+    ) -> Vec<(Hypothesis<S>, Outgoing<S::Out>)> {
+        let mut found = Vec::new();
+        let mut todo = vec![(hypothesis.clone(), 0)];
+        while let Some((hypothesis, depth)) = todo.pop() {
+            if let Some(head) = hypothesis.out.iter().find(|item| item.conn == conn).cloned() {
+                found.push((hypothesis, head));
+                continue;
+            }
+            let parent = Rc::new(hypothesis);
+            for index in 0..parent.pending.len() {
+                let own = Some(parent.pending[index].delivery.wire) == conn.wire();
+                if !world.is_deliverable(&parent, index)
+                    || (!own && depth == 2)
+                    || found.len() + todo.len() > 64
+                {
+                    continue;
+                }
+                let mut brood = Brood::new();
+                if parent.pending[index].delivery.foot.is_reader() {
+                    for version in versions(&parent, index) {
+                        world.deliver_reader(Rc::clone(&parent), index, version, place, &mut brood);
+                    }
+                } else {
+                    world.deliver(Rc::clone(&parent), index, place, &mut brood);
+                }
+                todo.extend(brood.into_iter().map(|next| (next, if own { depth } else { depth + 1 })));
+            }
+        }
+        found
+    }
+
     /// Searches again from the start of the log.
     pub(crate) fn restart(&mut self) {
         self.stack = Stack::default();
@@ -242,7 +301,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// How many entries of the log are not explained yet.
     pub(crate) fn lag(&self) -> usize {
-        if self.live.is_empty() { self.log.len() - self.furthest.min(self.log.len()) } else { self.log.len() - self.horizon }
+        self.log.len() - self.horizon
     }
 
     /// How many alternatives are open.
@@ -259,7 +318,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     fn pulse(&self, world: &Composed<'_, S>) -> Pulse {
-        let event = self.log.get(self.furthest.min(self.log.len().saturating_sub(1))).map_or(0, |entry| entry.place);
+        let event =
+            self.log.get(self.furthest.min(self.log.len().saturating_sub(1))).map_or(0, |entry| entry.place);
         Pulse { event, turns: world.runs.get(), open: self.open(), bytes: self.bytes() }
     }
 
@@ -285,14 +345,22 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Searches on until the log is explained, nothing is left, or the meter says stop.
     ///
     /// Works in stretches, each settled if it can be, so that the past does not pile up.
-    pub(crate) fn advance(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) -> Progress {
+    pub(crate) fn advance(
+        &mut self,
+        world: &Composed<'_, S>,
+        meter: &mut Meter<'_>,
+        target: usize,
+    ) -> Progress {
+        let mut target = target.min(self.log.len());
         loop {
             match self.explore(world, meter) {
                 Progress::Explained => {}
                 other => return other,
             }
             if self.horizon >= self.next_settling {
+                let before = self.log.len();
                 self.settle(world, meter);
+                target -= before - self.log.len();
                 if world.mistake.borrow().is_some() || world.escaped.get() {
                     return Progress::Unfinished;
                 }
@@ -300,11 +368,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     continue;
                 }
             }
-            if self.horizon == self.log.len() {
+            if self.horizon >= target {
                 return Progress::Explained;
             }
             let at = self.horizon;
-            self.horizon = (self.horizon + FIRST_SETTLING).min(self.log.len());
+            self.horizon = (self.horizon + FIRST_SETTLING).min(target);
             self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, hypothesis)));
         }
     }
@@ -341,7 +409,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
     /// number.
     fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
-        let cut = self.answered_up_to(world);
+        self.ripe(world);
+        let cut = self.answered.min(self.horizon);
         self.next_settling = self.horizon * 2;
         if cut < self.horizon / 4 {
             return;
@@ -378,26 +447,39 @@ impl<S: ServerModel + ?Sized> Part<S> {
         self.log.shrink_to(2 * FIRST_SETTLING);
         let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
         std::mem::swap(&mut next.log, &mut self.log);
+        next.answered = self.answered - cut;
         next.horizon = self.horizon - cut;
         next.next_settling = next.horizon + FIRST_SETTLING;
         next.stack.extend(next.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
         next.blur = self.blur;
         next.blurred = self.blurred;
+        next.unspoilt = self.unspoilt;
         *self = next;
     }
 
-    /// The place in the log before which every packet that will be answered at all has been.
-    fn answered_up_to(&self, world: &Composed<'_, S>) -> usize {
-        self.log[..self.horizon]
-            .iter()
-            .position(|entry| match &entry.task {
-                Task::Given(delivery) => delivery.foot.replies > 0 && !world.is_answered(delivery) && !world.has_ended_at_all(delivery),
-                _ => false,
-            })
-            .unwrap_or(self.horizon)
+    /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
+    /// answer too long does not hold up the rest for ever.
+    pub(crate) fn ripe(&mut self, world: &Composed<'_, S>) -> usize {
+        let waits = |entry: &Entry<S::Msg>| match &entry.task {
+            Task::Given(delivery) => {
+                !delivery.foot.whole
+                    && delivery.foot.replies > 0
+                    && !world.is_answered(delivery)
+                    && !world.has_ended_at_all(delivery)
+            }
+            _ => false,
+        };
+        while self.answered < self.log.len() && !waits(&self.log[self.answered]) {
+            self.answered += 1;
+        }
+        if !world.is_reliable || world.is_direct || self.log.len() - self.answered > FIRST_SETTLING {
+            return self.log.len();
+        }
+        self.answered.max(self.horizon)
     }
 
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
+    #[expect(clippy::too_many_lines, reason = "one case for each task, all about the same hypothesis")]
     fn forward(&mut self, world: &Composed<'_, S>, node: Node<S>) {
         let Node { mut at, hypothesis, step, mut depth, .. } = node;
         if let Some(entry) = self.log.get(at)
@@ -414,7 +496,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
             match step {
                 Step::Go => {}
                 Step::Deliver(index) => world.deliver(hypothesis, index, place, &mut brood),
-                Step::Read(index, version) => world.deliver_reader(hypothesis, index, version, place, &mut brood),
+                Step::Read(index, version) => {
+                    world.deliver_reader(hypothesis, index, version, place, &mut brood);
+                }
                 Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
             }
             let mut brood = brood.into_iter();
@@ -455,7 +539,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                                 hypothesis.tidy();
                             }
                             at += 1;
-                    depth = 0;
+                            depth = 0;
                             continue;
                         }
                         Some(false) => Reach::Closed,
@@ -471,19 +555,22 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         return self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
                     }
                     let (spot, local) = (*spot, !self.whole);
-                    if let (true, Spot::Client(conn), Seen::Message(seen)) = (local && world.is_reliable, spot, seen)
+                    if let (true, Spot::Client(conn), Seen::Message(seen)) =
+                        (local && world.is_reliable, spot, seen)
                         && self.settle_read(world, &mut hypothesis, conn, seen)
                     {
                         at += 1;
-                    depth = 0;
+                        depth = 0;
                         continue;
                     }
                     if !self.visited.insert(hypothesis.fingerprint(place).0) {
                         return;
                     }
                     let mut outlook = None;
-                    if let (true, Spot::Client(conn), Seen::Message(seen)) = (local && world.is_reliable, spot, seen)
-                        && let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == conn.wire())
+                    if let (true, Spot::Client(conn), Seen::Message(seen)) =
+                        (local && world.is_reliable, spot, seen)
+                        && let Some(index) =
+                            hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == conn.wire())
                         && hypothesis.pending[index].delivery.alone
                     {
                         let seen = Rc::clone(seen);
@@ -491,12 +578,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         match outlook {
                             Some(Outlook { quiet: false, loud: false }) => return,
                             Some(Outlook { quiet: true, loud: false })
-                                if versions(&hypothesis, index)
-                                    .into_iter()
-                                    .any(|version| world.passes_unnoticed(&mut hypothesis, index, version, &seen)) =>
+                                if versions(&hypothesis, index).into_iter().any(|version| {
+                                    world.passes_unnoticed(&mut hypothesis, index, version, &seen)
+                                }) =>
                             {
                                 at += 1;
-                    depth = 0;
+                                depth = 0;
                                 continue;
                             }
                             _ => {}
@@ -520,7 +607,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     Some(rested) => {
                         hypothesis = rested;
                         at += 1;
-                    depth = 0;
+                        depth = 0;
                     }
                     None => return,
                 },
@@ -540,7 +627,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if world.has_internal {
             let mut before = hypothesis.clone();
             before.pending.pop();
-            self.stack.push(Node { at, hypothesis: Rc::new(before), step: Step::Internal, depth: 1, serial: 0 });
+            self.stack.push(Node {
+                at,
+                hypothesis: Rc::new(before),
+                step: Step::Internal,
+                depth: 1,
+                serial: 0,
+            });
         }
         let mut brood = Brood::new();
         world.took.set(false);
@@ -555,12 +648,24 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Where the packet in question only reads, and one version of its cell explains what was seen without teaching
     /// anything, that is all there is to it.
-    fn settle_read(&self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>, conn: Conn, seen: &S::Msg) -> bool {
+    fn settle_read(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &mut Hypothesis<S>,
+        conn: Conn,
+        seen: &S::Msg,
+    ) -> bool {
         let wire = conn.wire();
         // On a reliable network the first is the only one that may be taken.
-        let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else { return false };
+        let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else {
+            return false;
+        };
         let foot = &hypothesis.pending[index].delivery.foot;
-        if !world.late.get() || !foot.is_reader() || foot.replies != 1 || !world.is_deliverable(hypothesis, index) {
+        if !world.late.get()
+            || !foot.is_reader()
+            || foot.replies != 1
+            || !world.is_deliverable(hypothesis, index)
+        {
             return false;
         }
         versions(hypothesis, index)
@@ -582,7 +687,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
         };
         let hypothesis = Rc::new(hypothesis);
         if world.has_internal {
-            self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step: Step::Internal, depth: depth + 1, serial: 0 });
+            self.stack.push(Node {
+                at,
+                hypothesis: Rc::clone(&hypothesis),
+                step: Step::Internal,
+                depth: depth + 1,
+                serial: 0,
+            });
         }
         for (index, pending) in hypothesis.pending.iter().enumerate() {
             if world.is_deliverable(&hypothesis, index) {
@@ -607,7 +718,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let own: SmallVec<[usize; 4]> = (0..pending.len())
             .rev()
             .filter(|index| {
-                Some(pending[*index].delivery.wire) == conn.wire() && world.is_deliverable(&hypothesis, *index)
+                Some(pending[*index].delivery.wire) == conn.wire()
+                    && world.is_deliverable(&hypothesis, *index)
             })
             .collect();
         if own.is_empty() && !world.has_internal {
@@ -635,13 +747,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
         }
         let hypothesis = Rc::new(hypothesis);
-        let mut push = |step, depth| self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step, depth, serial: 0 });
+        let order = self.rank(world, &hypothesis, &own, &others, place, depth);
+        let mut push = |step, depth| {
+            self.stack.push(Node { at, hypothesis: Rc::clone(&hypothesis), step, depth, serial: 0 });
+        };
         if world.has_internal {
             push(Step::Internal, depth + 1);
         }
         // The likeliest last: it is taken up first.
-        let others = others.into_iter().map(|index| (index, depth + 1));
-        for (index, depth) in own.into_iter().map(|index| (index, depth)).chain(others).rev() {
+        for (index, depth) in order.into_iter().rev() {
             if hypothesis.pending[index].delivery.foot.is_reader() {
                 for version in versions(&hypothesis, index).into_iter().rev() {
                     push(Step::Read(index, version), depth);
@@ -652,10 +766,85 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
     }
 
+    /// In which order to try the packet in question and the others, and how deep each of them goes.
+    ///
+    /// The packet in question comes first, unless that would spoil others: make it impossible that they still give the
+    /// answers which were seen since. Then what spoils least comes first.
+    fn rank(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Rc<Hypothesis<S>>,
+        own: &[usize],
+        others: &[usize],
+        place: u64,
+        depth: usize,
+    ) -> SmallVec<[(usize, usize); 8]> {
+        let plain = |others: &[usize]| {
+            own.iter()
+                .map(|index| (*index, depth))
+                .chain(others.iter().map(|index| (*index, depth + 1)))
+                .collect()
+        };
+        let ([mine], true) = (own, world.is_reliable) else { return plain(others) };
+        let answered = |index: &usize| {
+            let delivery = &hypothesis.pending[*index].delivery;
+            !delivery.foot.is_reader() && world.is_answered(delivery)
+        };
+        if self.unspoilt > MOST_UNSPOILT || !others.iter().any(answered) {
+            return plain(others);
+        }
+        let deliver = |hypothesis: &Rc<Hypothesis<S>>, index: usize| {
+            let mut brood = Brood::new();
+            world.deliver(Rc::clone(hypothesis), index, place, &mut brood);
+            brood
+        };
+        // Who can go now; of those who can, how many cannot go after each?
+        let able: SmallVec<[u32; 8]> = others
+            .iter()
+            .filter(|index| answered(index) && !deliver(hypothesis, **index).is_empty())
+            .map(|index| hypothesis.pending[*index].delivery.sent)
+            .collect();
+        let spoils = |index: usize| {
+            let sent = hypothesis.pending[index].delivery.sent;
+            let after = deliver(hypothesis, index);
+            let Some(after) = after.into_iter().next().map(Rc::new) else { return usize::MAX };
+            let survives = |other: &&u32| {
+                let index = after.pending.iter().position(|pending| pending.delivery.sent == **other);
+                index.is_none_or(|index| !deliver(&after, index).is_empty())
+            };
+            able.iter().filter(|other| **other != sent).filter(|other| !survives(other)).count()
+        };
+        let by_mine = spoils(*mine);
+        if by_mine == 0 {
+            self.unspoilt += 1;
+            return plain(others);
+        }
+        self.unspoilt = 0;
+        let mut ranked: Vec<(usize, usize, usize)> = others
+            .iter()
+            .map(|index| {
+                let spoilt = if able.contains(&hypothesis.pending[*index].delivery.sent) {
+                    spoils(*index)
+                } else {
+                    usize::MAX
+                };
+                (spoilt, *index, if spoilt < by_mine { depth } else { depth + 1 })
+            })
+            .collect();
+        ranked.push((by_mine, *mine, depth));
+        ranked.sort_by_key(|(spoilt, index, _)| (*spoilt, index != mine));
+        ranked.into_iter().map(|(_, index, depth)| (index, depth)).collect()
+    }
+
     /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing
     /// something (`loud`), or without (`quiet`). Looks at every content that the others could bring the only cell to, in
     /// any number and order; `None` where that is too much.
-    fn outlook(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, index: usize) -> Option<Outlook> {
+    fn outlook(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+    ) -> Option<Outlook> {
         let [cell] = hypothesis.cells.as_slice() else { return None };
         if !hypothesis.facts.is_empty() || world.has_internal {
             return None;
@@ -671,7 +860,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let mut outlook = Outlook { quiet: false, loud: false };
         for version in versions(hypothesis, index).into_iter().flatten() {
             let past = cell.past()[version].0.clone();
-            outlook.quiet |= self.effect(world, &hypothesis.pending[index].delivery, number, past.as_ref())?.matches;
+            outlook.quiet |=
+                self.effect(world, &hypothesis.pending[index].delivery, number, past.as_ref())?.matches;
         }
         let mut at = 0;
         while at < contents.len() {
@@ -679,7 +869,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 if pending.delivery.foot.is_reader() && other != index {
                     continue;
                 }
-                let Effect { matches, after, .. } = self.effect(world, &pending.delivery, number, contents[at].as_ref())?;
+                let Effect { matches, after, .. } =
+                    self.effect(world, &pending.delivery, number, contents[at].as_ref())?;
                 if !matches {
                     continue;
                 }
@@ -687,7 +878,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     outlook.quiet |= after.is_none();
                     outlook.loud |= after.is_some();
                 } else if let Some(after) = after
-                    && !contents.iter().any(|known| print(known) == print(&after))
+                    && !contents.iter().any(|known| print(known.as_ref()) == print(after.as_ref()))
                 {
                     if contents.len() == MOST_CONTENTS {
                         self.blur = (self.blur * 4).clamp(16, 1 << 20);
@@ -713,7 +904,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         match self.effects.get(&key) {
             Some(None) => return None,
             // An answer may have come since.
-            Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => return Some(effect.clone()),
+            Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => {
+                return Some(effect.clone());
+            }
             _ => {}
         }
         let effect = world.effect(delivery, cell, value);
@@ -797,7 +990,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if world.loses_input || world.loses_output {
             return Some(hypothesis);
         }
-        if hypothesis.out.iter().any(|item| item.taken == 0) || !self.visited.insert(hypothesis.fingerprint(place).0) {
+        if hypothesis.out.iter().any(|item| item.taken == 0)
+            || !self.visited.insert(hypothesis.fingerprint(place).0)
+        {
             return None;
         }
         let mut brood = Brood::new();
@@ -805,16 +1000,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let hypothesis = Rc::new(hypothesis);
         for index in 0..hypothesis.pending.len() {
             let delivery = &hypothesis.pending[index].delivery;
-            let conn = if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
-            if world.has_ended(conn, place)
-                || hypothesis.pending[index].taken > 0
-                || !world.is_deliverable(&hypothesis, index)
-            {
+            let conn =
+                if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
+            if hypothesis.pending[index].taken > 0 || !world.is_deliverable(&hypothesis, index) {
                 continue;
             }
             world.took.set(false);
             world.deliver(Rc::clone(&hypothesis), index, place, &mut brood);
-            taken |= world.took.get();
+            // What an ended connection left behind may arrive, but need not.
+            taken |= world.took.get() && !world.has_ended(conn, place);
         }
         if world.has_internal {
             world.internal(&hypothesis, !self.whole, place, &mut brood);
@@ -832,7 +1026,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
 }
 
 /// The versions of its cell that a packet may have met, oldest first; `None` is the present one.
-fn versions<S: ServerModel + ?Sized>(hypothesis: &Hypothesis<S>, index: usize) -> SmallVec<[Option<usize>; 4]> {
+fn versions<S: ServerModel + ?Sized>(
+    hypothesis: &Hypothesis<S>,
+    index: usize,
+) -> SmallVec<[Option<usize>; 4]> {
     let pending = &hypothesis.pending[index];
     let floor = pending.since.max(hypothesis.floor(pending.delivery.lane));
     let mut versions = SmallVec::new();

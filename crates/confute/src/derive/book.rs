@@ -39,7 +39,7 @@ pub(crate) struct CellBook {
 impl CellBook {
     /// The number of a cell, new or known.
     pub(crate) fn number(&mut self, spec: &CellSpec<'_>) -> u32 {
-        let fingerprint = spec.key.fingerprint().0 ^ Fingerprint::of(spec.table).0;
+        let fingerprint = Fingerprint::of(&(spec.table, spec.key.fingerprint().0)).0;
         let next = self.cells.len() as u32;
         let number = *self.index.entry(fingerprint).or_insert(next);
         if number == next {

@@ -16,7 +16,6 @@ use super::hypothesis::{
 };
 use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
 use crate::fingerprint::Fingerprint;
-use crate::knowledge::Knowledge;
 use crate::lang::{Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
@@ -125,7 +124,16 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
         let blind = ran.end.is_ok() && !ran.writes.is_empty();
         let cells = ran.opened.iter().copied().collect();
-        Footprint { whole: ran.whole || refused, cells, replies, closes, blind, ignored, ..Footprint::default() }.complete()
+        Footprint {
+            whole: ran.whole || refused,
+            cells,
+            replies,
+            closes,
+            blind,
+            ignored,
+            ..Footprint::default()
+        }
+        .complete()
     }
 
     /// Whether the model has internal turns, and whether they keep to the cell they pick.
@@ -156,8 +164,18 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     fn run(&self, hypothesis: &Hypothesis<S>, start: Start<'_, S::Msg>, path: &mut Path) -> Ran<S::Out> {
-        self.runs.set(self.runs.get() + 1);
-        Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model)
+        let count = self.runs.get() + 1;
+        self.runs.set(count);
+        if !count.is_power_of_two() {
+            return Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model);
+        }
+        // Now and then a turn is run twice: it must do the same over the same answers.
+        let first = Runner::new(&self.book, &self.relaxed, hypothesis, start.clone(), path).run(self.model);
+        let second = Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model);
+        if let Some((first, second)) = first.differs(&second) {
+            self.blunder(Mistake::NotDeterministic { first, second });
+        }
+        second
     }
 
     pub(crate) fn blunder(&self, mistake: Mistake) {
@@ -166,25 +184,40 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     /// A message enters the network.
     pub(crate) fn admit(&self, hypothesis: &mut Hypothesis<S>, delivery: &Rc<Delivery<S::Msg>>) {
-        let conn = if delivery.accepted { hypothesis.bound(delivery.wire) } else { Some(Conn::client(delivery.wire)) };
+        let conn = if delivery.accepted {
+            hypothesis.bound(delivery.wire)
+        } else {
+            Some(Conn::client(delivery.wire))
+        };
         // What arrives after the server closed the connection is lost.
         if conn.is_some_and(|conn| hypothesis.is_closed(conn)) {
             return;
         }
         let since = hypothesis.turns;
-        hypothesis.pending.push(super::hypothesis::Pending { delivery: Rc::clone(delivery), since, taken: 0 });
+        hypothesis.pending.push(super::hypothesis::Pending {
+            delivery: Rc::clone(delivery),
+            since,
+            taken: 0,
+            loose: false,
+        });
     }
 
     /// Whether the network may take this pending packet next.
     pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis<S>, index: usize) -> bool {
         let lane = hypothesis.pending[index].delivery.lane;
-        hypothesis.pending[..index]
-            .iter()
-            .all(|earlier| earlier.delivery.lane != lane || self.loses_input || earlier.taken > 0)
+        hypothesis.pending[..index].iter().all(|earlier| {
+            earlier.delivery.lane != lane || self.loses_input || earlier.loose || earlier.taken > 0
+        })
     }
 
     /// The network takes a pending packet, and the server handles it, now. Every way in which that can go.
-    pub(crate) fn deliver(&self, hypothesis: Rc<Hypothesis<S>>, index: usize, place: u64, brood: &mut Brood<S>) {
+    pub(crate) fn deliver(
+        &self,
+        hypothesis: Rc<Hypothesis<S>>,
+        index: usize,
+        place: u64,
+        brood: &mut Brood<S>,
+    ) {
         let delivery = &hypothesis.pending[index].delivery;
         if !delivery.accepted {
             let conn = Conn::client(delivery.wire);
@@ -203,7 +236,14 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
-    fn deliver_as(&self, hypothesis: Rc<Hypothesis<S>>, index: usize, conn: Conn, place: u64, brood: &mut Brood<S>) {
+    fn deliver_as(
+        &self,
+        hypothesis: Rc<Hypothesis<S>>,
+        index: usize,
+        conn: Conn,
+        place: u64,
+        brood: &mut Brood<S>,
+    ) {
         let pending = &hypothesis.pending[index];
         let message = (conn, pending.delivery.item.clone());
         if hypothesis.suspended.is_some() {
@@ -228,7 +268,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 pickable: None,
             };
             let ran = self.run(&parent, start, &mut path);
-            if !has_more(&path, 0) {
+            if !has_more(&path, 0) || self.mistake.borrow().is_some() {
                 brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
                 return;
             }
@@ -266,8 +306,17 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             };
             let ran = self.run(hypothesis, start, &mut path);
             let (acted, cause) = (suspended.acted, suspended.cause);
-            brood.extend(self.after_message(Rc::clone(hypothesis), index, ran, &inbox, &path, cause, acted, place));
-            if !next_path(&mut path, suspended.path.len()) {
+            brood.extend(self.after_message(
+                Rc::clone(hypothesis),
+                index,
+                ran,
+                &inbox,
+                &path,
+                cause,
+                acted,
+                place,
+            ));
+            if self.mistake.borrow().is_some() || !next_path(&mut path, suspended.path.len()) {
                 return;
             }
         }
@@ -313,15 +362,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         // What comes behind it on its lane comes after this turn.
         let turn = next.turns + 1;
         self.take_back_then(&mut next, index, turn);
-        let started = match &next.suspended {
-            Some(suspended) => suspended.started,
-            None => {
-                next.turns += 1;
-                next.turns
-            }
+        let started = if let Some(suspended) = &next.suspended {
+            suspended.started
+        } else {
+            next.turns += 1;
+            next.turns
         };
         if blocked {
-            let mut numbers = next.suspended.as_ref().map_or_else(Vec::new, |suspended| suspended.sent.clone());
+            let mut numbers =
+                next.suspended.as_ref().map_or_else(Vec::new, |suspended| suspended.sent.clone());
             numbers.push(sent);
             next.suspended = Some(Rc::new(Suspended {
                 cause,
@@ -341,11 +390,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// Takes a packet out of the network, with those before it that it overtook.
     fn take(&self, next: &mut Hypothesis<S>, index: usize) {
         let lane = next.pending[index].delivery.lane;
+        let loose = next.pending[index].loose;
         next.pending[index].taken += 1;
         if next.pending[index].taken >= self.input_copies {
             next.pending.remove(index);
         }
-        if lane & UNORDERED == 0 && (self.loses_input || self.input_copies > 1) {
+        if lane & UNORDERED == 0 && (loose || self.loses_input || self.input_copies > 1) {
             let mut position = 0;
             next.pending.retain(|pending| {
                 let overtaken = position < index && pending.delivery.lane == lane;
@@ -373,7 +423,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             let cell = hypothesis.cell(cell?)?;
             Some((cell.number, cell.past()[version].0.as_ref()))
         });
-        let from = if foot.cells.len() > 1 { hypothesis.turns } else { version_start(&hypothesis, cell, version) };
+        let from =
+            if foot.cells.len() > 1 { hypothesis.turns } else { version_start(&hypothesis, cell, version) };
         let inbox = [(Conn::client(pending.delivery.wire), pending.delivery.item.clone())];
         let mut path = Path::new();
         loop {
@@ -398,7 +449,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
             }
-            if !next_path(&mut path, 0) {
+            if self.mistake.borrow().is_some() || !next_path(&mut path, 0) {
                 return;
             }
         }
@@ -469,7 +520,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     /// Whether the connection of a packet has ended, so that it will never be answered.
     pub(crate) fn has_ended_at_all(&self, delivery: &Delivery<S::Msg>) -> bool {
-        let conn = if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
+        let conn =
+            if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
         self.ended.contains_key(&conn)
     }
 
@@ -479,7 +531,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
-    pub(crate) fn effect(&self, delivery: &Delivery<S::Msg>, cell: u32, value: Option<&Val>) -> Option<Effect> {
+    pub(crate) fn effect(
+        &self,
+        delivery: &Delivery<S::Msg>,
+        cell: u32,
+        value: Option<&Val>,
+    ) -> Option<Effect> {
         let conn = Conn::client(delivery.wire);
         let nothing = Hypothesis::default();
         let inbox = [(conn, delivery.item.clone())];
@@ -506,7 +563,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if !ran.facts.is_empty() {
             return None;
         }
-        Some(Effect { matches, answered: answered.is_some(), after: ran.writes.pop().map(|(_, value)| value) })
+        Some(Effect {
+            matches,
+            answered: answered.is_some(),
+            after: ran.writes.pop().map(|(_, value)| value),
+        })
     }
 
     /// An internal turn, in every way it can go.
@@ -550,7 +611,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
             }
-            if !next_path(&mut path, 0) {
+            if self.mistake.borrow().is_some() || !next_path(&mut path, 0) {
                 return;
             }
         }
@@ -615,9 +676,21 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return false;
         }
         let old = std::mem::replace(&mut next.cells[index].now, value);
-        if self.late.get() && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started) {
+        if self.late.get()
+            && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started)
+        {
             Rc::make_mut(next.cells[index].past.get_or_insert_default()).push((old, started));
             return false;
+        }
+        if next.cells[index].now.is_none()
+            && next.cells[index].past.is_none()
+            && next.cells.len() > 8
+            && !self.has_internal
+            && !self.late.get()
+            && self.book.borrow().cells[cell as usize].initial.is_none()
+        {
+            // Empty again, as it was before anybody knew of it.
+            next.cells.remove(index);
         }
         let mut secret = false;
         if let Some(old) = old {
@@ -646,7 +719,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if self.is_lost(next, conn, place) || next.is_closed(conn) {
             return Some(());
         }
-        let wire = conn.wire().or_else(|| next.links.iter().find(|link| link.0 == conn).and_then(|link| link.1));
+        let wire =
+            conn.wire().or_else(|| next.links.iter().find(|link| link.0 == conn).and_then(|link| link.1));
         next.pending.retain(|pending| Some(pending.delivery.wire) != wire);
         if let Some((_, seen)) = self.foreseen(next, conn, place)
             && matches!(seen, Seen::Message(_))
@@ -747,10 +821,5 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     /// Whether the model closed this connection and the tester has not seen it yet.
     pub(crate) fn is_closed(&self, conn: Conn) -> bool {
         self.out.iter().any(|item| item.conn == conn && matches!(item.parcel, Parcel::Close))
-    }
-
-    /// The facts, for reports.
-    pub(crate) fn facts(&self) -> &Knowledge {
-        &self.facts
     }
 }

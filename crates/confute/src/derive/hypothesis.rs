@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::turn::Path;
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
-use crate::knowledge::Knowledge;
-use crate::lang::{Access, Cause, Conn, Incoming, ServerModel, Val};
+use crate::knowledge::{Knowledge, Term};
+use crate::lang::{Access, Cause, Conn, Incoming, Pattern, ServerModel, Val};
 
 /// What a message's turn can touch. It follows from the message alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,11 +76,13 @@ pub(crate) struct Pending<M> {
     pub(crate) since: u32,
     /// How often it was delivered already.
     pub(crate) taken: u8,
+    /// Whether it may be lost because its connection has ended.
+    pub(crate) loose: bool,
 }
 
 impl<M> Clone for Pending<M> {
     fn clone(&self) -> Self {
-        Self { delivery: Rc::clone(&self.delivery), since: self.since, taken: self.taken }
+        Self { delivery: Rc::clone(&self.delivery), ..*self }
     }
 }
 
@@ -102,6 +104,21 @@ pub(crate) struct Packed<O> {
 impl<O: Hash> Packed<O> {
     pub(crate) fn new(message: O, by: SmallVec<[&'static crate::lang::Rule; 1]>) -> Rc<Self> {
         Rc::new(Self { message, by, fingerprint: OnceCell::new() })
+    }
+
+    /// The message as a person would read it: secrets by their value where the facts fix it.
+    pub(crate) fn describe<M: std::fmt::Debug>(&self, facts: &Knowledge) -> String
+    where
+        O: Pattern<M>,
+    {
+        let known = |var| facts.value(&Term::Var(var));
+        let mut open = false;
+        self.message.vars(&mut |var| open |= known(var).is_none());
+        if open {
+            return format!("{:?}", self.message);
+        }
+        let mut value = |var| known(var).expect("every secret in it was found to be known");
+        format!("{:?}", self.message.instantiate(&mut value))
     }
 
     fn fingerprint(&self) -> Fingerprint {
@@ -278,17 +295,21 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             hasher.write_usize(suspended.acted);
         }
         if !self.links.is_empty() {
-            let sum = self.links.iter().fold(Fingerprint::default(), |sum, link| sum.plus(Fingerprint::of(link)));
+            let sum =
+                self.links.iter().fold(Fingerprint::default(), |sum, link| sum.plus(Fingerprint::of(link)));
             hasher.write_u128(sum.0);
         }
         if !self.fired.is_empty() {
-            let sum = self.fired.iter().fold(Fingerprint::default(), |sum, fired| sum.plus(Fingerprint::of(fired)));
+            let sum =
+                self.fired.iter().fold(Fingerprint::default(), |sum, fired| sum.plus(Fingerprint::of(fired)));
             hasher.write_u128(sum.0);
         }
         if !self.facts.is_empty() {
             hasher.write_u128(self.facts.fingerprint().0);
         }
-        hasher.write_u64(u64::from(self.deviations) << 32 | u64::from(self.must_write.map_or(0, |sent| sent + 1)));
+        hasher.write_u64(
+            u64::from(self.deviations) << 32 | u64::from(self.must_write.map_or(0, |sent| sent + 1)),
+        );
         hasher.fingerprint()
     }
 
@@ -299,8 +320,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             let mut visible = false;
             let mut mask = FingerprintHasher::default();
             for pending in self.pending.iter().filter(|pending| touches(pending, cell.number)) {
-                let floor = if pipelined { self.floor(pending.delivery.lane) } else { 0 };
-                if pending.since.max(floor) < *until {
+                if pending.since.max(self.floor(pending.delivery.lane)) < *until {
                     visible = true;
                     mask.write_u32(pending.delivery.sent);
                 }
@@ -343,10 +363,10 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
 
     /// Whether some lane holds more than one packet.
     fn is_pipelined(&self) -> bool {
-        self.pending
-            .iter()
-            .enumerate()
-            .any(|(index, pending)| self.pending[..index].iter().any(|other| other.delivery.lane == pending.delivery.lane))
+        !self.floors.is_empty()
+            || self.pending.iter().enumerate().any(|(index, pending)| {
+                self.pending[..index].iter().any(|other| other.delivery.lane == pending.delivery.lane)
+            })
     }
 
     /// Drops versions that no pending packet can see, and floors of empty lanes.
@@ -364,8 +384,11 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
                 .filter(|pending| touches(pending, number))
                 .map(|pending| pending.since)
                 .min();
-            let kept: Vec<_> =
-                past.iter().filter(|(_, until)| oldest.is_some_and(|oldest| *until > oldest)).cloned().collect();
+            let kept: Vec<_> = past
+                .iter()
+                .filter(|(_, until)| oldest.is_some_and(|oldest| *until > oldest))
+                .cloned()
+                .collect();
             self.cells[index].past = if kept.is_empty() { None } else { Some(Rc::new(kept)) };
         }
     }

@@ -28,8 +28,8 @@ const MOST_EFFECTS: usize = 100_000;
 /// One answered question.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Answer {
-    pub(crate) taken: u16,
-    pub(crate) options: u16,
+    pub(crate) taken: u32,
+    pub(crate) options: u32,
     /// What was asked: to notice turns that are not deterministic.
     pub(crate) question: u32,
 }
@@ -56,6 +56,7 @@ pub(crate) fn has_more(path: &Path, fixed: usize) -> bool {
 }
 
 /// Something a turn did towards the outside.
+#[derive(Debug, PartialEq)]
 pub(crate) enum Act<O> {
     Send(Conn, O),
     Connect(Conn),
@@ -78,6 +79,30 @@ pub(crate) struct Ran<O> {
     pub(crate) received: usize,
     /// The choices of an internal turn before it opened anything: its identity.
     pub(crate) action: Fingerprint,
+}
+
+impl<O: PartialEq + std::fmt::Debug> Ran<O> {
+    /// What two runs over the same answers did differently, if anything.
+    pub(crate) fn differs(&self, other: &Self) -> Option<(String, String)> {
+        if self.acts != other.acts {
+            let describe =
+                |ran: &Self| ran.acts.iter().map(|act| format!("{act:?}")).collect::<Vec<_>>().join(", ");
+            return Some((describe(self), describe(other)));
+        }
+        if self.opened != other.opened {
+            return Some((
+                format!("opened cells {:?}", self.opened),
+                format!("opened cells {:?}", other.opened),
+            ));
+        }
+        let print = |ran: &Self| {
+            let value =
+                |(cell, value): &(u32, Option<Val>)| (*cell, value.as_ref().map(|value| value.fingerprint));
+            ran.writes.iter().map(value).collect::<Vec<_>>()
+        };
+        (print(self) != print(other))
+            .then(|| (format!("wrote {:?}", print(self)), format!("wrote {:?}", print(other))))
+    }
 }
 
 impl<O> Ran<O> {
@@ -105,6 +130,12 @@ pub(crate) struct Start<'a, M> {
     pub(crate) dry: bool,
     /// Which cells an internal turn may pick; `None` outside internal turns.
     pub(crate) pickable: Option<&'a [u32]>,
+}
+
+impl<M> Clone for Start<'_, M> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
 }
 
 /// The world of one run.
@@ -216,7 +247,7 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
 
     /// Takes the next answer from the path, or the first option.
     fn ask(&mut self, question: u32, options: usize) -> Result<usize, Stop> {
-        let options = options as u16;
+        let options = u32::try_from(options).unwrap_or(u32::MAX);
         if let Some(answer) = self.path.get(self.asked) {
             if answer.question != question || (answer.options != options && self.asked >= self.start.fixed) {
                 return Err(Mistake::NotDeterministic {
@@ -354,7 +385,7 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
                 let answer = self.ask(question(1, literal), 1)?;
                 debug_assert_eq!(answer.min(1), answer);
                 let last = self.asked - 1;
-                self.path[last].taken = u16::from(!known);
+                self.path[last].taken = u32::from(!known);
                 Ok(known)
             }
             None => {

@@ -29,7 +29,12 @@ pub(crate) enum Reach {
 impl<S: ServerModel + ?Sized> Composed<'_, S> {
     /// The common case, in place: on a reliable network the packet at the head of its lane must be the one. `None` if
     /// no packet for this connection is under way, or the case is not the common one.
-    pub(crate) fn see_head(&self, hypothesis: &mut Hypothesis<S>, spot: Spot, seen: &Seen<S::Msg>) -> Option<bool> {
+    pub(crate) fn see_head(
+        &self,
+        hypothesis: &mut Hypothesis<S>,
+        spot: Spot,
+        seen: &Seen<S::Msg>,
+    ) -> Option<bool> {
         let Spot::Client(conn) = spot else { return None };
         if !self.is_reliable {
             return None;
@@ -56,7 +61,9 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
             }
             let ahead = hypothesis.out[..index].iter().filter(|other| other.conn == item.conn).count();
             match self.sightings.nth_since(item.conn, place, ahead) {
-                Some((_, Seen::Message(seen))) => sent.message.unify(seen, &mut hypothesis.facts.clone()).is_err(),
+                Some((_, Seen::Message(seen))) => {
+                    sent.message.unify(seen, &mut hypothesis.facts.clone()).is_err()
+                }
                 _ => false,
             }
         })
@@ -72,9 +79,10 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     ) -> Reach {
         match spot {
             Spot::Client(conn) => self.see_on(hypothesis, conn, seen, brood),
-            Spot::Accepted(wire) => match hypothesis.bound(wire) {
-                Some(conn) => self.see_on(hypothesis, conn, seen, brood),
-                None => {
+            Spot::Accepted(wire) => {
+                if let Some(conn) = hypothesis.bound(wire) {
+                    self.see_on(hypothesis, conn, seen, brood)
+                } else {
                     // Fig 10, lines 18 to 28: any connection of the server's that has no name yet may be this one.
                     for at in 0..hypothesis.links.len() {
                         if hypothesis.links[at].1.is_none() {
@@ -86,12 +94,20 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
                     }
                     Reach::Open
                 }
-            },
+            }
         }
     }
 
-    fn see_on(&self, hypothesis: &Hypothesis<S>, conn: Conn, seen: &Seen<S::Msg>, brood: &mut Brood<S>) -> Reach {
-        let Some(first) = hypothesis.out.iter().position(|item| item.conn == conn) else { return Reach::Open };
+    fn see_on(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        conn: Conn,
+        seen: &Seen<S::Msg>,
+        brood: &mut Brood<S>,
+    ) -> Reach {
+        let Some(first) = hypothesis.out.iter().position(|item| item.conn == conn) else {
+            return Reach::Open;
+        };
         let lane = hypothesis.out[first].lane;
         let may_skip = |item: &Outgoing<S::Out>| self.loses_output || item.taken > 0;
         let ordered = lane & UNORDERED == 0;
@@ -162,11 +178,14 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         if let Some(conn) = conn {
             next.out.retain(|item| item.conn != conn);
         }
-        // A read whose answer nobody will see makes no difference any more, unless to internal turns.
-        if !self.has_internal {
-            next.pending.retain(|pending| {
-                Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader()
-            });
+        for pending in next.pending.iter_mut().filter(|pending| Some(pending.delivery.wire) == wire) {
+            pending.loose = true;
+        }
+        // A read whose answer nobody will see makes no difference any more, unless to internal turns, or to a turn that
+        // is waiting for just any message.
+        if self.late.get() {
+            next.pending
+                .retain(|pending| Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader());
         }
     }
 }

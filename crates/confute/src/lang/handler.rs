@@ -105,7 +105,9 @@ impl Cause {
     /// 63 bits: 2 of kind, 32 of number, 29 of the rest.
     pub(crate) const fn named(self, index: u32) -> u64 {
         let (kind, number, rest) = match self {
-            Cause::Delivery { sent, copy } => (0u64, sent, ((copy as u64) << 21) | (index as u64 & 0x1f_ffff)),
+            Cause::Delivery { sent, copy } => {
+                (0u64, sent, ((copy as u64) << 21) | (index as u64 & 0x1f_ffff))
+            }
             Cause::Internal { cell, n } => (1, cell, ((n as u64 & 0x1f_ffff) << 8) | (index as u64 & 0xff)),
             Cause::Cell(number) => (2, number, index as u64 & 0x1fff_ffff),
         };

@@ -5,7 +5,9 @@
 #[non_exhaustive]
 pub enum Mistake {
     /// Asked the same, the turn did something else.
-    #[error("the turn is not deterministic: run twice over the same answers it did `{first}`, then `{second}`. A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables (choices: `io.choose`, secrets: `io.fresh`)")]
+    #[error(
+        "the turn is not deterministic: run twice over the same answers it did `{first}`, then `{second}`. A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables (choices: `io.choose`, secrets: `io.fresh`)"
+    )]
     NotDeterministic {
         /// What it did first.
         first: String,
@@ -13,19 +15,25 @@ pub enum Mistake {
         second: String,
     },
     /// Far too many effects in one turn.
-    #[error("the turn does not end: it made {effects} calls to `io`. One turn of the loop handles one message and returns; do not loop over `io.recv` inside a turn")]
+    #[error(
+        "the turn does not end: it made {effects} calls to `io`. One turn of the loop handles one message and returns; do not loop over `io.recv` inside a turn"
+    )]
     Endless {
         /// How many calls were made.
         effects: usize,
     },
     /// A send after a close.
-    #[error("the turn sends on {conn}, which the model itself closed before. Keep open connections in the state, or send before `io.close`")]
+    #[error(
+        "the turn sends on {conn}, which the model itself closed before. Keep open connections in the state, or send before `io.close`"
+    )]
     SendOnClosed {
         /// The connection.
         conn: String,
     },
     /// A cell opened too late.
-    #[error("the turn opens `{cell}` ({access}) after it has read a cell or made a choice. Open every cell before the first look (`TABLE.edit` to write, `TABLE.view` to read), or begin the turn with `io.whole()?`")]
+    #[error(
+        "the turn opens `{cell}` ({access}) after it has read a cell or made a choice. Open every cell before the first look (`TABLE.edit` to write, `TABLE.view` to read), or begin the turn with `io.whole()?`"
+    )]
     OpenedLate {
         /// Which cell.
         cell: String,
@@ -33,19 +41,25 @@ pub enum Mistake {
         access: &'static str,
     },
     /// A write to a cell opened for reading.
-    #[error("the turn writes `{cell}`, which it opened only to read. Open it with `TABLE.edit` before the first look")]
+    #[error(
+        "the turn writes `{cell}`, which it opened only to read. Open it with `TABLE.edit` before the first look"
+    )]
     WriteToView {
         /// Which cell.
         cell: String,
     },
     /// Beyond one's own connection, too late.
-    #[error("the turn calls `io.{what}` after it has read a cell or made a choice. Begin the turn with `io.whole()?`")]
+    #[error(
+        "the turn calls `io.{what}` after it has read a cell or made a choice. Begin the turn with `io.whole()?`"
+    )]
     WidenedLate {
         /// The operation.
         what: &'static str,
     },
     /// Not the announced number of answers.
-    #[error("the turn sent {sent} message(s) to the connection it received from, but announced {announced}. Call `io.replies({sent})?` before the first look, or begin the turn with `io.whole()?`")]
+    #[error(
+        "the turn sent {sent} message(s) to the connection it received from, but announced {announced}. Call `io.replies({sent})?` before the first look, or begin the turn with `io.whole()?`"
+    )]
     Replies {
         /// What it sent.
         sent: u32,
@@ -53,13 +67,17 @@ pub enum Mistake {
         announced: u32,
     },
     /// An answer to somebody else.
-    #[error("the turn sends to {conn}, which is not the connection it received from. Begin the turn with `io.whole()?`")]
+    #[error(
+        "the turn sends to {conn}, which is not the connection it received from. Begin the turn with `io.whole()?`"
+    )]
     ForeignSend {
         /// The connection.
         conn: String,
     },
     /// Two types in one cell.
-    #[error("table `{table}` holds values of another type than the one asked for. Give every table a name of its own")]
+    #[error(
+        "table `{table}` holds values of another type than the one asked for. Give every table a name of its own"
+    )]
     WrongType {
         /// The table.
         table: &'static str,
