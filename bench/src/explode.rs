@@ -182,18 +182,8 @@ pub(crate) fn run() -> Result<Report> {
     println!(
         "{APPENDS} appends to one key at once, all acknowledged, then a read of a value that cannot be.\n"
     );
-    let headings = [
-        "append",
-        "by",
-        "verdict",
-        "deadline",
-        "took",
-        "overshoot",
-        "turns",
-        "budget",
-        "estimate",
-        "peak MiB",
-    ];
+    let headings =
+        ["append", "by", "verdict", "deadline", "took", "overshoot", "turns", "budget", "estimate", "peak"];
     let mut table = Table::new(3, headings);
     let (mut rows, mut sayings, mut faults) = (Vec::new(), BTreeMap::new(), String::new());
     for (case, how, deadline, memory) in plan() {
@@ -228,9 +218,9 @@ pub(crate) fn run() -> Result<Report> {
             format!("{case:?}").to_lowercase(),
             format!("{how:?}").to_lowercase(),
             blasted.verdict.clone(),
-            format!("{deadline} ms"),
-            format!("{:.0} ms", blasted.seconds * 1e3),
-            if blasted.late { format!("{:.1} ms", overshoot * 1e3) } else { "-".to_owned() },
+            deadline.to_string(),
+            format!("{:.0}", blasted.seconds * 1e3),
+            if blasted.late { format!("{:.1}", overshoot * 1e3) } else { "-".to_owned() },
             blasted.turns.to_string(),
             memory.to_string(),
             mib(blasted.estimate),
@@ -242,7 +232,7 @@ pub(crate) fn run() -> Result<Report> {
         }));
     }
     println!("{}", table.text());
-    println!("Budget, estimate (the search's own count when it stopped) and peak are in MiB. For example:");
+    println!("Times in ms; budget, estimate (the search's own count) and peak in MiB. In full, for example:");
     print!("{}", sayings.values().map(|saying| wrapped(saying)).collect::<String>());
     print!("{faults}");
     Ok(Report { figures: serde_json::json!({ "explode": rows }), fine: faults.is_empty() })

@@ -27,7 +27,7 @@ pub(crate) fn run() -> Result<bool> {
     summary.step("format", cargo(&["fmt", "--all", "--check"])?);
     let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     summary.step("lints", cargo(&lints)?);
-    summary.step("tests", cargo(&["test", "--workspace", "--quiet"])?);
+    summary.step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet"])?);
     let soak = ["run", "--quiet", "--release", "--package", "xtask", "--", "soak", "engine", "--short"];
     summary.step("short soak", cargo(&soak)?);
 

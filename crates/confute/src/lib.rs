@@ -1,4 +1,53 @@
 //! Confute proves networked servers wrong.
+//!
+//! You write down how a *correct* server behaves, as a plain nondeterministic program ([`lang::ServerModel`]). Confute
+//! composes it with a model of the network ([`network::Network`]) and derives a [`Tester`]: it is told what was sent and
+//! seen, keeps every *hypothesis* about what the server chose in secret and about how messages were delayed, and refutes
+//! the server when no hypothesis is left.
+//!
+//! ```
+//! use confute::lang::{Io, Register, ServerModel, Turn};
+//! use confute::network::Tcp;
+//! use confute::trace::{Event, WireConn};
+//! use confute::{Options, Tester};
+//!
+//! /// Answers every message with the one before.
+//! struct Swap;
+//!
+//! const LAST: Register<String> = Register::new("last");
+//!
+//! impl ServerModel for Swap {
+//!     type Msg = String;
+//!     type Out = String;
+//!     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+//!         let (conn, message) = io.recv()?;
+//!         let cell = LAST.edit(io)?;
+//!         let before = cell.get(io)?.unwrap_or_default();
+//!         cell.set(io, message.to_string())?;
+//!         io.send(conn, before)
+//!     }
+//! }
+//!
+//! let network = Tcp::default();
+//! let mut tester = Tester::new(&Swap, &network, Options::default());
+//! let [one, two] = [WireConn(1), WireConn(2)];
+//! // Two clients at once: either may have come first.
+//! tester.observe(Event::Sent(one, "a".into()));
+//! tester.observe(Event::Sent(two, "b".into()));
+//! tester.observe(Event::Received(one, "b".into()));
+//! assert!(tester.verdict().is_unrefuted());
+//! // But not each after the other.
+//! tester.observe(Event::Received(two, "a".into()));
+//! assert!(tester.verdict().is_refuted());
+//! ```
+//!
+//! The words: a *turn* is one round of the model's loop; a *cell* is a piece of its state; a *rule* is a demand that a
+//! server may break once it is relaxed; a *trace* is what happened, as [`trace::Event`]s; a [`Verdict`] is `Unrefuted`,
+//! `Refuted` or `Inconclusive`, never "passed".
+//!
+//! What to read next: [`lang`] to write models, [`judge`] and [`blame`] for recorded traces, [`simulate`] to run a model as
+//! a server, [`history`] for histories that others recorded. This crate has no clock, no sockets, no threads and no
+//! protocol.
 
 mod derive;
 pub mod fingerprint;

@@ -15,8 +15,11 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 3 | c0 received  done
 4 | c1 sent      get "x"
 5 | c1 received  value ""
-  |              ^^^^^^^^ nothing explains this
+  |              ^^^^^^^^ something else was to come here
   |
+  = seen:     Value("") on connection 1
+  = expected: Value("new")
+                by kv/read-sees-latest
   = blame:    explainable only if the server breaks kv/read-sees-latest
               (level store):
                 A get answers with the latest value, not with none.
@@ -40,8 +43,11 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
 2 | c0 received  written
 3 | c1 sent      cas 4 to 5
 4 | c1 received  swapped
-  |              ^^^^^^^ nothing explains this
+  |              ^^^^^^^ something else was to come here
   |
+  = seen:     Swapped(true) on connection 1
+  = expected: Swapped(false)
+                by register/cas-compares
   = blame:    explainable only if the server breaks register/cas-compares
               (level must):
                 A compare-and-swap replaces the value only if it is the expected
@@ -64,8 +70,10 @@ refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
 7 | c1 received  replaced
 8 | c0 sent      get k
 9 | c0 received  ok "b" tag "t1"
-  |              ^^^^^^^^^^^^^^^ nothing explains this
+  |              ^^^^^^^^^^^^^^^ something else was to come here
   |
+  = seen:     Ok { tag: Tag { weak: false, opaque: "t1" }, body: "b" } on conne…
+  = expected: Ok { tag: ETag { weak: ?20000000, opaque: ?20000001 }, body: "b" }
   = blame:    explainable only if the server breaks conditional/tag-changes
               (level must):
                 Other content does not keep a strong tag.

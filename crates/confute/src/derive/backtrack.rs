@@ -29,7 +29,7 @@ use crate::lang::{Access, Conn, ServerModel, Val};
 use crate::tester::{Meter, Pulse};
 
 /// How many alternatives settling may leave before it gives up for now.
-const MOST_SETTLED: usize = 64;
+const MOST_SETTLED: usize = 512;
 /// How long a log may grow before it is settled.
 const FIRST_SETTLING: usize = 256;
 
@@ -411,11 +411,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
     fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
         self.ripe(world);
         let cut = self.answered.min(self.horizon);
-        self.next_settling = self.horizon * 2;
+        self.next_settling = self.horizon + self.horizon / 2;
         if cut < self.horizon / 4 {
             return;
         }
-        let most_runs = world.runs.get() + 2 * self.runs + 256;
+        let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
         let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
         std::mem::swap(&mut trial.log, &mut self.log);
         trial.horizon = cut;
