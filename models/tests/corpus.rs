@@ -140,7 +140,8 @@ where
     }
     let mut tester = Tester::new(model, network, options.clone());
     for (place, event) in events.iter().enumerate() {
-        let verdict = tester.observe(event.clone());
+        tester.observe(event.clone());
+        let verdict = tester.verdict();
         if !agrees(verdict, place >= refuted_at) {
             wrong.push(format!("online, at event {place}: {verdict:?}"));
         }

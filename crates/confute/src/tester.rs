@@ -169,11 +169,13 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         if !self.verdict.is_unrefuted() {
             return &self.verdict;
         }
+        // When nothing is under way any more, there is nothing to wait for.
+        let at_rest = matches!(event, Event::Quiescent);
         if let Some(part) = self.enter(event) {
             if !self.lagging.contains(&part) {
                 self.lagging.push(part);
             }
-            self.keep_up();
+            if at_rest { self.catch_up() } else { self.keep_up() }
         }
         &self.verdict
     }
