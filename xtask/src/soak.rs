@@ -80,7 +80,7 @@ impl Engine {
 
 fn both(correct: bool, wrong: bool) -> &'static str {
     match (correct, wrong) {
-        (true, true) => "no correct server was refuted, and every wrong one was found out",
+        (true, true) => "no correct server was refuted; how many wrong ones were found out stands above",
         (false, _) => "FAILED: a correct server was not explained",
         (_, false) => "FAILED: a wrong server was not found out",
     }
@@ -190,7 +190,7 @@ fn accuse_one(args: &Engine, model: &dyn Named, rule: &'static str, network: &dy
             return Ok(true);
         }
     }
-    println!("  {rule:<35} {:<7} {last}\n    FAILED: not found out", network.name());
+    println!("  {rule:<35} {:<7} {last}\n    NOT FOUND OUT", network.name());
     Ok(false)
 }
 
