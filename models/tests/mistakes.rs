@@ -142,7 +142,6 @@ fn another_question_the_second_time() {
 }
 
 #[test]
-#[ignore = "not detected: what a turn sends is not compared between its runs, so the verdict is about one of them"]
 fn another_answer_the_second_time() {
     let serve: Serve = |model, io| {
         let (conn, _) = io.recv()?;
@@ -152,7 +151,6 @@ fn another_answer_the_second_time() {
 }
 
 #[test]
-#[ignore = "not detected: cells opened in a run are not compared with those of the dry run"]
 fn another_cell_the_second_time() {
     let serve: Serve = |model, io| {
         let (conn, message) = io.recv()?;
@@ -223,7 +221,6 @@ fn choices_without_end() {
 }
 
 #[test]
-#[ignore = "hangs: after a mistake every other path of the turn is still run, here more than will ever end"]
 fn choices_without_end_in_a_writer() {
     let serve: Serve = |_, io| {
         io.recv()?;
@@ -237,7 +234,6 @@ fn choices_without_end_in_a_writer() {
 }
 
 #[test]
-#[ignore = "hangs: after a mistake every other path of the turn is still run, here more than will ever end"]
 fn choices_without_end_at_rest() {
     let serve: Serve = |_, io| {
         io.recv()?;
@@ -449,7 +445,6 @@ fn nothing_to_choose_from() {
 }
 
 #[test]
-#[ignore = "refuted instead: the number of ways is cut to 16 bits, so most are never tried"]
 fn more_to_choose_from_than_counted() {
     let serve: Serve = |_, io| {
         let (conn, message) = io.recv()?;
