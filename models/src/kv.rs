@@ -70,13 +70,22 @@ impl ServerModel for Kv {
                 io.send(conn, Message::Done)
             }
             Message::Append(key, value) => {
-                let cell = VALUES.edit(io, key)?;
-                let forgets = io.deviates(&APPEND_KEEPS)?;
-                let before = if forgets { None } else { cell.get(io)? };
-                cell.set(io, before.unwrap_or_default().append(value))?;
+                let cell = VALUES.grow(io, key)?;
+                if io.deviates(&APPEND_KEEPS)? {
+                    cell.set(io, value.clone())?;
+                } else {
+                    cell.append(io, value)?;
+                }
                 io.send(conn, Message::Done)
             }
             Message::Value(_) | Message::Done => io.replies(0),
+        }
+    }
+
+    fn may_grow_into(&self, sent: &Message, seen: &Message) -> bool {
+        match (sent, seen) {
+            (Message::Value(now), Message::Value(later)) => later.starts_with(now),
+            _ => true,
         }
     }
 

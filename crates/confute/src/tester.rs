@@ -8,7 +8,7 @@
 //! message touches both, or until a connection has requests under way in both, whose order ties them. Then they become
 //! one part. The state of a model whose turns may touch anything is one part from the start.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -20,6 +20,7 @@ use crate::derive::compose::{Composed, InternalKind};
 use crate::derive::dualize::{Entry, Task};
 use crate::derive::hypothesis::{Delivery, Hypothesis, Parcel};
 use crate::derive::unify::Spot;
+use crate::fingerprint::Fingerprint;
 use crate::lang::{Conn, Incoming, ServerModel};
 use crate::network::Network;
 use crate::trace::{Event, WireConn};
@@ -422,6 +423,8 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             place,
             alone,
             loud: Cell::new(false),
+            answer: OnceCell::new(),
+            print: Fingerprint::of(&(0xde_u8, sent)),
         });
         self.log(part, place, Task::Given(delivery));
         Some(part)

@@ -11,8 +11,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::book::{CellBook, Seen, Sightings};
+use super::foresight::Fit;
 use super::hypothesis::{
-    CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Suspended, UNORDERED, touches,
+    CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended, UNORDERED,
+    touches,
 };
 use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
 use crate::fingerprint::Fingerprint;
@@ -194,11 +196,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return;
         }
         let since = hypothesis.turns;
-        hypothesis.pending.push(super::hypothesis::Pending {
+        if delivery.foot.is_reader() && delivery.alone {
+            hypothesis.stirred = hypothesis.stirred.max(Stir::Admitted);
+        }
+        hypothesis.pending.push(Pending {
             delivery: Rc::clone(delivery),
             since,
             taken: 0,
             loose: false,
+            watched: false,
         });
     }
 
@@ -476,23 +482,52 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         index: usize,
         version: Option<usize>,
         seen: &S::Msg,
-    ) -> bool {
+    ) -> Fit {
         let pending = &hypothesis.pending[index];
-        let foot = &pending.delivery.foot;
-        let cell = foot.cells.first().map(|(cell, _)| *cell);
+        let fit = self.fit(hypothesis, &pending.delivery, pending.taken, version, seen);
+        if fit == Fit::Now {
+            let cell = pending.delivery.foot.cells.first().map(|(cell, _)| *cell);
+            let from = version_start(hypothesis, cell, version);
+            hypothesis.must_write = None;
+            self.take_back_then(hypothesis, index, from);
+        }
+        fit
+    }
+
+    /// Whether a packet gives just this answer, and does no more, at a version of its cell; or might later.
+    pub(crate) fn fit(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        delivery: &Delivery<S::Msg>,
+        copy: u8,
+        version: Option<usize>,
+        seen: &S::Msg,
+    ) -> Fit {
+        let foot = &delivery.foot;
         let shown = version.and_then(|version| {
-            let cell = hypothesis.cell(cell?)?;
+            let cell = hypothesis.cell(foot.cells.first()?.0)?;
             Some((cell.number, cell.past()[version].0.as_ref()))
         });
-        let conn = Conn::client(pending.delivery.wire);
-        let inbox = [(conn, pending.delivery.item.clone())];
+        self.fit_shown(hypothesis, delivery, copy, shown, seen)
+    }
+
+    fn fit_shown(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        delivery: &Delivery<S::Msg>,
+        copy: u8,
+        shown: Option<(u32, Option<&Val>)>,
+        seen: &S::Msg,
+    ) -> Fit {
+        let conn = Conn::client(delivery.wire);
+        let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
         let start = Start {
-            cause: Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken },
+            cause: Cause::Delivery { sent: delivery.sent, copy },
             inbox: &inbox,
             acted: 0,
             fixed: 0,
-            foot: Some(foot),
+            foot: Some(&delivery.foot),
             version: shown,
             dry: false,
             pickable: None,
@@ -502,20 +537,46 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             self.blunder(mistake.as_ref().clone());
         }
         // Choices would be alternatives; facts and writes would be noticed.
-        let quiet = ran.end.is_ok() && ran.writes.is_empty() && path.iter().all(|answer| answer.options == 1);
-        let [Act::Send(to, message)] = ran.acts.as_slice() else { return false };
-        let before = hypothesis.facts.fingerprint();
-        if !quiet
-            || *to != conn
-            || message.unify(seen, &mut ran.facts).is_err()
-            || ran.facts.fingerprint() != before
-        {
-            return false;
+        let plain = ran.end.is_ok() && path.iter().all(|answer| answer.options == 1);
+        let ([Act::Send(to, message)], true) = (ran.acts.as_slice(), plain) else { return Fit::Perhaps };
+        if *to != conn {
+            return Fit::Perhaps;
         }
-        let from = version_start(hypothesis, cell, version);
-        hypothesis.must_write = None;
-        self.take_back_then(hypothesis, index, from);
-        true
+        if message.unify(seen, &mut ran.facts).is_err() {
+            return if self.model.may_grow_into(message, seen) { Fit::No } else { Fit::Never };
+        }
+        let quiet = ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint();
+        if quiet { Fit::Now } else { Fit::Perhaps }
+    }
+
+    /// Whether the answer that was seen to a read might come of content that this packet, which writes without a look,
+    /// leaves behind.
+    pub(crate) fn leads_to(&self, writer: &Delivery<S::Msg>, reader: &Delivery<S::Msg>, seen: &S::Msg) -> bool {
+        let [(cell, _)] = writer.foot.cells.as_slice() else { return true };
+        match self.effect(writer, *cell, None) {
+            Some(Effect { after: Some(value), .. }) => {
+                let nothing = Hypothesis::default();
+                self.fit_shown(&nothing, reader, 0, Some((*cell, value.as_ref())), seen) != Fit::Never
+            }
+            _ => true,
+        }
+    }
+
+    /// A read whose answer is known already takes place now: nothing but its answer is on its way then.
+    pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis<S>, wire: u32) {
+        let conn = Conn::client(wire);
+        // In a lane of its own, so that it is in nobody's way.
+        let lane = UNORDERED | u64::from(wire);
+        hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0 });
+    }
+
+    /// What was seen first on a packet's connection after it was sent, and where, if that is known.
+    pub(crate) fn answer<'d>(&self, delivery: &'d Delivery<S::Msg>) -> Option<&'d (u64, Seen<S::Msg>)> {
+        if delivery.answer.get().is_none() {
+            let (place, seen) = self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0)?;
+            let _ = delivery.answer.set((*place, seen.clone()));
+        }
+        delivery.answer.get()
     }
 
     /// Whether the connection of a packet has ended, so that it will never be answered.
@@ -527,7 +588,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     /// Whether the answer to a packet is known.
     pub(crate) fn is_answered(&self, delivery: &Delivery<S::Msg>) -> bool {
-        self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0).is_some()
+        self.answer(delivery).is_some()
     }
 
     /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
@@ -554,7 +615,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let mut ran = self.run(&nothing, start, &mut path);
         let plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty() && delivery.alone;
         let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), plain) else { return None };
-        let answered = self.sightings.nth_since(conn, delivery.place, 0);
+        let answered = self.answer(delivery);
         let matches = match answered {
             Some((_, Seen::Message(seen))) => message.unify(seen, &mut ran.facts).is_ok(),
             Some((_, Seen::Closed)) => self.network.breaks(),
@@ -676,6 +737,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return false;
         }
         let old = std::mem::replace(&mut next.cells[index].now, value);
+        next.stirred = Stir::Written;
         if self.late.get()
             && next.pending.iter().any(|pending| touches(pending, cell) && pending.since < started)
         {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::book::Seen;
 use super::turn::Path;
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::knowledge::{Knowledge, Term};
@@ -67,6 +68,10 @@ pub(crate) struct Delivery<M> {
     pub(crate) alone: bool,
     /// Whether some turn of it has changed something.
     pub(crate) loud: Cell<bool>,
+    /// What was seen first on its connection after it was sent, and where, once that is known.
+    pub(crate) answer: OnceCell<(u64, Seen<M>)>,
+    /// Its share in the fingerprint of a hypothesis where it is pending.
+    pub(crate) print: Fingerprint,
 }
 
 /// A packet to the server that is still in the network.
@@ -78,6 +83,8 @@ pub(crate) struct Pending<M> {
     pub(crate) taken: u8,
     /// Whether it may be lost because its connection has ended.
     pub(crate) loose: bool,
+    /// Whether its answer is known and no content of its cell up to now gives it; new contents are tried as they come.
+    pub(crate) watched: bool,
 }
 
 impl<M> Clone for Pending<M> {
@@ -183,6 +190,16 @@ pub(crate) struct Suspended<M> {
     pub(crate) started: u32,
 }
 
+/// What happened to a hypothesis since its pending reads were last looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stir {
+    Calm,
+    /// There is a new one.
+    Admitted,
+    /// A cell has new content.
+    Written,
+}
+
 /// A state in which server and network may be.
 pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     /// Ordered by number.
@@ -207,6 +224,7 @@ pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     /// How many internal turns.
     pub(crate) internals: u32,
     pub(crate) deviations: u32,
+    pub(crate) stirred: Stir,
 }
 
 impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
@@ -240,6 +258,7 @@ impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
             turns: 0,
             internals: 0,
             deviations: 0,
+            stirred: Stir::Calm,
         }
     }
 }
@@ -265,7 +284,10 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
 
     /// Covers everything that can make a difference from here on, so that no two different states share it: a
     /// refutation may rest on it.
-    pub(crate) fn fingerprint(&self, place: u64) -> Fingerprint {
+    ///
+    /// Where turns keep to themselves (not `whole`), what was found to be right and is on its way follows from what is
+    /// still pending: the place says what was sent and seen, and every packet has a fixed number of answers.
+    pub(crate) fn fingerprint(&self, place: u64, whole: bool) -> Fingerprint {
         let mut hasher = FingerprintHasher::default();
         hasher.write_u64(place);
         let mut pipelined = None;
@@ -278,11 +300,16 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             }
         }
         // Pending packets are in the order of sending in every hypothesis.
+        let mut sum = Fingerprint::default();
         for pending in &self.pending {
-            hasher.write_u64(u64::from(pending.delivery.sent) << 8 | u64::from(pending.taken));
+            sum = sum.plus(pending.delivery.print);
+            if pending.taken > 0 {
+                sum = sum.plus(Fingerprint::of(&(pending.delivery.sent, pending.taken)));
+            }
         }
+        hasher.write_u128(sum.0);
         if !self.out.is_empty() {
-            self.hash_out(&mut hasher);
+            self.hash_out(whole, &mut hasher);
         }
         if let Some(suspended) = &self.suspended {
             hasher.write_u64(0x5e);
@@ -341,10 +368,13 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         hasher.write_u128(sum.0);
     }
 
-    fn hash_out(&self, hasher: &mut FingerprintHasher) {
+    fn hash_out(&self, whole: bool, hasher: &mut FingerprintHasher) {
         // The order counts within a lane only.
         let mut sum = Fingerprint::default();
         for (index, item) in self.out.iter().enumerate() {
+            if !whole && matches!(item.parcel, Parcel::Verified) {
+                continue;
+            }
             let mut one = FingerprintHasher::default();
             let rank = self.out[..index].iter().filter(|other| other.lane == item.lane).count();
             one.write_u64(item.lane);
@@ -402,5 +432,6 @@ pub(crate) fn touches<M>(pending: &Pending<M>, cell: u32) -> bool {
     let foot = &pending.delivery.foot;
     matches!(foot.cells.as_slice(), [(only, _)] if *only == cell)
         && foot.may_be_late()
+        && !pending.watched
         && (foot.is_reader() || !pending.delivery.loud.get())
 }

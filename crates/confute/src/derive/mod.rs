@@ -5,7 +5,7 @@
 //! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`]) |
 //! | sends become sights to explain, receives become messages to give | 9 | [`dualize`] |
 //! | what was sent against what was seen | 10 | [`unify`] |
-//! | one live explanation, the others behind it | 11 | [`backtrack`] |
+//! | one live explanation, the others behind it | 11 | [`backtrack`] (the others: [`stack`]; which first: [`order`]; what later answers tell: [`foresight`]; forgetting the past: [`settle`]) |
 //!
 //! [`hypothesis`] is what the stages work on; [`book`] holds what is no conjecture.
 
@@ -13,6 +13,10 @@ pub(crate) mod backtrack;
 pub(crate) mod book;
 pub(crate) mod compose;
 pub(crate) mod dualize;
+pub(crate) mod foresight;
 pub(crate) mod hypothesis;
+mod order;
+mod settle;
+mod stack;
 pub(crate) mod turn;
 pub(crate) mod unify;

@@ -19,7 +19,7 @@ use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
     Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel, Stop,
-    Turn, Val,
+    Text, Turn, Val,
 };
 
 /// More calls to `io` than any turn needs.
@@ -286,6 +286,17 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
         self.book.borrow_mut().number(cell)
     }
 
+    /// Whether this is the present content with more at its end.
+    fn is_grown(&self, cell: u32, value: Option<&Val>) -> bool {
+        // A dry run does not know the present content.
+        if self.start.dry {
+            return true;
+        }
+        let text = |value: Option<&Val>| value.and_then(|value| value.data.as_any().downcast_ref::<Text>().cloned());
+        let before = text(self.current(cell).as_ref()).unwrap_or_default();
+        text(value).is_some_and(|after| after.starts_with(&before))
+    }
+
     fn current(&self, cell: u32) -> Option<Val> {
         if let Some((_, value)) = self.ran.writes.iter().rev().find(|(number, _)| *number == cell) {
             return value.clone();
@@ -447,6 +458,8 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
 
     fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
         self.tick()?;
+        // A rule that is relaxed may be just the one that forbids to do more than add.
+        let access = if access == Access::Grow && !self.relaxed.is_empty() { Access::Write } else { access };
         let number = self.number(cell);
         if cell.initial.is_some() && self.hypothesis.cell(number).is_none() {
             for (var, sort) in &self.book.borrow().cells[number as usize].secrets {
@@ -483,9 +496,15 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
 
     fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
         self.tick()?;
-        if !self.ran.whole && !self.ran.opened.contains(&(cell, Access::Write)) {
-            let cell = self.book.borrow().cells[cell as usize].describe();
-            return Err(Mistake::WriteToView { cell }.into());
+        if !self.ran.whole {
+            let open = self.ran.opened.iter().find(|(number, _)| *number == cell).map(|(_, access)| *access);
+            let describe = || self.book.borrow().cells[cell as usize].describe();
+            match open {
+                Some(Access::Write) => {}
+                Some(Access::Grow) if self.is_grown(cell, value.as_ref()) => {}
+                Some(Access::Grow) => return Err(Mistake::NotGrown { cell: describe() }.into()),
+                _ => return Err(Mistake::WriteToView { cell: describe() }.into()),
+            }
         }
         match self.ran.writes.iter_mut().find(|(number, _)| *number == cell) {
             Some(entry) => entry.1 = value,

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use super::handler::{Access, Cause, Stop, Turn};
 use super::mistake::Mistake;
 use super::sym::{Secret, Sym};
+use super::text::Text;
 use super::{Io, ServerModel};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Sort, Var};
@@ -250,6 +251,22 @@ where
         let initial = make.as_ref().map(|make| make as &dyn Fn(&mut Fresh<'_>) -> Val);
         let cell = io.handler().open(&CellSpec { table: self.name, key, initial }, access)?;
         Ok(Slot { cell, table: self.name, kind: PhantomData })
+    }
+}
+
+impl<K: Clone + Eq + Hash + Debug + 'static> Table<K, Text> {
+    /// Opens a cell to add to its end. Whoever promises not to do more (see [`Slot::append`]) makes the search faster:
+    /// what was read later tells which additions came first.
+    pub fn grow<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, key: &K) -> Result<Slot<Text>, Stop> {
+        self.open(io, key, Access::Grow)
+    }
+}
+
+impl Slot<Text> {
+    /// Adds to the end of the text in it.
+    pub fn append<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, more: &Text) -> Turn {
+        let before = self.get(io)?.unwrap_or_default();
+        self.set(io, before.append(more))
     }
 }
 

@@ -138,6 +138,8 @@ impl<M> Clone for Incoming<M> {
 pub enum Access {
     /// Only read it.
     Read,
+    /// Add to the end of the text in it, and no more.
+    Grow,
     /// Write it, perhaps after reading it.
     Write,
 }

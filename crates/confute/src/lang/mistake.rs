@@ -48,6 +48,14 @@ pub enum Mistake {
         /// Which cell.
         cell: String,
     },
+    /// A text was replaced instead of added to.
+    #[error(
+        "the turn replaces `{cell}`, which it opened with `TABLE.grow`, by something that does not begin with what was there. Open it with `TABLE.edit`"
+    )]
+    NotGrown {
+        /// Which cell.
+        cell: String,
+    },
     /// Beyond one's own connection, too late.
     #[error(
         "the turn calls `io.{what}` after it has read a cell or made a choice. Begin the turn with `io.whole()?`"

@@ -4,6 +4,7 @@
 //! copied and hashed whole each time; this one shares its past. Two texts are equal when length and 128-bit fingerprint
 //! of their content are: however they were put together.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -24,6 +25,37 @@ pub struct Text {
 struct Piece {
     chunk: Box<str>,
     before: Option<Rc<Piece>>,
+    /// Length and digest of what comes before.
+    start: usize,
+    digest: Digest,
+    /// Digests inside the chunk, every [`MARK`] bytes, made when first asked for.
+    marks: OnceCell<Box<[Digest]>>,
+}
+
+/// How many bytes lie between two marks.
+const MARK: usize = 16;
+
+impl Piece {
+    /// The digest of the text up to so many bytes into the chunk.
+    fn digest_at(&self, into: usize) -> Digest {
+        let bytes = self.chunk.as_bytes();
+        let mut digest = self.digest;
+        let mut from = 0;
+        if into >= 2 * MARK {
+            let marks = self.marks.get_or_init(|| {
+                let mut digest = self.digest;
+                let mark = |part: &[u8]| {
+                    part.iter().for_each(|byte| digest.push(*byte));
+                    digest
+                };
+                bytes.chunks_exact(MARK).map(mark).collect()
+            });
+            digest = marks[into / MARK - 1];
+            from = into / MARK * MARK;
+        }
+        bytes[from..into].iter().for_each(|byte| digest.push(*byte));
+        digest
+    }
 }
 
 // A long chain of pieces must not be dropped recursively.
@@ -89,8 +121,29 @@ impl Text {
         for byte in chunk.bytes() {
             digest.push(byte);
         }
-        let last = Some(Rc::new(Piece { chunk: chunk.into(), before: self.last.clone() }));
+        let last = Some(Rc::new(Piece {
+            chunk: chunk.into(),
+            before: self.last.clone(),
+            start: self.len,
+            digest: self.digest,
+            marks: OnceCell::new(),
+        }));
         Self { len: self.len + chunk.len(), digest, last }
+    }
+
+    /// Whether it is another one with more after it, or just the other one.
+    pub fn starts_with(&self, other: &Text) -> bool {
+        if other.len >= self.len {
+            return self == other;
+        }
+        let mut at = self.last.as_ref();
+        while let Some(piece) = at {
+            if piece.start <= other.len {
+                return piece.digest_at(other.len - piece.start) == other.digest;
+            }
+            at = piece.before.as_ref();
+        }
+        other.is_empty()
     }
 
     /// How many bytes.
@@ -184,6 +237,20 @@ mod tests {
         assert_eq!(parts.to_string(), "x 1 y x 2 y");
         assert_ne!(whole, Text::from("x 2 y x 1 y"));
         assert_ne!(Text::from("\0"), Text::new());
+    }
+
+    #[test]
+    fn starts_with_what_it_was_made_of() {
+        let long: String = (0..100).map(|n| format!("{n},")).collect();
+        let whole = Text::from(long.as_str());
+        let pieces = (0..100).fold(Text::new(), |text, n| text.append_str(&format!("{n},")));
+        for len in 0..=long.len() {
+            let start = Text::from(&long[..len]);
+            assert!(whole.starts_with(&start) && pieces.starts_with(&start), "{len}");
+            let other = start.append_str("x");
+            assert!(!whole.starts_with(&other) && !pieces.starts_with(&other), "{len}");
+        }
+        assert!(!Text::new().starts_with(&whole));
     }
 
     #[test]

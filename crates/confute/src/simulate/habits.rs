@@ -109,7 +109,7 @@ impl Habits {
             Some(_) if late => return Err(Mistake::WriteToView { cell: describe() }),
             Some((_, before)) => *before = access,
             None if late && !self.internal => {
-                let access = if access == Access::Write { "to write" } else { "to read" };
+                let access = if access == Access::Read { "to read" } else { "to write" };
                 return Err(Mistake::OpenedLate { cell: describe(), access });
             }
             None => self.opened.push((cell, access)),
@@ -118,7 +118,7 @@ impl Habits {
     }
 
     pub(super) fn write(&self, cell: u32, describe: impl FnOnce() -> String) -> Result<(), Mistake> {
-        if self.whole || self.opened.contains(&(cell, Access::Write)) {
+        if self.whole || self.opened.iter().any(|(open, access)| *open == cell && *access > Access::Read) {
             return Ok(());
         }
         Err(Mistake::WriteToView { cell: describe() })

@@ -366,7 +366,7 @@ impl Mini {
             };
             slots.push(match access {
                 Access::Read => self.table().view(io, &key)?,
-                Access::Write => self.table().edit(io, &key)?,
+                Access::Grow | Access::Write => self.table().edit(io, &key)?,
             });
         }
         let peers = match op.peers {

@@ -1,0 +1,309 @@
+//! What later answers tell about earlier choices.
+//!
+//! When the search goes back, or lags behind, it knows what was seen later. A read whose answer is known is done with at
+//! the first content that gives it; a content from which some answer that was seen can no longer come is not worth going
+//! on with. Both are exact: nothing is given up that could have explained the trace.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::backtrack::{Part, versions};
+use super::book::Seen;
+use super::compose::{Composed, Effect};
+use super::dualize::Task;
+use super::hypothesis::{Delivery, Hypothesis, Stir};
+use crate::fingerprint::Fingerprint;
+use crate::lang::{Access, Conn, ServerModel, Val};
+
+/// How many contents of a cell are looked at in advance.
+const MOST_CONTENTS: usize = 24;
+
+/// Whether a packet gives the answer that was seen at some content of its cell, and does no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// Yes.
+    Now,
+    /// It might, but not without learning something, choosing or changing something.
+    Perhaps,
+    /// No.
+    No,
+    /// No, and not once the content has grown either.
+    Never,
+}
+
+/// What a packet can still lead to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Outlook {
+    pub(super) quiet: bool,
+    pub(super) loud: bool,
+}
+
+/// What a part has learnt about its packets, whatever the hypothesis.
+pub(super) struct Foresight<M> {
+    /// What a packet does to the only cell, by packet and content.
+    effects: FxHashMap<(u32, u128), Option<Effect>>,
+    /// How often looking ahead is left out after it was in vain, and how often still.
+    pub(super) blur: u32,
+    pub(super) blurred: u32,
+    /// How often in a row the packet in question spoilt nothing: answers that tell nothing need no ranking.
+    pub(super) unspoilt: u32,
+    /// Up to where the log was looked through for what follows.
+    scanned: usize,
+    /// Whether something adds to texts.
+    pub(super) grows: bool,
+    /// What only reads, with its index in the log.
+    readers: Vec<(usize, Rc<Delivery<M>>)>,
+    /// What writes and does more than add.
+    overwriters: Vec<Rc<Delivery<M>>>,
+    /// For a read, those overwriters from whose content its answer could come; `None`: nobody knows.
+    origins: FxHashMap<u32, Option<Rc<[(u32, u64)]>>>,
+}
+
+impl<M> Default for Foresight<M> {
+    fn default() -> Self {
+        Self {
+            effects: FxHashMap::default(),
+            blur: 0,
+            blurred: 0,
+            unspoilt: 0,
+            scanned: 0,
+            grows: false,
+            readers: Vec::new(),
+            overwriters: Vec::new(),
+            origins: FxHashMap::default(),
+        }
+    }
+}
+
+impl<M> Foresight<M> {
+    fn scan(&mut self, index: Option<usize>, delivery: &Rc<Delivery<M>>) {
+        match (index, delivery.foot.cells.iter().map(|(_, access)| *access).max()) {
+            (Some(index), Some(Access::Read)) if delivery.alone => {
+                self.readers.push((index, Rc::clone(delivery)));
+            }
+            (_, Some(Access::Grow)) => self.grows = true,
+            (_, Some(Access::Write)) => self.overwriters.push(Rc::clone(delivery)),
+            _ => {}
+        }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Part<S> {
+    /// Takes the pending reads whose known answers the present gives. False if some answer can no longer come.
+    pub(super) fn absorb(&mut self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>, at: usize) -> bool {
+        let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
+        if self.whole || !world.is_reliable || world.is_direct || !world.late.get() {
+            return true;
+        }
+        let written = stirred == Stir::Written;
+        let judges = written && self.is_growing(world) && hypothesis.facts.is_empty();
+        let mut index = 0;
+        while index < hypothesis.pending.len() {
+            let pending = &hypothesis.pending[index];
+            let watched = pending.watched;
+            let foot = &pending.delivery.foot;
+            if !foot.is_reader()
+                || !pending.delivery.alone
+                || foot.replies != 1
+                || (watched && !written)
+                || !world.is_deliverable(hypothesis, index)
+            {
+                index += 1;
+                continue;
+            }
+            let delivery = Rc::clone(&pending.delivery);
+            let Some((_, Seen::Message(seen))) = world.answer(&delivery) else {
+                index += 1;
+                continue;
+            };
+            let mut fit = Fit::No;
+            let mut perhaps = false;
+            let tried = if watched { SmallVec::from_elem(None, 1) } else { versions(hypothesis, index) };
+            for version in tried {
+                fit = world.passes_unnoticed(hypothesis, index, version, seen);
+                perhaps |= fit == Fit::Perhaps;
+                if fit == Fit::Now {
+                    break;
+                }
+            }
+            if fit == Fit::Now {
+                world.answer_now(hypothesis, delivery.wire);
+                continue;
+            }
+            if judges && fit == Fit::Never && !self.has_origin(world, hypothesis, &delivery, at) {
+                return false;
+            }
+            // Where it might fit, the content is one of its versions to come back to.
+            hypothesis.pending[index].watched = !perhaps;
+            index += 1;
+        }
+        !judges || self.suits_next_read(world, hypothesis, at)
+    }
+
+    /// Whether the only cell holds a text that is added to.
+    fn is_growing(&mut self, world: &Composed<'_, S>) -> bool {
+        let [_] = self.cells.as_slice() else { return false };
+        let _ = world;
+        if self.foresight.scanned == 0 {
+            for pending in self.base.iter().flat_map(|hypothesis| &hypothesis.pending) {
+                self.foresight.scan(None, &pending.delivery);
+            }
+        }
+        while let Some(entry) = self.log.get(self.foresight.scanned) {
+            if let Task::Given(delivery) = &entry.task {
+                self.foresight.scan(Some(self.foresight.scanned), delivery);
+            }
+            self.foresight.scanned += 1;
+        }
+        self.foresight.grows
+    }
+
+    /// Whether the next read that is yet to be sent can still find what it will see.
+    fn suits_next_read(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, at: usize) -> bool {
+        let first = self.foresight.readers.partition_point(|(index, _)| *index < at);
+        let Some((_, next)) = self.foresight.readers.get(first) else { return true };
+        let next = Rc::clone(next);
+        let Some((_, Seen::Message(seen))) = world.answer(&next) else { return true };
+        world.fit(hypothesis, &next, 0, None, seen) != Fit::Never || self.has_origin(world, hypothesis, &next, at)
+    }
+
+    /// Whether something that is under way or yet to come could leave behind what this read has seen, or grows into it.
+    fn has_origin(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        reader: &Rc<Delivery<S::Msg>>,
+        at: usize,
+    ) -> bool {
+        let Foresight { origins, overwriters, .. } = &mut self.foresight;
+        let origins = origins.entry(reader.sent).or_insert_with(|| {
+            let (answered, Seen::Message(seen)) = world.answer(reader)? else { return None };
+            let mut found = Vec::new();
+            for writer in overwriters.iter().filter(|writer| writer.place < *answered) {
+                if !writer.foot.blind {
+                    return None;
+                }
+                if world.leads_to(writer, reader, seen) {
+                    found.push((writer.sent, writer.place));
+                }
+            }
+            Some(found.into())
+        });
+        let Some(origins) = origins else { return true };
+        let now = self.log.get(at).map_or(u64::MAX, |entry| entry.place);
+        origins.iter().any(|(sent, place)| {
+            *place >= now || hypothesis.pending.iter().any(|pending| pending.delivery.sent == *sent)
+        })
+    }
+
+    /// Where the packet in question only reads, and one version of its cell explains what was seen without teaching
+    /// anything, that is all there is to it.
+    pub(super) fn settle_read(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &mut Hypothesis<S>,
+        conn: Conn,
+        seen: &S::Msg,
+    ) -> bool {
+        let wire = conn.wire();
+        // On a reliable network the first is the only one that may be taken.
+        let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else {
+            return false;
+        };
+        let foot = &hypothesis.pending[index].delivery.foot;
+        if !world.late.get()
+            || !foot.is_reader()
+            || foot.replies != 1
+            || !world.is_deliverable(hypothesis, index)
+        {
+            return false;
+        }
+        versions(hypothesis, index)
+            .into_iter()
+            .any(|version| world.passes_unnoticed(hypothesis, index, version, seen) == Fit::Now)
+    }
+
+    /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing
+    /// something (`loud`), or without (`quiet`). Looks at every content that the others could bring the only cell to, in
+    /// any number and order; `None` where that is too much.
+    pub(super) fn outlook(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+    ) -> Option<Outlook> {
+        let [cell] = hypothesis.cells.as_slice() else { return None };
+        if !hypothesis.facts.is_empty() || world.has_internal || self.foresight.grows {
+            return None;
+        }
+        // Where contents never repeat, looking ahead is in vain; try again now and then.
+        if self.foresight.blurred > 0 {
+            self.foresight.blurred -= 1;
+            return None;
+        }
+        let number = cell.number;
+        let mut contents: SmallVec<[Option<Val>; 16]> = SmallVec::new();
+        contents.push(cell.now.clone());
+        let mut outlook = Outlook { quiet: false, loud: false };
+        for version in versions(hypothesis, index).into_iter().flatten() {
+            let past = cell.past()[version].0.clone();
+            outlook.quiet |=
+                self.effect(world, &hypothesis.pending[index].delivery, number, past.as_ref())?.matches;
+        }
+        let mut at = 0;
+        while at < contents.len() {
+            for (other, pending) in hypothesis.pending.iter().enumerate() {
+                if pending.delivery.foot.is_reader() && other != index {
+                    continue;
+                }
+                let Effect { matches, after, .. } =
+                    self.effect(world, &pending.delivery, number, contents[at].as_ref())?;
+                if !matches {
+                    continue;
+                }
+                if other == index {
+                    outlook.quiet |= after.is_none();
+                    outlook.loud |= after.is_some();
+                } else if let Some(after) = after
+                    && !contents.iter().any(|known| print(known.as_ref()) == print(after.as_ref()))
+                {
+                    if contents.len() == MOST_CONTENTS {
+                        self.foresight.blur = (self.foresight.blur * 4).clamp(16, 1 << 20);
+                        self.foresight.blurred = self.foresight.blur;
+                        return None;
+                    }
+                    contents.push(after);
+                }
+            }
+            at += 1;
+        }
+        Some(outlook)
+    }
+
+    fn effect(
+        &mut self,
+        world: &Composed<'_, S>,
+        delivery: &Delivery<S::Msg>,
+        cell: u32,
+        value: Option<&Val>,
+    ) -> Option<Effect> {
+        let key = (delivery.sent, value.map_or(1, |value| value.fingerprint.0));
+        match self.foresight.effects.get(&key) {
+            Some(None) => return None,
+            // An answer may have come since.
+            Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => {
+                return Some(effect.clone());
+            }
+            _ => {}
+        }
+        let effect = world.effect(delivery, cell, value);
+        self.foresight.effects.insert(key, effect.clone());
+        effect
+    }
+}
+
+fn print(value: Option<&Val>) -> Option<Fingerprint> {
+    value.map(|value| value.fingerprint)
+}

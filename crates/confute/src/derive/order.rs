@@ -1,0 +1,242 @@
+//! Which step to try first, where something seen has no explanation yet.
+//!
+//! Nothing here decides what is possible: every step that could help is put on the stack. Only the order is chosen, and
+//! a packet is left out where it has nothing to do with what was seen.
+
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::backtrack::{Part, versions};
+use super::compose::{Brood, Composed};
+use super::foresight::{Fit, Outlook};
+use super::hypothesis::Hypothesis;
+use super::stack::{Node, Step};
+use super::unify::Spot;
+use crate::lang::{Access, Conn, ServerModel};
+
+/// After how many packets in a row that spoilt nothing ranking is given up.
+const MOST_UNSPOILT: u32 = 24;
+
+impl<S: ServerModel + ?Sized> Part<S> {
+    /// Every step there is, those on the connection in question first.
+    pub(super) fn steps_of_all(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: Hypothesis<S>,
+        spot: Spot,
+        (at, depth): (usize, usize),
+    ) {
+        let own = match spot {
+            Spot::Client(conn) => conn.wire(),
+            Spot::Accepted(wire) => Some(wire),
+        };
+        let hypothesis = Rc::new(hypothesis);
+        if world.has_internal {
+            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
+        }
+        for (index, pending) in hypothesis.pending.iter().enumerate() {
+            if world.is_deliverable(&hypothesis, index) {
+                let depth = if Some(pending.delivery.wire) == own { depth } else { depth + 1 };
+                self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Deliver(index), depth));
+            }
+        }
+    }
+
+    /// The steps that can help to explain something seen on this connection, the likeliest first.
+    pub(super) fn steps_towards(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: Hypothesis<S>,
+        conn: Conn,
+        (seen, outlook): (&S::Msg, Option<Outlook>),
+        (at, depth): (usize, usize),
+        place: u64,
+    ) {
+        let pending = &hypothesis.pending;
+        let own: SmallVec<[usize; 4]> = (0..pending.len())
+            .rev()
+            .filter(|index| {
+                Some(pending[*index].delivery.wire) == conn.wire()
+                    && world.is_deliverable(&hypothesis, *index)
+            })
+            .collect();
+        if own.is_empty() && !world.has_internal {
+            // Turns that keep to themselves answer only who asked.
+            return;
+        }
+        let others = self.influences(world, &hypothesis, &own, place);
+        let mut hypothesis = hypothesis;
+        if let ([index], Some(Outlook { quiet: true, loud: true })) = (own.as_slice(), outlook) {
+            let packet = &hypothesis.pending[*index].delivery;
+            if !packet.foot.is_reader() && packet.foot.may_be_late() && packet.foot.replies == 1 {
+                // It may have changed nothing; then when it happened makes no difference. Otherwise it must have
+                // changed something: that is the only other way worth trying.
+                let sent = packet.sent;
+                for version in versions(&hypothesis, *index) {
+                    let mut passed = hypothesis.clone();
+                    if hypothesis.must_write != Some(sent)
+                        && world.passes_unnoticed(&mut passed, *index, version, seen) == Fit::Now
+                    {
+                        self.stack.push(Node::go(at + 1, passed));
+                        hypothesis.must_write = Some(sent);
+                        break;
+                    }
+                }
+            }
+        }
+        let hypothesis = Rc::new(hypothesis);
+        let order = self.rank(world, &hypothesis, &own, &others, place, depth);
+        let mut push = |step, depth| {
+            self.stack.push(Node::new(at, Rc::clone(&hypothesis), step, depth));
+        };
+        if world.has_internal {
+            push(Step::Internal, depth + 1);
+        }
+        // The likeliest last: it is taken up first.
+        for (index, depth) in order.into_iter().rev() {
+            if hypothesis.pending[index].delivery.foot.is_reader() {
+                for version in versions(&hypothesis, index).into_iter().rev() {
+                    push(Step::Read(index, version), depth);
+                }
+            } else {
+                push(Step::Deliver(index), depth);
+            }
+        }
+    }
+
+    /// In which order to try the packet in question and the others, and how deep each of them goes.
+    ///
+    /// The packet in question comes first, unless that would spoil others: make it impossible that they still give the
+    /// answers which were seen since. Then what spoils least comes first.
+    fn rank(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Rc<Hypothesis<S>>,
+        own: &[usize],
+        others: &[usize],
+        place: u64,
+        depth: usize,
+    ) -> SmallVec<[(usize, usize); 8]> {
+        let plain = |others: &[usize]| {
+            own.iter()
+                .map(|index| (*index, depth))
+                .chain(others.iter().map(|index| (*index, depth + 1)))
+                .collect()
+        };
+        let ([mine], true) = (own, world.is_reliable) else { return plain(others) };
+        let answered = |index: &usize| {
+            let delivery = &hypothesis.pending[*index].delivery;
+            !delivery.foot.is_reader() && world.is_answered(delivery)
+        };
+        if self.foresight.grows || self.foresight.unspoilt > MOST_UNSPOILT || !others.iter().any(answered) {
+            return plain(others);
+        }
+        let deliver = |hypothesis: &Rc<Hypothesis<S>>, index: usize| {
+            let mut brood = Brood::new();
+            world.deliver(Rc::clone(hypothesis), index, place, &mut brood);
+            brood
+        };
+        // Who can go now; of those who can, how many cannot go after each?
+        let able: SmallVec<[u32; 8]> = others
+            .iter()
+            .filter(|index| answered(index) && !deliver(hypothesis, **index).is_empty())
+            .map(|index| hypothesis.pending[*index].delivery.sent)
+            .collect();
+        let spoils = |index: usize| {
+            let sent = hypothesis.pending[index].delivery.sent;
+            let after = deliver(hypothesis, index);
+            let Some(after) = after.into_iter().next().map(Rc::new) else { return usize::MAX };
+            let survives = |other: &&u32| {
+                let index = after.pending.iter().position(|pending| pending.delivery.sent == **other);
+                index.is_none_or(|index| !deliver(&after, index).is_empty())
+            };
+            able.iter().filter(|other| **other != sent).filter(|other| !survives(other)).count()
+        };
+        let by_mine = spoils(*mine);
+        if by_mine == 0 {
+            self.foresight.unspoilt += 1;
+            return plain(others);
+        }
+        self.foresight.unspoilt = 0;
+        let mut ranked: Vec<(usize, usize, usize)> = others
+            .iter()
+            .map(|index| {
+                let spoilt = if able.contains(&hypothesis.pending[*index].delivery.sent) {
+                    spoils(*index)
+                } else {
+                    usize::MAX
+                };
+                (spoilt, *index, if spoilt < by_mine { depth } else { depth + 1 })
+            })
+            .collect();
+        ranked.push((by_mine, *mine, depth));
+        ranked.sort_by_key(|(spoilt, index, _)| (*spoilt, index != mine));
+        ranked.into_iter().map(|(_, index, depth)| (index, depth)).collect()
+    }
+
+    /// Pending packets that could change what the packets in question lead to, directly or through others.
+    fn influences(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        own: &[usize],
+        place: u64,
+    ) -> SmallVec<[usize; 8]> {
+        let pending = &hypothesis.pending;
+        // An internal turn may write any cell.
+        let all = self.cells.len() <= 1 || world.has_internal;
+        let mut relevant: SmallVec<[bool; 16]> = SmallVec::from_elem(all, pending.len());
+        if !all {
+            self.mark_dependent(hypothesis, own, &mut relevant);
+        }
+        let mut chosen: SmallVec<[usize; 8]> = (0..pending.len())
+            .filter(|index| {
+                let lane = pending[*index].delivery.lane;
+                // A read by itself is placed when its answer is seen; one in front of a write has to go first.
+                let leads_somewhere = (*index..pending.len()).any(|behind| {
+                    relevant[behind]
+                        && pending[behind].delivery.lane == lane
+                        && (!world.late.get()
+                            || !pending[behind].delivery.foot.is_reader()
+                            || pending[behind].delivery.foot.cells.len() > 1)
+                });
+                leads_somewhere && !own.contains(index) && world.is_deliverable(hypothesis, *index)
+            })
+            .collect();
+        if chosen.len() > 1 {
+            // Those that will be answered last first: what must come early is tried late, as a last resort.
+            chosen.sort_by_cached_key(|index| {
+                let delivery = &pending[*index].delivery;
+                let answered = world.sightings.nth_since(Conn::client(delivery.wire), place, 0);
+                std::cmp::Reverse((answered.map_or(u64::MAX, |(at, _)| *at), delivery.sent))
+            });
+        }
+        chosen
+    }
+
+    /// Marks the pending packets that share a cell, of which one of both writes, with those in question.
+    fn mark_dependent(&self, hypothesis: &Hypothesis<S>, own: &[usize], relevant: &mut [bool]) {
+        let pending = &hypothesis.pending;
+        let mut touched: SmallVec<[(u32, Access); 8]> = SmallVec::new();
+        let mut todo: SmallVec<[usize; 8]> = own.into();
+        while let Some(index) = todo.pop() {
+            relevant[index] = true;
+            touched.extend(pending[index].delivery.foot.cells.iter().copied());
+            for (other, packet) in pending.iter().enumerate() {
+                if relevant[other] || todo.contains(&other) {
+                    continue;
+                }
+                let conflicts = packet.delivery.foot.cells.iter().any(|(cell, access)| {
+                    touched.iter().any(|(known, had)| {
+                        cell == known && (*access > Access::Read || *had > Access::Read)
+                    })
+                });
+                let precedes = packet.delivery.lane == pending[index].delivery.lane && other < index;
+                if conflicts || precedes {
+                    todo.push(other);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Settling: what everything so far has come to, so that the past can be forgotten.
+
+use rustc_hash::FxHashSet;
+
+use super::backtrack::{FIRST_SETTLING, Part};
+use super::compose::Composed;
+use super::dualize::{Entry, Task};
+use super::hypothesis::Hypothesis;
+use super::stack::Node;
+use crate::lang::ServerModel;
+use crate::tester::Meter;
+
+/// How many alternatives settling may leave before it gives up for now.
+const MOST_SETTLED: usize = 512;
+
+impl<S: ServerModel + ?Sized> Part<S> {
+    /// Goes through the log again, with all alternatives, up to where everything that was asked has been answered
+    /// since; keeps what comes of it and forgets the log before. Gives up for now if there are too many.
+    ///
+    /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
+    /// number.
+    pub(super) fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
+        self.ripe(world);
+        let cut = self.answered.min(self.horizon);
+        self.next_settling = self.horizon + self.horizon / 2;
+        if cut < self.horizon / 4 {
+            return;
+        }
+        let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
+        let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
+        std::mem::swap(&mut trial.log, &mut self.log);
+        trial.horizon = cut;
+        trial.stack.extend(trial.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        let mut settled = true;
+        while let Some(node) = trial.stack.pop_latest() {
+            let too_many = trial.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
+            if too_many || meter.is_spent(world.runs.get(), || trial.pulse(world)) {
+                settled = false;
+                break;
+            }
+            trial.forward(world, node);
+            if world.mistake.borrow().is_some() || world.escaped.get() {
+                settled = false;
+                break;
+            }
+        }
+        std::mem::swap(&mut trial.log, &mut self.log);
+        if !settled || trial.live.is_empty() {
+            return;
+        }
+        let mut seen = FxHashSet::default();
+        trial.live.retain_mut(|hypothesis| {
+            hypothesis.tidy();
+            hypothesis.forget();
+            seen.insert(hypothesis.fingerprint(0, true).0)
+        });
+        self.log.drain(..cut);
+        self.log.shrink_to(2 * FIRST_SETTLING);
+        let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
+        std::mem::swap(&mut next.log, &mut self.log);
+        next.answered = self.answered - cut;
+        next.horizon = self.horizon - cut;
+        next.next_settling = next.horizon + FIRST_SETTLING;
+        next.stack.extend(next.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        next.foresight.blur = self.foresight.blur;
+        next.foresight.blurred = self.foresight.blurred;
+        next.foresight.unspoilt = self.foresight.unspoilt;
+        *self = next;
+    }
+
+    /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
+    /// answer too long does not hold up the rest for ever.
+    pub(crate) fn ripe(&mut self, world: &Composed<'_, S>) -> usize {
+        let waits = |entry: &Entry<S::Msg>| match &entry.task {
+            Task::Given(delivery) => {
+                !delivery.foot.whole
+                    && delivery.foot.replies > 0
+                    && !world.is_answered(delivery)
+                    && !world.has_ended_at_all(delivery)
+            }
+            _ => false,
+        };
+        while self.answered < self.log.len() && !waits(&self.log[self.answered]) {
+            self.answered += 1;
+        }
+        if !world.is_reliable || world.is_direct || self.log.len() - self.answered > FIRST_SETTLING {
+            return self.log.len();
+        }
+        self.answered.max(self.horizon)
+    }
+}
+
+impl<S: ServerModel + ?Sized> Hypothesis<S> {
+    /// Both at once: two parts of the state that had nothing to do with each other.
+    pub(super) fn joined(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.cells.extend(other.cells.iter().cloned());
+        both.cells.sort_by_key(|cell| cell.number);
+        both.pending.extend(other.pending.iter().cloned());
+        both.pending.sort_by_key(|pending| pending.delivery.sent);
+        both.out.extend(other.out.iter().cloned());
+        both.facts.absorb(&other.facts);
+        both.links.extend(other.links.iter().copied());
+        both.fired.extend(other.fired.iter().copied());
+        both.floors.extend(other.floors.iter().copied());
+        both.turns = self.turns.max(other.turns);
+        both.internals = self.internals.max(other.internals);
+        both.deviations += other.deviations;
+        both
+    }
+
+    /// Forgets facts about secrets that nothing mentions any more.
+    pub(crate) fn forget(&mut self) {
+        use super::hypothesis::Parcel;
+        use crate::lang::Pattern;
+        if self.facts.is_empty() || self.suspended.is_some() {
+            return;
+        }
+        let mut mentioned = FxHashSet::default();
+        let mut visit = |var| {
+            mentioned.insert(var);
+        };
+        for cell in &self.cells {
+            for value in cell.past().iter().map(|(value, _)| value).chain([&cell.now]).flatten() {
+                value.data.secrets(&mut visit);
+            }
+        }
+        for item in &self.out {
+            if let Parcel::Message(message) = &item.parcel {
+                message.message.vars(&mut visit);
+            }
+        }
+        self.facts.forget(&|var| mentioned.contains(&var));
+    }
+}

@@ -1,0 +1,98 @@
+//! The alternatives that were passed by, and which of them to take up next.
+
+use std::rc::Rc;
+
+use super::hypothesis::Hypothesis;
+use crate::lang::ServerModel;
+
+/// An alternative: a hypothesis that has explained the log up to `at`, and the step to try next.
+pub(super) struct Node<S: ServerModel + ?Sized> {
+    pub(super) at: usize,
+    pub(super) hypothesis: Rc<Hypothesis<S>>,
+    pub(super) step: Step,
+    /// How many packets were delivered, for the sake of what is to be explained at `at`, before the one in question.
+    pub(super) depth: usize,
+    serial: u64,
+}
+
+/// What to try. Choices stay unmade until their turn comes: most never do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// Go on as it is.
+    Go,
+    /// The server takes this pending packet.
+    Deliver(usize),
+    /// It took this one, which only reads, at a version of its cell.
+    Read(usize, Option<usize>),
+    /// Something happens inside the server.
+    Internal,
+}
+
+/// The alternatives.
+///
+/// Where something seen cannot be explained, either some other packet was delivered before it (one, or two, or many), or
+/// an earlier choice was wrong, and nobody knows which. Going ever deeper at the latest place would try every order of
+/// everything under way; going back first would try old choices for nothing. So two orders are followed in turns: the
+/// latest alternative first, and the one with the fewest conjectured deliveries first.
+pub(super) struct Stack<S: ServerModel + ?Sized> {
+    /// By depth, in the order of being passed by.
+    levels: Vec<Vec<Node<S>>>,
+    pub(super) len: usize,
+    serial: u64,
+}
+
+impl<S: ServerModel + ?Sized> Default for Stack<S> {
+    fn default() -> Self {
+        Self { levels: Vec::new(), len: 0, serial: 0 }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Stack<S> {
+    pub(super) fn push(&mut self, mut node: Node<S>) {
+        let depth = node.depth.min(15);
+        while self.levels.len() <= depth {
+            self.levels.push(Vec::new());
+        }
+        self.serial += 1;
+        node.serial = self.serial;
+        self.levels[depth].push(node);
+        self.len += 1;
+    }
+
+    pub(super) fn extend(&mut self, nodes: impl Iterator<Item = Node<S>>) {
+        nodes.for_each(|node| self.push(node));
+    }
+
+    /// The latest alternative.
+    pub(super) fn pop_latest(&mut self) -> Option<Node<S>> {
+        let level = self.levels.iter_mut().max_by_key(|level| level.last().map_or(0, |node| node.serial))?;
+        let node = level.pop()?;
+        self.len -= 1;
+        Some(node)
+    }
+
+    /// The alternative with the fewest conjectured deliveries.
+    pub(super) fn pop_nearest(&mut self) -> Option<Node<S>> {
+        let node = self.levels.iter_mut().find_map(Vec::pop)?;
+        self.len -= 1;
+        Some(node)
+    }
+
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node<S>> {
+        self.levels.iter().flatten()
+    }
+
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node<S>> {
+        self.levels.iter_mut().flatten()
+    }
+}
+
+impl<S: ServerModel + ?Sized> Node<S> {
+    pub(super) fn go(at: usize, hypothesis: Hypothesis<S>) -> Self {
+        Self::new(at, Rc::new(hypothesis), Step::Go, 0)
+    }
+
+    pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis<S>>, step: Step, depth: usize) -> Self {
+        Self { at, hypothesis, step, depth, serial: 0 }
+    }
+}
