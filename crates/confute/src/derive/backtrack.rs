@@ -312,7 +312,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let mut brood = Brood::new();
             match step {
                 Step::Go => {}
-                Step::Deliver(index) => world.deliver(hypothesis, index, place, &mut brood),
+                Step::Deliver(index) => {
+                    if self.is_idle_write(world, &hypothesis, index, place) {
+                        return;
+                    }
+                    let delivery = Rc::clone(&hypothesis.pending[index].delivery);
+                    let unseen = hypothesis.unseen_until;
+                    world.deliver(hypothesis, index, place, &mut brood);
+                    brood.iter_mut().for_each(|next| self.note_write(world, (&delivery, unseen), next));
+                }
                 Step::Read(index, version) => {
                     world.deliver_reader(hypothesis, index, version, place, &mut brood);
                 }

@@ -132,6 +132,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             replies,
             closes,
             blind,
+            fixed: blind && !ran.updated,
             ignored,
             ..Footprint::default()
         }
@@ -205,6 +206,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             taken: 0,
             loose: false,
             watched: false,
+            covered: false,
         });
     }
 
@@ -562,6 +564,46 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
+    /// Takes a packet that came just before its cell was overwritten, so that nobody can tell, if it gives this answer.
+    pub(crate) fn passes_covered(&self, hypothesis: &mut Hypothesis<S>, index: usize, seen: &S::Msg) -> bool {
+        let pending = &hypothesis.pending[index];
+        let delivery = &pending.delivery;
+        let (conn, copy) = (Conn::client(delivery.wire), pending.taken);
+        let inbox = [(conn, delivery.item.clone())];
+        let mut path = Path::new();
+        let start = Start {
+            cause: Cause::Delivery { sent: delivery.sent, copy },
+            inbox: &inbox,
+            acted: 0,
+            fixed: 0,
+            foot: Some(&delivery.foot),
+            version: None,
+            dry: false,
+            pickable: None,
+        };
+        let mut ran = self.run(hypothesis, start, &mut path);
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        let ([Act::Send(to, message)], Ok(())) = (ran.acts.as_slice(), &ran.end) else { return false };
+        if *to != conn || !path.is_empty() || message.unify(seen, &mut ran.facts).is_err() {
+            return false;
+        }
+        if ran.facts.fingerprint() != hypothesis.facts.fingerprint() {
+            // What is learnt about what was overwritten is of no use, unless it says something about the rest.
+            let mut then = hypothesis.clone();
+            then.facts = ran.facts;
+            then.forget();
+            let mut before = hypothesis.clone();
+            before.forget();
+            if then.facts.fingerprint() != before.facts.fingerprint() {
+                return false;
+            }
+        }
+        self.take(hypothesis, index);
+        true
+    }
+
     /// A read whose answer is known already takes place now: nothing but its answer is on its way then.
     pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis<S>, wire: u32) {
         let conn = Conn::client(wire);
@@ -692,6 +734,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return None;
         }
         next.facts = ran.facts;
+        next.unseen_until = 0;
         if by_message && !next.fired.is_empty() {
             if ran.whole {
                 next.fired.clear();

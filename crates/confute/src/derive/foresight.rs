@@ -13,7 +13,7 @@ use super::backtrack::{Part, versions};
 use super::book::Seen;
 use super::compose::{Composed, Effect};
 use super::dualize::Task;
-use super::hypothesis::{Delivery, Hypothesis, Stir};
+use super::hypothesis::{Delivery, Hypothesis, Stir, touches};
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Access, Conn, ServerModel, Val};
 
@@ -57,6 +57,12 @@ pub(super) struct Foresight<M> {
     readers: Vec<(usize, Rc<Delivery<M>>)>,
     /// What writes and does more than add.
     overwriters: Vec<Rc<Delivery<M>>>,
+    /// What writes at all.
+    writers: Vec<Rc<Delivery<M>>>,
+    /// Every content that the only cell can ever have, as far as the log goes; `None` if there are too many.
+    contents: Option<Vec<Option<Val>>>,
+    /// Whether a packet, with the answer that was seen, changes anything at any of these.
+    changes: FxHashMap<u32, bool>,
     /// For a read, those overwriters from whose content its answer could come; `None`: nobody knows.
     origins: FxHashMap<u32, Option<Rc<[(u32, u64)]>>>,
 }
@@ -72,6 +78,9 @@ impl<M> Default for Foresight<M> {
             grows: false,
             readers: Vec::new(),
             overwriters: Vec::new(),
+            writers: Vec::new(),
+            contents: Some(Vec::new()),
+            changes: FxHashMap::default(),
             origins: FxHashMap::default(),
         }
     }
@@ -90,6 +99,22 @@ impl<M> Foresight<M> {
     }
 }
 
+impl<M> Foresight<M> {
+    /// Adds a content; says whether it is new.
+    fn add(&mut self, value: &Option<Val>) -> bool {
+        let Some(contents) = &mut self.contents else { return false };
+        if contents.iter().any(|known| print(known.as_ref()) == print(value.as_ref())) {
+            return false;
+        }
+        if contents.len() == MOST_CONTENTS {
+            self.contents = None;
+            return false;
+        }
+        contents.push(value.clone());
+        true
+    }
+}
+
 impl<S: ServerModel + ?Sized> Part<S> {
     /// Takes the pending reads whose known answers the present gives. False if some answer can no longer come.
     pub(super) fn absorb(&mut self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>, at: usize) -> bool {
@@ -98,26 +123,28 @@ impl<S: ServerModel + ?Sized> Part<S> {
             return true;
         }
         let written = stirred == Stir::Written;
-        let judges = written && self.is_growing(world) && hypothesis.facts.is_empty();
+        self.scan(world);
+        let judges = written && self.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
         let mut index = 0;
         while index < hypothesis.pending.len() {
             let pending = &hypothesis.pending[index];
             let watched = pending.watched;
-            let foot = &pending.delivery.foot;
-            if !foot.is_reader()
-                || !pending.delivery.alone
-                || foot.replies != 1
-                || (watched && !written)
-                || !world.is_deliverable(hypothesis, index)
-            {
+            let delivery = Rc::clone(&pending.delivery);
+            let foot = &delivery.foot;
+            if !delivery.alone || foot.replies != 1 || (watched && !written) || foot.mute {
                 index += 1;
                 continue;
             }
-            let delivery = Rc::clone(&pending.delivery);
             let Some((_, Seen::Message(seen))) = world.answer(&delivery) else {
                 index += 1;
                 continue;
             };
+            if !world.is_deliverable(hypothesis, index)
+                || (!foot.is_reader() && !watched && self.may_change(world, &delivery))
+            {
+                index += 1;
+                continue;
+            }
             let mut fit = Fit::No;
             let mut perhaps = false;
             let tried = if watched { SmallVec::from_elem(None, 1) } else { versions(hypothesis, index) };
@@ -130,6 +157,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             if fit == Fit::Now {
                 world.answer_now(hypothesis, delivery.wire);
+                hypothesis.unseen_until = 0;
                 continue;
             }
             if judges && fit == Fit::Never && !self.has_origin(world, hypothesis, &delivery, at) {
@@ -142,22 +170,155 @@ impl<S: ServerModel + ?Sized> Part<S> {
         !judges || self.suits_next_read(world, hypothesis, at)
     }
 
-    /// Whether the only cell holds a text that is added to.
-    fn is_growing(&mut self, world: &Composed<'_, S>) -> bool {
-        let [_] = self.cells.as_slice() else { return false };
-        let _ = world;
-        if self.foresight.scanned == 0 {
-            for pending in self.base.iter().flat_map(|hypothesis| &hypothesis.pending) {
-                self.foresight.scan(None, &pending.delivery);
+    /// Whether a write that nobody has looked at may be left out, because it is about to be overwritten: then the same
+    /// is found by delivering the overwriting packet alone, and the other one, still pending, is covered by it.
+    pub(super) fn is_idle_write(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+        place: u64,
+    ) -> bool {
+        let delivery = &hypothesis.pending[index].delivery;
+        hypothesis.unseen_until > place
+            && delivery.alone
+            && delivery.foot.mute
+            && delivery.foot.fixed
+            && self.is_plain(world)
+            // Somebody whose answer is not known yet may have looked.
+            && !hypothesis.pending.iter().any(|pending| touches(pending, delivery.foot.cells[0].0))
+    }
+
+    /// Notes what the delivery of a packet means for those that are pending still.
+    pub(super) fn note_write(
+        &self,
+        world: &Composed<'_, S>,
+        (delivery, unseen): (&Delivery<S::Msg>, u64),
+        next: &mut Hypothesis<S>,
+    ) {
+        if !delivery.foot.mute || !delivery.alone || !self.is_plain(world) {
+            return;
+        }
+        next.unseen_until = world.answer(delivery).map_or(u64::MAX, |(place, _)| *place);
+        if delivery.foot.fixed {
+            for pending in &mut next.pending {
+                let delivery = &pending.delivery;
+                // Who will never be answered need not have come at all.
+                let answered = !world.has_ended_at_all(delivery) || world.answer(delivery).is_some();
+                pending.covered |= delivery.foot.mute && delivery.alone && answered;
             }
+        } else {
+            next.unseen_until = next.unseen_until.max(unseen);
+        }
+    }
+
+    /// Whether all there is to this part is one cell, which only packets touch.
+    pub(super) fn is_plain(&self, world: &Composed<'_, S>) -> bool {
+        self.cells.len() == 1 && !self.whole && world.is_reliable && !world.is_direct && world.late.get()
+    }
+
+    /// Looks through what was added to the log.
+    fn scan(&mut self, world: &Composed<'_, S>) {
+        if self.foresight.scanned == self.log.len() || self.cells.len() != 1 {
+            return;
+        }
+        if self.foresight.scanned == 0 {
+            let base = std::mem::take(&mut self.base);
+            for hypothesis in &base {
+                for pending in &hypothesis.pending {
+                    self.foresight.scan(None, &pending.delivery);
+                    self.reach(world, &pending.delivery);
+                }
+                if !hypothesis.facts.is_empty() {
+                    self.foresight.contents = None;
+                }
+                for cell in &hypothesis.cells {
+                    let past = cell.past().iter().map(|(value, _)| value);
+                    past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value));
+                }
+            }
+            self.base = base;
+            self.foresight.add(&None);
+            self.reach_all(world);
         }
         while let Some(entry) = self.log.get(self.foresight.scanned) {
             if let Task::Given(delivery) = &entry.task {
-                self.foresight.scan(Some(self.foresight.scanned), delivery);
+                let delivery = Rc::clone(delivery);
+                self.foresight.scan(Some(self.foresight.scanned), &delivery);
+                self.reach(world, &delivery);
             }
             self.foresight.scanned += 1;
         }
-        self.foresight.grows
+    }
+
+    /// Whether every content that the only cell can have is known.
+    pub(super) fn has_few_contents(&mut self, world: &Composed<'_, S>) -> bool {
+        self.scan(world);
+        self.is_plain(world) && self.foresight.contents.is_some() && !self.foresight.grows
+    }
+
+    /// What a pending packet would do to the only cell if it held this.
+    pub(super) fn packet_effect(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        index: usize,
+        value: Option<&Val>,
+    ) -> Option<Effect> {
+        self.effect(world, &hypothesis.pending[index].delivery, self.cells[0], value)
+    }
+
+    /// Adds the contents that this packet can lead to.
+    fn reach(&mut self, world: &Composed<'_, S>, delivery: &Rc<Delivery<S::Msg>>) {
+        if delivery.foot.is_reader() || self.foresight.contents.is_none() {
+            return;
+        }
+        self.foresight.writers.push(Rc::clone(delivery));
+        if self.reach_by(world, self.foresight.writers.len() - 1) {
+            self.reach_all(world);
+        }
+    }
+
+    /// Lets every packet act on every content until nothing new comes of it.
+    fn reach_all(&mut self, world: &Composed<'_, S>) {
+        while (0..self.foresight.writers.len()).any(|writer| self.reach_by(world, writer)) {}
+    }
+
+    fn reach_by(&mut self, world: &Composed<'_, S>, writer: usize) -> bool {
+        let writer = Rc::clone(&self.foresight.writers[writer]);
+        let mut grown = false;
+        let mut at = 0;
+        while let Some(value) = self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned()) {
+            match self.effect(world, &writer, self.cells[0], value.as_ref()) {
+                None => self.foresight.contents = None,
+                Some(Effect { after: Some(after), matches: true, .. }) => grown |= self.foresight.add(&after),
+                Some(_) => {}
+            }
+            at += 1;
+        }
+        grown
+    }
+
+    /// Whether a packet that got its answer may have changed something; yes where nobody knows.
+    fn may_change(&mut self, world: &Composed<'_, S>, delivery: &Delivery<S::Msg>) -> bool {
+        if self.foresight.contents.is_none() || !delivery.foot.may_be_late() || self.cells.len() != 1 {
+            return true;
+        }
+        if let Some(changes) = self.foresight.changes.get(&delivery.sent) {
+            return *changes;
+        }
+        let mut changes = false;
+        let mut at = 0;
+        while let Some(value) = self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned()) {
+            at += 1;
+            changes |= match self.effect(world, delivery, self.cells[0], value.as_ref()) {
+                None => true,
+                Some(Effect { matches: false, .. } | Effect { after: None, .. }) => false,
+                Some(Effect { after: Some(after), .. }) => print(after.as_ref()) != print(value.as_ref()),
+            };
+        }
+        self.foresight.changes.insert(delivery.sent, changes);
+        changes
     }
 
     /// Whether the next read that is yet to be sent can still find what it will see.
@@ -182,7 +343,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let (answered, Seen::Message(seen)) = world.answer(reader)? else { return None };
             let mut found = Vec::new();
             for writer in overwriters.iter().filter(|writer| writer.place < *answered) {
-                if !writer.foot.blind {
+                if !writer.foot.fixed {
                     return None;
                 }
                 if world.leads_to(writer, reader, seen) {
@@ -220,9 +381,14 @@ impl<S: ServerModel + ?Sized> Part<S> {
         {
             return false;
         }
-        versions(hypothesis, index)
+        let unseen = std::mem::take(&mut hypothesis.unseen_until);
+        let passes = versions(hypothesis, index)
             .into_iter()
-            .any(|version| world.passes_unnoticed(hypothesis, index, version, seen) == Fit::Now)
+            .any(|version| world.passes_unnoticed(hypothesis, index, version, seen) == Fit::Now);
+        if !passes {
+            hypothesis.unseen_until = unseen;
+        }
+        passes
     }
 
     /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing

@@ -24,6 +24,10 @@ pub(crate) struct Footprint {
     pub(crate) closes: bool,
     /// Whether it does the same in every state: it writes without a look.
     pub(crate) blind: bool,
+    /// Whether it also leaves the same content in every state.
+    pub(crate) fixed: bool,
+    /// Whether it writes its one cell without a look, and answers once.
+    pub(crate) mute: bool,
     /// The model never takes it (the news of a closed connection, where nobody asks).
     pub(crate) ignored: bool,
     pub(crate) reads_only: bool,
@@ -35,6 +39,7 @@ impl Footprint {
     pub(crate) fn complete(mut self) -> Self {
         let keeps_to_itself = !self.whole && !self.closes;
         self.reads_only = keeps_to_itself && self.cells.iter().all(|(_, access)| *access == Access::Read);
+        self.mute = keeps_to_itself && self.blind && self.cells.len() == 1 && self.replies == 1;
         self.late = keeps_to_itself && !self.blind && self.cells.len() == 1;
         self
     }
@@ -85,6 +90,8 @@ pub(crate) struct Pending<M> {
     pub(crate) loose: bool,
     /// Whether its answer is known and no content of its cell up to now gives it; new contents are tried as they come.
     pub(crate) watched: bool,
+    /// Whether its cell was overwritten since it was sent: then it may have come just before that, and left no trace.
+    pub(crate) covered: bool,
 }
 
 impl<M> Clone for Pending<M> {
@@ -225,6 +232,8 @@ pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     pub(crate) internals: u32,
     pub(crate) deviations: u32,
     pub(crate) stirred: Stir,
+    /// The only cell was written, by a packet that is answered here, and nobody has looked since. 0 if not so.
+    pub(crate) unseen_until: u64,
 }
 
 impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
@@ -259,6 +268,7 @@ impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
             internals: 0,
             deviations: 0,
             stirred: Stir::Calm,
+            unseen_until: 0,
         }
     }
 }
@@ -303,11 +313,12 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         let mut sum = Fingerprint::default();
         for pending in &self.pending {
             sum = sum.plus(pending.delivery.print);
-            if pending.taken > 0 {
-                sum = sum.plus(Fingerprint::of(&(pending.delivery.sent, pending.taken)));
+            if pending.taken > 0 || pending.covered {
+                sum = sum.plus(Fingerprint::of(&(pending.delivery.sent, pending.taken, pending.covered)));
             }
         }
         hasher.write_u128(sum.0);
+        hasher.write_u8(u8::from(self.unseen_until > place));
         if !self.out.is_empty() {
             self.hash_out(whole, &mut hasher);
         }

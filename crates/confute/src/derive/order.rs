@@ -13,7 +13,7 @@ use super::foresight::{Fit, Outlook};
 use super::hypothesis::Hypothesis;
 use super::stack::{Node, Step};
 use super::unify::Spot;
-use crate::lang::{Access, Conn, ServerModel};
+use crate::lang::{Access, Conn, ServerModel, Val};
 
 /// After how many packets in a row that spoilt nothing ranking is given up.
 const MOST_UNSPOILT: u32 = 24;
@@ -85,6 +85,19 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 }
             }
         }
+        let mut covered = None;
+        if let [index] = own.as_slice()
+            && hypothesis.pending[*index].covered
+        {
+            let mut passed = hypothesis.clone();
+            if world.passes_covered(&mut passed, *index, seen) {
+                covered = Some(Node::go(at + 1, passed));
+            }
+        }
+        // Where texts grow, what is read next tells at once whether it was so; elsewhere it is the likelier case.
+        if self.foresight.grows {
+            self.stack.extend(covered.take().into_iter());
+        }
         let hypothesis = Rc::new(hypothesis);
         let order = self.rank(world, &hypothesis, &own, &others, place, depth);
         let mut push = |step, depth| {
@@ -95,6 +108,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         // The likeliest last: it is taken up first.
         for (index, depth) in order.into_iter().rev() {
+            // What is watched was tried at the present content already.
+            if hypothesis.pending[index].watched {
+                continue;
+            }
             if hypothesis.pending[index].delivery.foot.is_reader() {
                 for version in versions(&hypothesis, index).into_iter().rev() {
                     push(Step::Read(index, version), depth);
@@ -103,6 +120,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 push(Step::Deliver(index), depth);
             }
         }
+        self.stack.extend(covered.into_iter());
     }
 
     /// In which order to try the packet in question and the others, and how deep each of them goes.
@@ -125,6 +143,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 .collect()
         };
         let ([mine], true) = (own, world.is_reliable) else { return plain(others) };
+        if let Some(ranked) = self.rank_by_effects(world, hypothesis, *mine, others, depth) {
+            return ranked;
+        }
         let answered = |index: &usize| {
             let delivery = &hypothesis.pending[*index].delivery;
             !delivery.foot.is_reader() && world.is_answered(delivery)
@@ -175,6 +196,54 @@ impl<S: ServerModel + ?Sized> Part<S> {
         ranked.into_iter().map(|(_, index, depth)| (index, depth)).collect()
     }
 
+    /// The same where every content that the only cell can have is known, and so what each packet does to it. Those that
+    /// cannot give their answers now are left out; those after which the one in question can come first.
+    fn rank_by_effects(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        mine: usize,
+        others: &[usize],
+        depth: usize,
+    ) -> Option<SmallVec<[(usize, usize); 8]>> {
+        let now = match (hypothesis.cells.as_slice(), self.has_few_contents(world)) {
+            ([cell], true) if hypothesis.facts.is_empty() => cell.now.clone(),
+            _ => return None,
+        };
+        let mut able: SmallVec<[(usize, Option<Val>); 8]> = SmallVec::new();
+        for index in others.iter().copied().chain([mine]) {
+            let effect = self.packet_effect(world, hypothesis, index, now.as_ref())?;
+            if effect.matches {
+                able.push((index, effect.after.unwrap_or_else(|| now.clone())));
+            }
+        }
+        let mut ranked: SmallVec<[_; 8]> = SmallVec::new();
+        for (index, after) in &able {
+            let mut spoilt = 0;
+            let mut enables = false;
+            for (other, _) in able.iter().filter(|(other, _)| other != index) {
+                if world.is_answered(&hypothesis.pending[*other].delivery) {
+                    spoilt += usize::from(!self.packet_effect(world, hypothesis, *other, after.as_ref())?.matches);
+                }
+            }
+            if *index != mine {
+                enables = self.packet_effect(world, hypothesis, mine, after.as_ref())?.matches;
+            }
+            ranked.push((spoilt, *index, enables));
+        }
+        let by_mine = ranked.iter().find(|(_, index, _)| *index == mine).map_or(usize::MAX, |(spoilt, ..)| *spoilt);
+        ranked.sort_by_key(|(spoilt, index, enables)| match (by_mine, *index == mine) {
+            (0, true) => (0, false, 0),
+            (0, false) => (1, !enables, *spoilt),
+            (usize::MAX, _) => (1, !enables, *spoilt),
+            (_, own) => (1 + *spoilt, !own, usize::from(!enables)),
+        });
+        let deep = |(spoilt, index, _): (usize, usize, bool)| {
+            (index, if index == mine || spoilt < by_mine.min(usize::MAX - 1) && by_mine != usize::MAX { depth } else { depth + 1 })
+        };
+        Some(ranked.into_iter().map(deep).collect())
+    }
+
     /// Pending packets that could change what the packets in question lead to, directly or through others.
     fn influences(
         &self,
@@ -201,7 +270,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                             || !pending[behind].delivery.foot.is_reader()
                             || pending[behind].delivery.foot.cells.len() > 1)
                 });
-                leads_somewhere && !own.contains(index) && world.is_deliverable(hypothesis, *index)
+                leads_somewhere && !pending[*index].watched && !own.contains(index) && world.is_deliverable(hypothesis, *index)
             })
             .collect();
         if chosen.len() > 1 {

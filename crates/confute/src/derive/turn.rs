@@ -18,7 +18,7 @@ use super::hypothesis::{Footprint, Hypothesis};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel, Stop,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel, Stop,
     Text, Turn, Val,
 };
 
@@ -75,6 +75,8 @@ pub(crate) struct Ran<O> {
     pub(crate) kept: SmallVec<[&'static Rule; 1]>,
     pub(crate) whole: bool,
     pub(crate) looked: bool,
+    /// Whether it made new content of old without a look.
+    pub(crate) updated: bool,
     pub(crate) replies: Option<u32>,
     pub(crate) received: usize,
     /// The choices of an internal turn before it opened anything: its identity.
@@ -174,6 +176,7 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
             kept: SmallVec::new(),
             whole,
             looked: false,
+            updated: false,
             replies: None,
             received: 0,
             action: Fingerprint::default(),
@@ -487,8 +490,8 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
 
     fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
         self.tick()?;
-        // What the turn itself wrote is no news.
-        if !self.ran.writes.iter().any(|(number, _)| *number == cell) {
+        // What the turn itself wrote is no news, unless it is made of what was there.
+        if self.ran.updated || !self.ran.writes.iter().any(|(number, _)| *number == cell) {
             self.look()?;
         }
         Ok(self.current(cell))
@@ -511,6 +514,12 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
             None => self.ran.writes.push((cell, value)),
         }
         Ok(())
+    }
+
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        self.ran.updated = true;
+        let value = if self.start.dry { None } else { change(self.current(cell))? };
+        self.write(cell, value)
     }
 
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {

@@ -265,8 +265,7 @@ impl<K: Clone + Eq + Hash + Debug + 'static> Table<K, Text> {
 impl Slot<Text> {
     /// Adds to the end of the text in it.
     pub fn append<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, more: &Text) -> Turn {
-        let before = self.get(io)?.unwrap_or_default();
-        self.set(io, before.append(more))
+        self.update(io, |before| Some(before.unwrap_or_default().append(more)))
     }
 }
 
@@ -280,18 +279,31 @@ pub struct Slot<V> {
 impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Slot<V> {
     /// What is in it.
     pub fn get<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<Option<V>, Stop> {
-        match io.handler().read(self.cell)? {
-            None => Ok(None),
-            Some(value) => match value.data.as_any().downcast_ref::<V>() {
-                Some(value) => Ok(Some(value.clone())),
-                None => Err(Mistake::WrongType { table: self.table }.into()),
-            },
-        }
+        let value = io.handler().read(self.cell)?;
+        self.typed(value)
     }
 
     /// Puts a value into it.
     pub fn set<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, value: V) -> Turn {
         io.handler().write(self.cell, Some(store(value)))
+    }
+
+    /// Changes what is in it without a look: the turn does not learn what that was, so nothing else it does can depend
+    /// on it. Where that is enough, the search has less to try.
+    pub fn update<S: ServerModel + ?Sized>(
+        &self,
+        io: &mut Io<'_, S>,
+        change: impl Fn(Option<V>) -> Option<V>,
+    ) -> Turn {
+        io.handler().update(self.cell, &|before| Ok(change(self.typed(before)?).map(store)))
+    }
+
+    fn typed(&self, value: Option<Val>) -> Result<Option<V>, Stop> {
+        let Some(value) = value else { return Ok(None) };
+        match value.data.as_any().downcast_ref::<V>() {
+            Some(value) => Ok(Some(value.clone())),
+            None => Err(Mistake::WrongType { table: self.table }.into()),
+        }
     }
 
     /// Empties it.

@@ -153,6 +153,9 @@ pub enum Scope {
     Replies(u32),
 }
 
+/// How a cell's content changes, whatever it is.
+pub type Change<'a> = dyn Fn(Option<Val>) -> Result<Option<Val>, Stop> + 'a;
+
 /// An interpreter of models. Each method is an effect; its result is the world's answer.
 ///
 /// `M` is the type of messages, `O` what models send.
@@ -183,6 +186,11 @@ pub trait Handler<M, O> {
     fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop>;
     /// New content for a cell open for writing.
     fn write(&mut self, cell: u32, value: Option<Val>) -> Turn;
+    /// New content for a cell open for writing, made of the old without the turn learning what that is.
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        let before = self.read(cell)?;
+        self.write(cell, change(before)?)
+    }
     /// Any cell of this table that was ever opened: for internal turns.
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop>;
     /// Every cell of this table that was ever opened; needs [`Scope::Whole`].

@@ -13,7 +13,7 @@ use super::store::Store;
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Term, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Conn, Handler, Incoming, Mistake, Rule, Scope, Stop, Turn, Val,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, Rule, Scope, Stop, Turn, Val,
 };
 use crate::random::Random;
 
@@ -262,6 +262,12 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.write(cell, || self.store.describe(cell))?;
         self.writes.push((cell, value));
         Ok(())
+    }
+
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        let own = self.writes.iter().rev().find(|(number, _)| *number == cell);
+        let before = own.map_or_else(|| self.store.read(cell), |(_, value)| value.clone());
+        self.write(cell, change(before)?)
     }
 
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
