@@ -125,8 +125,6 @@ pub struct Tester<'m, S: ServerModel> {
     lagging: Vec<usize>,
     since_trim: u32,
     free: Vec<usize>,
-    /// Whether all that will be seen is known already.
-    foresees: bool,
 }
 
 impl<'m, S: ServerModel> Tester<'m, S> {
@@ -153,7 +151,6 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             lagging: Vec::new(),
             since_trim: 0,
             free: Vec::new(),
-            foresees: false,
         };
         if !tester.world.is_reliable || tester.world.is_direct {
             // What a lost or doubled packet may still do ties everything together.
@@ -433,8 +430,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     fn explain(&mut self, conn: WireConn, seen: Seen<S::Msg>, place: u64) -> usize {
         let spot = self.spot(conn);
         if let Spot::Client(name) = spot
-            && self.world.is_reliable
-            && !self.foresees
+            && !self.world.foresees
         {
             self.world.sightings.push(name, place, seen.clone());
         }
@@ -569,10 +565,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     where
         S::Msg: Clone,
     {
-        self.foresees = true;
-        if !self.world.is_reliable {
-            return;
-        }
+        self.world.foresees = true;
         let mut accepted = FxHashSet::default();
         for (place, event) in events.iter().enumerate() {
             let (conn, seen) = match event {
@@ -638,7 +631,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
 
     /// Forgets what no part needs any more.
     fn trim(&mut self) {
-        if self.foresees {
+        if self.world.foresees {
             return;
         }
         let oldest = self

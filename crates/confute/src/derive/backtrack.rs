@@ -177,7 +177,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 } else {
                     world.deliver(Rc::clone(&parent), index, place, &mut brood);
                 }
-                todo.extend(brood.into_iter().map(|next| (next, if own { depth } else { depth + 1 })));
+                todo.extend(brood.into_iter().map(|next| (Rc::unwrap_or_clone(next), if own { depth } else { depth + 1 })));
             }
         }
         found
@@ -265,7 +265,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             let at = self.horizon;
             self.horizon = (self.horizon + FIRST_SETTLING).min(target);
-            self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, hypothesis)));
+            self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, Rc::new(hypothesis))));
         }
     }
 
@@ -298,15 +298,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
     #[expect(clippy::too_many_lines, reason = "one case for each task, all about the same hypothesis")]
     pub(super) fn forward(&mut self, world: &Composed<'_, S>, node: Node<S>) {
-        let Node { mut at, hypothesis, step, mut depth, .. } = node;
+        let Node { mut at, hypothesis, step, mut depth, odd, .. } = node;
         if let Some(entry) = self.log.get(at)
             && !hypothesis.out.is_empty()
             && world.is_overtaken(&hypothesis, entry.place)
         {
             return;
         }
-        let mut hypothesis = if let Step::Go = step {
-            Rc::unwrap_or_clone(hypothesis)
+        let mut shared = if let Step::Go = step {
+            hypothesis
         } else {
             let place = self.log[at].place;
             let mut brood = Brood::new();
@@ -319,16 +319,21 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     let delivery = Rc::clone(&hypothesis.pending[index].delivery);
                     let unseen = hypothesis.unseen_until;
                     world.deliver(hypothesis, index, place, &mut brood);
-                    brood.iter_mut().for_each(|next| self.note_write(world, (&delivery, unseen), next));
+                    brood.iter_mut().for_each(|next| {
+                        self.note_write(world, (&delivery, unseen), Rc::make_mut(next));
+                    });
                 }
                 Step::Read(index, version) => {
                     world.deliver_reader(hypothesis, index, version, place, &mut brood);
                 }
                 Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
             }
+            if let Some(odd) = odd {
+                self.sift(world, at, odd, &mut brood);
+            }
             let mut brood = brood.into_iter();
             let Some(first) = brood.next() else { return };
-            self.stack.extend(brood.rev().map(|it| Node::new(at, Rc::new(it), Step::Go, depth)));
+            self.stack.extend(brood.rev().map(|it| Node::new(at, it, Step::Go, depth)));
             first
         };
         loop {
@@ -336,32 +341,33 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 self.furthest = at;
                 self.out_of_step = false;
             }
-            if hypothesis.stirred != Stir::Calm && !self.absorb(world, &mut hypothesis, at) {
+            let hypothesis = Rc::make_mut(&mut shared);
+            if hypothesis.stirred != Stir::Calm && !self.absorb(world, hypothesis, at) {
                 return;
             }
             if at == self.horizon {
-                self.live.push(hypothesis);
+                self.live.push(Rc::unwrap_or_clone(shared));
                 return;
             }
             let Entry { place, task } = &self.log[at];
             let place = *place;
             match task {
                 Task::Given(delivery) => {
-                    world.admit(&mut hypothesis, delivery);
+                    world.admit(hypothesis, delivery);
                     if world.is_direct {
-                        return self.hand_over(world, hypothesis, at, place);
+                        return self.hand_over(world, shared, at, place);
                     }
                     at += 1;
                     depth = 0;
                 }
                 Task::Severed(spot) => {
-                    world.sever(&mut hypothesis, *spot);
+                    world.sever(hypothesis, *spot);
                     at += 1;
                     depth = 0;
                 }
                 Task::Explain(spot, seen) => {
                     let mut brood = Brood::new();
-                    let mut reach = match world.see_head(&mut hypothesis, *spot, seen) {
+                    let mut reach = match world.see_head(hypothesis, *spot, seen) {
                         Some(true) => {
                             if !hypothesis.floors.is_empty() {
                                 hypothesis.tidy();
@@ -371,12 +377,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
                             continue;
                         }
                         Some(false) => Reach::Closed,
-                        None => world.see(&hypothesis, *spot, seen, &mut brood),
+                        None => world.see(hypothesis, *spot, (seen, place), &mut brood),
                     };
                     if matches!(seen, Seen::Closed) && world.network.breaks() {
                         let mut broken = hypothesis.clone();
                         world.sever(&mut broken, *spot);
-                        brood.push(broken);
+                        brood.push(Rc::new(broken));
                         reach = if brood.len() == 1 { Reach::Closed } else { reach };
                     }
                     if reach == Reach::Closed {
@@ -385,7 +391,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     let (spot, local) = (*spot, !self.whole);
                     if let (true, Spot::Client(conn), Seen::Message(seen)) =
                         (local && world.is_reliable, spot, seen)
-                        && self.settle_read(world, &mut hypothesis, conn, seen)
+                        && self.settle_read(world, hypothesis, conn, seen)
                     {
                         at += 1;
                         depth = 0;
@@ -402,12 +408,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
                         && hypothesis.pending[index].delivery.alone
                     {
                         let seen = Rc::clone(seen);
-                        outlook = self.outlook(world, &hypothesis, index);
+                        outlook = self.outlook(world, hypothesis, index);
                         match outlook {
                             Some(Outlook { quiet: false, loud: false }) => return,
                             Some(Outlook { quiet: true, loud: false })
-                                if versions(&hypothesis, index).into_iter().any(|version| {
-                                    world.passes_unnoticed(&mut hypothesis, index, version, &seen) == Fit::Now
+                                if versions(hypothesis, index).into_iter().any(|version| {
+                                    world.passes_unnoticed(hypothesis, index, version, &seen) == Fit::Now
                                 }) =>
                             {
                                 at += 1;
@@ -422,18 +428,18 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     match (local, spot, seen) {
                         (true, Spot::Client(conn), Seen::Message(seen)) => {
                             let seen = Rc::clone(seen);
-                            self.steps_towards(world, hypothesis, conn, (&seen, outlook), (at, depth), place);
+                            self.steps_towards(world, shared, conn, (&seen, outlook), (at, depth), place);
                         }
                         (true, Spot::Client(conn), Seen::Closed) => {
-                            self.steps_of_all(world, hypothesis, Spot::Client(conn), (at, depth));
+                            self.steps_of_all(world, shared, Spot::Client(conn), (at, depth));
                         }
-                        _ => self.steps_of_all(world, hypothesis, spot, (at, depth)),
+                        _ => self.steps_of_all(world, shared, spot, (at, depth)),
                     }
                     return;
                 }
-                Task::Rest => match self.rest(world, hypothesis, at, place) {
+                Task::Rest => match self.rest(world, shared, at, place) {
                     Some(rested) => {
-                        hypothesis = rested;
+                        shared = rested;
                         at += 1;
                         depth = 0;
                     }
@@ -444,7 +450,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Without a network the server must take the message now.
-    fn hand_over(&mut self, world: &Composed<'_, S>, hypothesis: Hypothesis<S>, at: usize, place: u64) {
+    fn hand_over(&mut self, world: &Composed<'_, S>, hypothesis: Rc<Hypothesis<S>>, at: usize, place: u64) {
         if at == self.furthest {
             self.out_of_step = true;
         }
@@ -453,13 +459,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let Some(last) = hypothesis.pending.len().checked_sub(1) else { return };
         if world.has_internal {
-            let mut before = hypothesis.clone();
+            let mut before = Hypothesis::clone(&hypothesis);
             before.pending.pop();
             self.stack.push(Node::new(at, Rc::new(before), Step::Internal, 1));
         }
         let mut brood = Brood::new();
         world.took.set(false);
-        world.deliver(Rc::new(hypothesis), last, place, &mut brood);
+        world.deliver(hypothesis, last, place, &mut brood);
         if world.took.get() && at >= self.furthest {
             // It was taken, though what was seen later rules it out.
             self.furthest = at + 1;
@@ -472,10 +478,17 @@ impl<S: ServerModel + ?Sized> Part<S> {
     fn rest(
         &mut self,
         world: &Composed<'_, S>,
-        hypothesis: Hypothesis<S>,
+        hypothesis: Rc<Hypothesis<S>>,
         at: usize,
         place: u64,
-    ) -> Option<Hypothesis<S>> {
+    ) -> Option<Rc<Hypothesis<S>>> {
+        if world.loses_input && world.loses_output {
+            let mut shared = hypothesis;
+            let rested = Rc::make_mut(&mut shared);
+            rested.out.clear();
+            rested.pending.iter_mut().for_each(|pending| pending.stale = true);
+            return Some(shared);
+        }
         if world.loses_input || world.loses_output {
             return Some(hypothesis);
         }
@@ -486,7 +499,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let mut brood = Brood::new();
         let mut taken = false;
-        let hypothesis = Rc::new(hypothesis);
         for index in 0..hypothesis.pending.len() {
             let delivery = &hypothesis.pending[index].delivery;
             let conn =
@@ -506,11 +518,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if taken {
             return None;
         }
-        let mut rested = Rc::unwrap_or_clone(hypothesis);
+        let mut shared = hypothesis;
+        let rested = Rc::make_mut(&mut shared);
         // Spare copies are not under way either.
         rested.pending.retain(|pending| pending.taken == 0);
         rested.out.retain(|item| item.taken == 0);
-        Some(rested)
+        Some(shared)
     }
 }
 

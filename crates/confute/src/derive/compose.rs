@@ -42,6 +42,8 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
     /// Whether reads may be placed at earlier versions: not once a turn may touch anything.
     pub(crate) late: Cell<bool>,
     pub(crate) has_internal: bool,
+    /// Whether all that will be seen is known already.
+    pub(crate) foresees: bool,
     pub(crate) is_direct: bool,
     pub(crate) is_reliable: bool,
     pub(crate) loses_input: bool,
@@ -51,7 +53,7 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
 }
 
 /// New hypotheses.
-pub(crate) type Brood<S> = SmallVec<[Hypothesis<S>; 2]>;
+pub(crate) type Brood<S> = SmallVec<[Rc<Hypothesis<S>>; 2]>;
 
 impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     pub(crate) fn new(model: &'m S, network: &'m dyn Network) -> Self {
@@ -69,6 +71,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             took: Cell::new(false),
             late: Cell::new(true),
             has_internal: false,
+            foresees: false,
             is_direct: network.is_direct(),
             is_reliable: network.is_reliable(),
             loses_input: network.loses(Direction::ToServer),
@@ -207,6 +210,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             loose: false,
             watched: false,
             covered: false,
+            stale: false,
         });
     }
 
@@ -341,7 +345,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         cause: Cause,
         acted: usize,
         place: u64,
-    ) -> Option<Hypothesis<S>> {
+    ) -> Option<Rc<Hypothesis<S>>> {
         let blocked = match &ran.end {
             Ok(()) => false,
             Err(Stop::Blocked) => true,
@@ -365,11 +369,13 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if !ran.writes.is_empty() {
             hypothesis.pending[index].delivery.loud.set(true);
         }
-        let mut next = Rc::unwrap_or_clone(hypothesis);
+        let mut shared = hypothesis;
+        let next = Rc::make_mut(&mut shared);
+        let heard = if next.pending[index].stale { next.out.len() } else { usize::MAX };
         next.must_write = next.must_write.filter(|must| *must != sent);
         // What comes behind it on its lane comes after this turn.
         let turn = next.turns + 1;
-        self.take_back_then(&mut next, index, turn);
+        self.take_back_then(next, index, turn);
         let started = if let Some(suspended) = &next.suspended {
             suspended.started
         } else {
@@ -389,14 +395,27 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 started,
             }));
             let ran = Ran { writes: SmallVec::new(), ..ran };
-            return self.apply(next, ran, started, false, place);
+            self.apply(next, ran, started, false, place)?;
+            next.out.truncate(heard);
+            return Some(shared);
         }
         next.suspended = None;
-        self.apply(next, ran, started, true, place)
+        self.apply(next, ran, started, true, place)?;
+        next.out.truncate(heard);
+        Some(shared)
     }
 
     /// Takes a packet out of the network, with those before it that it overtook.
     fn take(&self, next: &mut Hypothesis<S>, index: usize) {
+        let stale = next.pending[index].stale;
+        self.take_one(next, index);
+        // What came to rest before this was sent did not come after it.
+        if !stale && self.loses_input {
+            next.pending.retain(|pending| !pending.stale);
+        }
+    }
+
+    fn take_one(&self, next: &mut Hypothesis<S>, index: usize) {
         let lane = next.pending[index].delivery.lane;
         let loose = next.pending[index].loose;
         next.pending[index].taken += 1;
@@ -451,8 +470,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             match &ran.end {
                 Ok(()) => {
                     let mut next = Hypothesis::clone(&hypothesis);
+                    let heard = if next.pending[index].stale { next.out.len() } else { usize::MAX };
                     self.take_back_then(&mut next, index, from);
-                    brood.extend(self.apply(next, ran, 0, true, place));
+                    if self.apply(&mut next, ran, 0, true, place).is_some() {
+                        next.out.truncate(heard);
+                        brood.push(Rc::new(next));
+                    }
                 }
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
@@ -609,16 +632,19 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let conn = Conn::client(wire);
         // In a lane of its own, so that it is in nobody's way.
         let lane = UNORDERED | u64::from(wire);
-        hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0 });
+        hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0, due: 0 });
     }
 
     /// What was seen first on a packet's connection after it was sent, and where, if that is known.
     pub(crate) fn answer<'d>(&self, delivery: &'d Delivery<S::Msg>) -> Option<&'d (u64, Seen<S::Msg>)> {
-        if delivery.answer.get().is_none() {
-            let (place, seen) = self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0)?;
-            let _ = delivery.answer.set((*place, seen.clone()));
+        if let Some(answer) = delivery.answer.get() {
+            return answer.as_ref();
         }
-        delivery.answer.get()
+        let seen = self.sightings.nth_since(Conn::client(delivery.wire), delivery.place, 0);
+        if seen.is_none() && !self.foresees && !self.has_ended_at_all(delivery) {
+            return None;
+        }
+        delivery.answer.get_or_init(|| seen.map(|(place, seen)| (*place, seen.clone()))).as_ref()
     }
 
     /// Whether the connection of a packet has ended, so that it will never be answered.
@@ -708,7 +734,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                             next.fired.push((action, u32::MAX));
                         }
                         next.fired.extend(ran.opened.iter().map(|(cell, _)| (action, *cell)));
-                        brood.extend(self.apply(next, ran, started, false, place));
+                        if self.apply(&mut next, ran, started, false, place).is_some() {
+                            brood.push(Rc::new(next));
+                        }
                     }
                 }
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
@@ -720,15 +748,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
-    /// Puts what a run did into the hypothesis.
+    /// Puts what a run did into the hypothesis. `None` if that cannot be.
     fn apply(
         &self,
-        mut next: Hypothesis<S>,
+        next: &mut Hypothesis<S>,
         ran: Ran<S::Out>,
         started: u32,
         by_message: bool,
         place: u64,
-    ) -> Option<Hypothesis<S>> {
+    ) -> Option<()> {
         next.deviations += ran.deviations.len() as u32;
         if next.deviations > self.most_deviations {
             return None;
@@ -751,25 +779,25 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if self.has_internal {
             // Internal turns pick among the cells that were ever opened.
             for (cell, _) in &ran.opened {
-                self.ensure(&mut next, *cell);
+                self.ensure(next, *cell);
             }
         }
         let mut overwritten = false;
         for (cell, value) in ran.writes {
-            overwritten |= self.write(&mut next, cell, value, started);
+            overwritten |= self.write(next, cell, value, started);
         }
         for act in ran.acts {
             match act {
                 Act::Connect(conn) => next.links.push((conn, None)),
-                Act::Close(conn) => self.close(&mut next, conn, place)?,
-                Act::Send(conn, message) => self.emit(&mut next, conn, message, &ran.kept, place)?,
+                Act::Close(conn) => self.close(next, conn, place)?,
+                Act::Send(conn, message) => self.emit(next, conn, message, &ran.kept, place)?,
             }
         }
         if overwritten && !next.facts.is_empty() {
             // Or states that differ only in what nobody can ever see again would not be found equal.
             next.forget();
         }
-        Some(next)
+        Some(())
     }
 
     /// Writes a cell; says whether that may have been the last mention of some secret.
@@ -833,7 +861,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return None;
         }
         let lane = self.lane_out(conn);
-        next.out.push(Outgoing { lane, conn, parcel: Parcel::Close, taken: 0 });
+        next.out.push(Outgoing { lane, conn, parcel: Parcel::Close, taken: 0, due: 0 });
         Some(())
     }
 
@@ -863,7 +891,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
         let parcel = parcel.unwrap_or_else(|| Parcel::Message(Packed::new(message, by.into())));
         let lane = self.lane_out(conn);
-        next.out.push(Outgoing { lane, conn, parcel, taken: 0 });
+        next.out.push(Outgoing { lane, conn, parcel, taken: 0, due: 0 });
         Some(())
     }
 

@@ -4,6 +4,7 @@
 //! the first content that gives it; a content from which some answer that was seen can no longer come is not worth going
 //! on with. Both are exact: nothing is given up that could have explained the trace.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -48,7 +49,7 @@ pub(super) struct Foresight<M> {
     pub(super) blur: u32,
     pub(super) blurred: u32,
     /// How often in a row the packet in question spoilt nothing: answers that tell nothing need no ranking.
-    pub(super) unspoilt: u32,
+    pub(super) unspoilt: Cell<u32>,
     /// Up to where the log was looked through for what follows.
     scanned: usize,
     /// Whether something adds to texts.
@@ -73,7 +74,7 @@ impl<M> Default for Foresight<M> {
             effects: FxHashMap::default(),
             blur: 0,
             blurred: 0,
-            unspoilt: 0,
+            unspoilt: Cell::new(0),
             scanned: 0,
             grows: false,
             readers: Vec::new(),
@@ -129,12 +130,18 @@ impl<S: ServerModel + ?Sized> Part<S> {
         while index < hypothesis.pending.len() {
             let pending = &hypothesis.pending[index];
             let watched = pending.watched;
-            let delivery = Rc::clone(&pending.delivery);
-            let foot = &delivery.foot;
-            if !delivery.alone || foot.replies != 1 || (watched && !written) || foot.mute {
+            let foot = &pending.delivery.foot;
+            if !pending.delivery.alone
+                || foot.replies != 1
+                || (watched && !written)
+                || foot.mute
+                || world.answer(&pending.delivery).is_none()
+            {
                 index += 1;
                 continue;
             }
+            let delivery = Rc::clone(&pending.delivery);
+            let foot = &delivery.foot;
             let Some((_, Seen::Message(seen))) = world.answer(&delivery) else {
                 index += 1;
                 continue;

@@ -73,8 +73,9 @@ pub(crate) struct Delivery<M> {
     pub(crate) alone: bool,
     /// Whether some turn of it has changed something.
     pub(crate) loud: Cell<bool>,
-    /// What was seen first on its connection after it was sent, and where, once that is known.
-    pub(crate) answer: OnceCell<(u64, Seen<M>)>,
+    /// What was seen first on its connection after it was sent, and where; `None` if nothing ever was. Empty as long as
+    /// that is not known.
+    pub(crate) answer: OnceCell<Option<(u64, Seen<M>)>>,
     /// Its share in the fingerprint of a hypothesis where it is pending.
     pub(crate) print: Fingerprint,
 }
@@ -92,6 +93,9 @@ pub(crate) struct Pending<M> {
     pub(crate) watched: bool,
     /// Whether its cell was overwritten since it was sent: then it may have come just before that, and left no trace.
     pub(crate) covered: bool,
+    /// Whether all came to rest since it was sent, on a network that loses packets: then it was lost or taken before
+    /// that, and nobody saw its answer.
+    pub(crate) stale: bool,
 }
 
 impl<M> Clone for Pending<M> {
@@ -157,11 +161,13 @@ pub(crate) struct Outgoing<O> {
     pub(crate) parcel: Parcel<O>,
     /// How often it was seen already.
     pub(crate) taken: u8,
+    /// Where in the trace it will be seen next, if that is conjectured already; else 0.
+    pub(crate) due: u64,
 }
 
 impl<O> Clone for Outgoing<O> {
     fn clone(&self) -> Self {
-        Self { lane: self.lane, conn: self.conn, parcel: self.parcel.clone(), taken: self.taken }
+        Self { parcel: self.parcel.clone(), ..*self }
     }
 }
 
@@ -313,8 +319,9 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         let mut sum = Fingerprint::default();
         for pending in &self.pending {
             sum = sum.plus(pending.delivery.print);
-            if pending.taken > 0 || pending.covered {
-                sum = sum.plus(Fingerprint::of(&(pending.delivery.sent, pending.taken, pending.covered)));
+            if pending.taken > 0 || pending.covered || pending.stale {
+                let more = (pending.delivery.sent, pending.taken, pending.covered, pending.stale);
+                sum = sum.plus(Fingerprint::of(&more));
             }
         }
         hasher.write_u128(sum.0);
@@ -392,6 +399,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             one.write_usize(if item.lane & UNORDERED == 0 { rank } else { 0 });
             item.conn.hash(&mut one);
             one.write_u8(item.taken);
+            one.write_u64(item.due);
             match &item.parcel {
                 Parcel::Message(message) => one.write_u128(message.fingerprint().0),
                 Parcel::Close => one.write_u8(1),

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::backtrack::{Part, versions};
 use super::compose::{Brood, Composed};
+use super::dualize::Task;
 use super::foresight::{Fit, Outlook};
 use super::hypothesis::Hypothesis;
 use super::stack::{Node, Step};
@@ -23,7 +24,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     pub(super) fn steps_of_all(
         &mut self,
         world: &Composed<'_, S>,
-        hypothesis: Hypothesis<S>,
+        hypothesis: Rc<Hypothesis<S>>,
         spot: Spot,
         (at, depth): (usize, usize),
     ) {
@@ -31,7 +32,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
             Spot::Client(conn) => conn.wire(),
             Spot::Accepted(wire) => Some(wire),
         };
-        let hypothesis = Rc::new(hypothesis);
         if world.has_internal {
             self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
         }
@@ -47,7 +47,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     pub(super) fn steps_towards(
         &mut self,
         world: &Composed<'_, S>,
-        hypothesis: Hypothesis<S>,
+        mut hypothesis: Rc<Hypothesis<S>>,
         conn: Conn,
         (seen, outlook): (&S::Msg, Option<Outlook>),
         (at, depth): (usize, usize),
@@ -58,6 +58,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             .rev()
             .filter(|index| {
                 Some(pending[*index].delivery.wire) == conn.wire()
+                    && !pending[*index].stale
                     && world.is_deliverable(&hypothesis, *index)
             })
             .collect();
@@ -66,7 +67,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
             return;
         }
         let others = self.influences(world, &hypothesis, &own, place);
-        let mut hypothesis = hypothesis;
         if let ([index], Some(Outlook { quiet: true, loud: true })) = (own.as_slice(), outlook) {
             let packet = &hypothesis.pending[*index].delivery;
             if !packet.foot.is_reader() && packet.foot.may_be_late() && packet.foot.replies == 1 {
@@ -74,12 +74,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 // changed something: that is the only other way worth trying.
                 let sent = packet.sent;
                 for version in versions(&hypothesis, *index) {
-                    let mut passed = hypothesis.clone();
+                    let mut passed = Hypothesis::clone(&hypothesis);
                     if hypothesis.must_write != Some(sent)
                         && world.passes_unnoticed(&mut passed, *index, version, seen) == Fit::Now
                     {
-                        self.stack.push(Node::go(at + 1, passed));
-                        hypothesis.must_write = Some(sent);
+                        self.stack.push(Node::go(at + 1, Rc::new(passed)));
+                        Rc::make_mut(&mut hypothesis).must_write = Some(sent);
                         break;
                     }
                 }
@@ -89,35 +89,43 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if let [index] = own.as_slice()
             && hypothesis.pending[*index].covered
         {
-            let mut passed = hypothesis.clone();
+            let mut passed = Hypothesis::clone(&hypothesis);
             if world.passes_covered(&mut passed, *index, seen) {
-                covered = Some(Node::go(at + 1, passed));
+                covered = Some(Node::go(at + 1, Rc::new(passed)));
             }
         }
         // Where texts grow, what is read next tells at once whether it was so; elsewhere it is the likelier case.
         if self.foresight.grows {
             self.stack.extend(covered.take().into_iter());
         }
-        let hypothesis = Rc::new(hypothesis);
-        let order = self.rank(world, &hypothesis, &own, &others, place, depth);
-        let mut push = |step, depth| {
-            self.stack.push(Node::new(at, Rc::clone(&hypothesis), step, depth));
-        };
+        let order = self.rank(world, &hypothesis, &own, &others, (at, place), depth);
         if world.has_internal {
-            push(Step::Internal, depth + 1);
+            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
         }
         // The likeliest last: it is taken up first.
-        for (index, depth) in order.into_iter().rev() {
-            // What is watched was tried at the present content already.
-            if hypothesis.pending[index].watched {
-                continue;
-            }
-            if hypothesis.pending[index].delivery.foot.is_reader() {
-                for version in versions(&hypothesis, index).into_iter().rev() {
-                    push(Step::Read(index, version), depth);
+        let moods: &[Option<bool>] = if world.is_reliable { &[None] } else { &[Some(true), Some(false)] };
+        for mood in moods {
+            for (index, depth) in order.iter().rev() {
+                // What is watched was tried at the present content already.
+                if hypothesis.pending[*index].watched {
+                    continue;
                 }
-            } else {
-                push(Step::Deliver(index), depth);
+                let foot = &hypothesis.pending[*index].delivery.foot;
+                let odd = mood.filter(|_| foot.replies == 1 && !foot.closes);
+                if odd.is_none() && *mood == Some(true) {
+                    continue;
+                }
+                let steps: SmallVec<[Step; 4]> = if foot.is_reader() {
+                    let read = |version| Step::Read(*index, version);
+                    versions(&hypothesis, *index).into_iter().rev().map(read).collect()
+                } else {
+                    SmallVec::from_elem(Step::Deliver(*index), 1)
+                };
+                for step in steps {
+                    let depth = depth + usize::from(odd == Some(true));
+                    let node = Node::new(at, Rc::clone(&hypothesis), step, depth);
+                    self.stack.push(Node { odd, ..node });
+                }
             }
         }
         self.stack.extend(covered.into_iter());
@@ -133,7 +141,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         hypothesis: &Rc<Hypothesis<S>>,
         own: &[usize],
         others: &[usize],
-        place: u64,
+        (at, place): (usize, u64),
         depth: usize,
     ) -> SmallVec<[(usize, usize); 8]> {
         let plain = |others: &[usize]| {
@@ -142,7 +150,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 .chain(others.iter().map(|index| (*index, depth + 1)))
                 .collect()
         };
-        let ([mine], true) = (own, world.is_reliable) else { return plain(others) };
+        let [mine] = own else { return plain(others) };
         if let Some(ranked) = self.rank_by_effects(world, hypothesis, *mine, others, depth) {
             return ranked;
         }
@@ -150,12 +158,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let delivery = &hypothesis.pending[*index].delivery;
             !delivery.foot.is_reader() && world.is_answered(delivery)
         };
-        if self.foresight.grows || self.foresight.unspoilt > MOST_UNSPOILT || !others.iter().any(answered) {
+        if self.foresight.grows || self.foresight.unspoilt.get() > MOST_UNSPOILT || !others.iter().any(answered) {
             return plain(others);
         }
         let deliver = |hypothesis: &Rc<Hypothesis<S>>, index: usize| {
             let mut brood = Brood::new();
             world.deliver(Rc::clone(hypothesis), index, place, &mut brood);
+            if !world.is_reliable {
+                self.sift(world, at, false, &mut brood);
+            }
             brood
         };
         // Who can go now; of those who can, how many cannot go after each?
@@ -167,7 +178,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let spoils = |index: usize| {
             let sent = hypothesis.pending[index].delivery.sent;
             let after = deliver(hypothesis, index);
-            let Some(after) = after.into_iter().next().map(Rc::new) else { return usize::MAX };
+            let Some(after) = after.into_iter().next() else { return usize::MAX };
             let survives = |other: &&u32| {
                 let index = after.pending.iter().position(|pending| pending.delivery.sent == **other);
                 index.is_none_or(|index| !deliver(&after, index).is_empty())
@@ -176,10 +187,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         };
         let by_mine = spoils(*mine);
         if by_mine == 0 {
-            self.foresight.unspoilt += 1;
+            self.foresight.unspoilt.set(self.foresight.unspoilt.get() + 1);
             return plain(others);
         }
-        self.foresight.unspoilt = 0;
+        self.foresight.unspoilt.set(0);
         let mut ranked: Vec<(usize, usize, usize)> = others
             .iter()
             .map(|index| {
@@ -194,6 +205,22 @@ impl<S: ServerModel + ?Sized> Part<S> {
         ranked.push((by_mine, *mine, depth));
         ranked.sort_by_key(|(spoilt, index, _)| (*spoilt, index != mine));
         ranked.into_iter().map(|(_, index, depth)| (index, depth)).collect()
+    }
+
+    /// Where packets get lost: of what a delivery led to, keeps what is to be expected (its answer was seen, or nothing
+    /// was seen where it would be), or just the rest.
+    pub(super) fn sift(&self, world: &Composed<'_, S>, at: usize, odd: bool, brood: &mut Brood<S>) {
+        let place = self.log[at].place;
+        let rest = self.log[at..].iter().find(|entry| matches!(entry.task, Task::Rest));
+        let places = place..rest.map_or(u64::MAX, |entry| entry.place);
+        brood.retain(|next| match world.anticipate(next, &places) {
+            Ok(_) if odd => true,
+            Ok(expected) => {
+                *next = Rc::new(expected);
+                true
+            }
+            Err(else_seen) => else_seen == odd,
+        });
     }
 
     /// The same where every content that the only cell can have is known, and so what each packet does to it. Those that

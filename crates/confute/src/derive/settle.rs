@@ -1,5 +1,7 @@
 //! Settling: what everything so far has come to, so that the past can be forgotten.
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashSet;
 
 use super::backtrack::{FIRST_SETTLING, Part};
@@ -30,7 +32,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
         std::mem::swap(&mut trial.log, &mut self.log);
         trial.horizon = cut;
-        trial.stack.extend(trial.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        trial.stack.extend(trial.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
         let mut settled = true;
         while let Some(node) = trial.stack.pop_latest() {
             let too_many = trial.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
@@ -61,10 +63,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         next.answered = self.answered - cut;
         next.horizon = self.horizon - cut;
         next.next_settling = next.horizon + FIRST_SETTLING;
-        next.stack.extend(next.live.drain(..).rev().map(|hypothesis| Node::go(0, hypothesis)));
+        next.stack.extend(next.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
         next.foresight.blur = self.foresight.blur;
         next.foresight.blurred = self.foresight.blurred;
-        next.foresight.unspoilt = self.foresight.unspoilt;
+        next.foresight.unspoilt.clone_from(&self.foresight.unspoilt);
         *self = next;
     }
 
@@ -83,7 +85,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
         while self.answered < self.log.len() && !waits(&self.log[self.answered]) {
             self.answered += 1;
         }
-        if !world.is_reliable || world.is_direct || self.log.len() - self.answered > FIRST_SETTLING {
+        if !world.is_reliable && !world.is_direct {
+            // Where packets get lost nobody is sure to be answered; but all may come to rest.
+            let rested = self.log.iter().rposition(|entry| matches!(entry.task, Task::Rest));
+            self.answered = rested.map_or(0, |rested| rested + 1);
+        }
+        if world.is_direct || self.log.len() - self.answered > FIRST_SETTLING {
             return self.log.len();
         }
         self.answered.max(self.horizon)

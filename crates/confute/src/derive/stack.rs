@@ -12,7 +12,10 @@ pub(super) struct Node<S: ServerModel + ?Sized> {
     pub(super) step: Step,
     /// How many packets were delivered, for the sake of what is to be explained at `at`, before the one in question.
     pub(super) depth: usize,
-    serial: u64,
+    /// Where packets get lost: whether to look only at what nobody expects (an answer that got lost though others came,
+    /// a second copy), or only at the rest.
+    pub(super) odd: Option<bool>,
+    pub(super) serial: u64,
 }
 
 /// What to try. Choices stay unmade until their turn comes: most never do.
@@ -88,11 +91,11 @@ impl<S: ServerModel + ?Sized> Stack<S> {
 }
 
 impl<S: ServerModel + ?Sized> Node<S> {
-    pub(super) fn go(at: usize, hypothesis: Hypothesis<S>) -> Self {
-        Self::new(at, Rc::new(hypothesis), Step::Go, 0)
+    pub(super) fn go(at: usize, hypothesis: Rc<Hypothesis<S>>) -> Self {
+        Self::new(at, hypothesis, Step::Go, 0)
     }
 
     pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis<S>>, step: Step, depth: usize) -> Self {
-        Self { at, hypothesis, step, depth, serial: 0 }
+        Self { at, hypothesis, step, depth, odd: None, serial: 0 }
     }
 }

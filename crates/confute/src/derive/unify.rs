@@ -3,6 +3,8 @@
 //! Seeing a message refines the hypothesis (facts about secrets, the name of a connection that the server opened) or
 //! ends it. What was seen is always concrete; only what the model sent has unknown parts.
 
+use std::ops::Range;
+
 use super::book::Seen;
 use super::compose::{Brood, Composed};
 use super::hypothesis::{Hypothesis, Outgoing, Parcel, UNORDERED};
@@ -69,19 +71,53 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         })
     }
 
+    /// Where packets get lost: the same hypothesis, but its latest packet will be seen at the next place where that is
+    /// possible. `Err` says whether something else will be seen on its connection.
+    pub(crate) fn anticipate(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        places: &Range<u64>,
+    ) -> Result<Hypothesis<S>, bool> {
+        let Some(item) = hypothesis.out.last() else { return Err(false) };
+        let Parcel::Message(sent) = &item.parcel else { return Err(false) };
+        let mut else_seen = false;
+        for nth in 0..8 {
+            let Some((at, seen)) = self.sightings.nth_since(item.conn, places.start, nth) else { break };
+            if !places.contains(at) {
+                break;
+            }
+            if hypothesis.out.iter().any(|other| other.due == *at && other.conn == item.conn) {
+                continue;
+            }
+            else_seen = true;
+            let mut facts = hypothesis.facts.clone();
+            if let Seen::Message(seen) = seen
+                && sent.message.unify(seen, &mut facts).is_ok()
+            {
+                let mut next = hypothesis.clone();
+                next.facts = facts;
+                if let Some(last) = next.out.last_mut() {
+                    last.due = *at;
+                }
+                return Ok(next);
+            }
+        }
+        Err(else_seen)
+    }
+
     /// Explains what was seen by packets that are already under way.
     pub(crate) fn see(
         &self,
         hypothesis: &Hypothesis<S>,
         spot: Spot,
-        seen: &Seen<S::Msg>,
+        (seen, place): (&Seen<S::Msg>, u64),
         brood: &mut Brood<S>,
     ) -> Reach {
         match spot {
-            Spot::Client(conn) => self.see_on(hypothesis, conn, seen, brood),
+            Spot::Client(conn) => self.see_on(hypothesis, conn, (seen, place), brood),
             Spot::Accepted(wire) => {
                 if let Some(conn) = hypothesis.bound(wire) {
-                    self.see_on(hypothesis, conn, seen, brood)
+                    self.see_on(hypothesis, conn, (seen, place), brood)
                 } else {
                     // Fig 10, lines 18 to 28: any connection of the server's that has no name yet may be this one.
                     for at in 0..hypothesis.links.len() {
@@ -89,7 +125,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
                             let mut bound = hypothesis.clone();
                             bound.links[at].1 = Some(wire);
                             let conn = bound.links[at].0;
-                            self.see_on(&bound, conn, seen, brood);
+                            self.see_on(&bound, conn, (seen, place), brood);
                         }
                     }
                     Reach::Open
@@ -102,9 +138,10 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         &self,
         hypothesis: &Hypothesis<S>,
         conn: Conn,
-        seen: &Seen<S::Msg>,
+        (seen, place): (&Seen<S::Msg>, u64),
         brood: &mut Brood<S>,
     ) -> Reach {
+        let due = hypothesis.out.iter().any(|item| item.due == place && item.conn == conn && place > 0);
         let Some(first) = hypothesis.out.iter().position(|item| item.conn == conn) else {
             return Reach::Open;
         };
@@ -116,11 +153,12 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
             if item.lane != lane {
                 continue;
             }
-            if item.conn == conn && self.fits(item, seen) {
+            let now = if due { item.due == place } else { item.due == 0 };
+            if item.conn == conn && now && self.fits(item, seen) {
                 let mut next = hypothesis.clone();
                 if self.unify(&mut next, index, seen) {
                     self.remove_seen(&mut next, index, ordered);
-                    brood.push(next);
+                    brood.push(std::rc::Rc::new(next));
                 }
             }
             if ordered && !may_skip(item) {
@@ -128,7 +166,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
                 break;
             }
         }
-        reach
+        if due { Reach::Closed } else { reach }
     }
 
     fn fits(&self, item: &Outgoing<S::Out>, seen: &Seen<S::Msg>) -> bool {
@@ -152,6 +190,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         let (lane, conn) = (next.out[index].lane, next.out[index].conn);
         let closes = matches!(next.out[index].parcel, Parcel::Close);
         next.out[index].taken += 1;
+        next.out[index].due = 0;
         if next.out[index].taken >= self.output_copies || closes {
             next.out.remove(index);
         }

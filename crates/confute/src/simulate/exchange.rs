@@ -27,6 +27,8 @@ pub struct Plan {
     pub outstanding: u32,
     /// How many requests are outstanding at once over all connections: the harder to explain, the more there are.
     pub at_once: u32,
+    /// After how many requests all wait until nothing is under way; never if 0.
+    pub rest_every: u64,
     /// The rules that the server breaks.
     pub deviate: Vec<&'static str>,
     /// It breaks them one time in so many.
@@ -41,6 +43,7 @@ impl Default for Plan {
             messages: 100_000,
             outstanding: 1,
             at_once: 12,
+            rest_every: 0,
             deviate: Vec::new(),
             one_in: 100,
         }
@@ -154,8 +157,10 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
             }
         }
         let mut last_event = 0;
+        let mut rested = 0;
         loop {
             let more = self.statistics.requests < self.plan.messages && !self.clients.is_empty();
+            let rests = self.plan.rest_every > 0 && self.statistics.requests >= rested + self.plan.rest_every;
             let ready = self.simulation.is_ready();
             if ready && !self.owed.is_empty() && self.random.chance(1, 2) {
                 let place = self.random.below(self.owed.len() as u64) as usize;
@@ -163,14 +168,22 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
                 if !self.send(wire, message)? {
                     return Ok(());
                 }
-            } else if let Some(client) = self.free_client(ready && more) {
+            } else if let Some(client) = self.free_client(ready && more && !rests) {
                 if !self.ask(client)? {
                     return Ok(());
                 }
             } else {
-                if self.simulation.is_idle() && self.owed.is_empty() && !self.wait(more) {
-                    (self.sink)(Event::Quiescent);
-                    return Ok(());
+                if self.simulation.is_idle() && self.owed.is_empty() {
+                    if !self.wait(more) {
+                        (self.sink)(Event::Quiescent);
+                        return Ok(());
+                    }
+                    if rests {
+                        rested = self.statistics.requests;
+                        if !(self.sink)(Event::Quiescent) {
+                            return Ok(());
+                        }
+                    }
                 }
                 if !more && self.moves - last_event > self.patience {
                     return Ok(());

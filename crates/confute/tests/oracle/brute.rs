@@ -8,6 +8,8 @@
 //! - Packets in flight on a connection that was hung up or broke may each be lost, also from the middle of a lane.
 //! - Whether copies of a packet that arrived already are still to come, nothing owes them; at a quiescent moment they
 //!   are known not to be on their way, and vanish.
+//! - Where packets may be lost both ways, a quiescent moment means that all which were under way have arrived or have
+//!   been lost.
 //! - An internal action that was whole is free again after any message; so is every action after a whole turn.
 
 use std::cell::{Cell as StdCell, RefCell};
@@ -221,9 +223,14 @@ impl<'a, S: Judged> Brute<'a, S> {
                 self.sent += 1;
             }
             Event::Quiescent => {
-                let owed =
-                    [Direction::ToServer, Direction::ToTester].iter().all(|way| !self.network.loses(*way));
+                let ways = [Direction::ToServer, Direction::ToTester];
+                let owed = ways.iter().all(|way| !self.network.loses(*way));
+                let gone = ways.iter().all(|way| self.network.loses(*way));
                 for mut config in configs {
+                    if gone {
+                        config.inbox.clear();
+                        config.outbox.clear();
+                    }
                     if owed {
                         if !self.at_rest(&config) {
                             continue;
