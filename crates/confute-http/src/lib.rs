@@ -1,0 +1,20 @@
+//! HTTP/1.1 as a tester needs it: every byte kept, every oddity listed.
+//!
+//! [`wire`] reads and writes messages. A reader is fed bytes as they come and yields messages, with the bytes they were
+//! made of and a list of [`wire::Anomaly`]s; nothing that the server sent is normalised away.
+//!
+//! ```
+//! use confute_http::wire::{Read, ResponseReader};
+//!
+//! let mut reader = ResponseReader::default();
+//! reader.expect(b"GET");
+//! reader.feed(b"HTTP/1.1 200 OK\nETag: \"a\"\r\nContent-Length: 2\r\n\r\nhi");
+//! let Read::Message(raw) = reader.read() else { panic!("all of it is there") };
+//! assert_eq!(raw.anomalies()[0].to_string(), "byte 15: a line ends in LF without CR before it");
+//! let response = raw.validate().expect("a recipient may tolerate that");
+//! assert_eq!((response.status, &*response.content), (200, &b"hi"[..]));
+//! ```
+//!
+//! This crate has no sockets and no clock, and knows nothing of models yet.
+
+pub mod wire;

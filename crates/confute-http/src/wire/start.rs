@@ -1,0 +1,241 @@
+//! Status lines and request lines.
+//!
+//! Both are read leniently, on boundaries of white space, as RFC 9112 (sections 3 and 4) allows; what is not as the
+//! grammar has it is noted.
+
+use std::ops::Range;
+
+use super::anomaly::{Anomalies, Kind};
+use super::grammar::{is_text, is_token};
+
+/// The version of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// The digit before the dot.
+    pub major: u8,
+    /// The digit after it.
+    pub minor: u8,
+}
+
+impl Version {
+    fn parse(bytes: &[u8], at: usize, anomalies: &mut Anomalies) -> Option<Self> {
+        let version = match bytes {
+            [b'H', b'T', b'T', b'P', b'/', major @ b'0'..=b'9', b'.', minor @ b'0'..=b'9'] => {
+                Some(Version { major: major - b'0', minor: minor - b'0' })
+            }
+            _ => None,
+        };
+        if !matches!(version, Some(Version { major: 1, minor: 0 | 1 })) {
+            anomalies.note(at, Kind::OddVersion);
+        }
+        version
+    }
+}
+
+/// The first line of a response, as ranges of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusLine {
+    pub(super) version: Option<Version>,
+    pub(super) status: Option<u16>,
+    pub(super) reason: Range<usize>,
+}
+
+/// The first line of a request, as ranges of its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestLine {
+    pub(super) method: Range<usize>,
+    pub(super) target: Range<usize>,
+    pub(super) version: Option<Version>,
+}
+
+/// A [`StatusLine`] or a [`RequestLine`]; nothing else.
+pub trait Start: sealed::Parse {}
+
+impl Start for StatusLine {}
+impl Start for RequestLine {}
+
+pub(super) mod sealed {
+    use super::{Anomalies, Version};
+
+    pub trait Parse: Sized {
+        const IS_REQUEST: bool;
+
+        /// Where in this line it starts.
+        fn find(line: &[u8]) -> Option<usize>;
+
+        /// How many bytes at the beginning of an unfinished line cannot belong to it.
+        fn garbage(line: &[u8]) -> usize;
+
+        /// Reads a line without its end, which begins at this byte of the message.
+        fn parse(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Self;
+
+        fn version(&self) -> Option<Version>;
+
+        /// Requests have none.
+        fn status(&self) -> Option<u16>;
+    }
+}
+
+/// What every status line begins with, if perhaps in lower case.
+const NAME: &[u8] = b"HTTP/";
+
+impl sealed::Parse for StatusLine {
+    const IS_REQUEST: bool = false;
+
+    fn find(line: &[u8]) -> Option<usize> {
+        line.windows(NAME.len()).position(|window| window.eq_ignore_ascii_case(NAME))
+    }
+
+    fn garbage(line: &[u8]) -> usize {
+        Self::find(line).unwrap_or_else(|| {
+            let begins = |at: &usize| NAME.len() > line.len() - at && NAME.starts_with(&line[*at..]);
+            (line.len().saturating_sub(NAME.len())..line.len()).find(begins).unwrap_or(line.len())
+        })
+    }
+
+    fn parse(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Self {
+        let version = word(line, 0);
+        let code = word(line, gap(line, version.end));
+        if &line[version.end..code.start] != b" " && !code.is_empty() {
+            anomalies.note(at + version.end, Kind::OddSpacing);
+        }
+        let status = match &line[code.clone()] {
+            digits @ [_, _, _] => super::grammar::decimal(digits).map(|status| status as u16),
+            _ => None,
+        };
+        if !status.is_some_and(|status| (100..600).contains(&status)) {
+            anomalies.note(at + code.start, Kind::BadStatus);
+        }
+        match line.get(code.end) {
+            None => anomalies.note(at + code.end, Kind::MissingReason),
+            Some(b' ') => {}
+            Some(_) => anomalies.note(at + code.end, Kind::OddSpacing),
+        }
+        let reason = line.len().min(code.end + 1)..line.len();
+        // A CR has been noted as such.
+        if let Some(odd) = line[reason.clone()].iter().position(|byte| !is_text(*byte) && *byte != b'\r') {
+            anomalies.note(at + reason.start + odd, Kind::OddReason);
+        }
+        StatusLine {
+            version: Version::parse(&line[version], at, anomalies),
+            status,
+            reason: at + reason.start..at + reason.end,
+        }
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.version
+    }
+
+    fn status(&self) -> Option<u16> {
+        self.status
+    }
+}
+
+impl sealed::Parse for RequestLine {
+    const IS_REQUEST: bool = true;
+
+    fn find(_line: &[u8]) -> Option<usize> {
+        Some(0)
+    }
+
+    fn garbage(_line: &[u8]) -> usize {
+        0
+    }
+
+    fn parse(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Self {
+        let method = word(line, gap(line, 0));
+        let rest = gap(line, method.end);
+        let end = line.iter().rposition(|byte| !is_gap(*byte)).map_or(rest, |last| rest.max(last + 1));
+        // The last word is the version, if there are two.
+        let last = line[rest..end].iter().rposition(|byte| is_gap(*byte)).map(|last| rest + last + 1);
+        let version = last.unwrap_or(end)..end;
+        let target = rest..last.map_or(end, |last| {
+            line[rest..last].iter().rposition(|byte| !is_gap(*byte)).map_or(rest, |byte| rest + byte + 1)
+        });
+        let whole = [&line[method.clone()], &line[target.clone()], &line[version.clone()]];
+        if !version.is_empty() && whole.join(&b' ') != line {
+            anomalies.note(at, Kind::OddSpacing);
+        }
+        if !is_token(whole[0]) {
+            anomalies.note(at + method.start, Kind::BadMethod);
+        }
+        if whole[1].is_empty() || !whole[1].iter().all(u8::is_ascii_graphic) {
+            anomalies.note(at + target.start, Kind::BadTarget);
+        }
+        RequestLine {
+            version: Version::parse(whole[2], at + version.start, anomalies),
+            method: at + method.start..at + method.end,
+            target: at + target.start..at + target.end,
+        }
+    }
+
+    fn version(&self) -> Option<Version> {
+        self.version
+    }
+
+    fn status(&self) -> Option<u16> {
+        None
+    }
+}
+
+/// What lenient recipients take for a space.
+fn is_gap(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0x0b | 0x0c | b'\r')
+}
+
+fn gap(line: &[u8], from: usize) -> usize {
+    line[from..].iter().position(|byte| !is_gap(*byte)).map_or(line.len(), |length| from + length)
+}
+
+fn word(line: &[u8], from: usize) -> Range<usize> {
+    from..line[from..].iter().position(|byte| is_gap(*byte)).map_or(line.len(), |length| from + length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sealed::Parse;
+    use super::*;
+
+    fn status(line: &str) -> (Option<u16>, &str, Vec<Kind>) {
+        let mut anomalies = Anomalies::new(9);
+        let parsed = StatusLine::parse(line.as_bytes(), 0, &mut anomalies);
+        (parsed.status, &line[parsed.reason], anomalies.list().iter().map(|anomaly| anomaly.kind).collect())
+    }
+
+    #[test]
+    fn status_lines() {
+        assert_eq!(status("HTTP/1.1 200 OK"), (Some(200), "OK", vec![]));
+        assert_eq!(status("HTTP/1.0 404 "), (Some(404), "", vec![]));
+        assert_eq!(status("HTTP/1.1 200  O\tK "), (Some(200), " O\tK ", vec![]));
+        assert_eq!(status("HTTP/1.1 200"), (Some(200), "", vec![Kind::MissingReason]));
+        assert_eq!(status("HTTP/1.1\t200\tOK"), (Some(200), "OK", vec![Kind::OddSpacing; 2]));
+        assert_eq!(status("HTTP/1.1 200 \0"), (Some(200), "\0", vec![Kind::OddReason]));
+        assert_eq!(status("HTTP/2 600 "), (Some(600), "", vec![Kind::BadStatus, Kind::OddVersion]));
+        assert_eq!(status("http/1.1 20x "), (None, "", vec![Kind::BadStatus, Kind::OddVersion]));
+        assert_eq!(status("HTTP/1.1"), (None, "", vec![Kind::BadStatus, Kind::MissingReason]));
+        assert_eq!(StatusLine::find(b"helloHTTP/1.1 200 OK"), Some(5));
+        assert_eq!((StatusLine::find(b"HT"), StatusLine::find(b"hello")), (None, None));
+        assert_eq!(
+            ["HT", "xHTTP/", "xHTT", "hello", ""].map(|line| StatusLine::garbage(line.as_bytes())),
+            [0, 1, 1, 5, 0]
+        );
+    }
+
+    fn request(line: &str) -> (&str, &str, Vec<Kind>) {
+        let mut anomalies = Anomalies::new(9);
+        let parsed = RequestLine::parse(line.as_bytes(), 0, &mut anomalies);
+        let kinds = anomalies.list().iter().map(|anomaly| anomaly.kind).collect();
+        (&line[parsed.method], &line[parsed.target], kinds)
+    }
+
+    #[test]
+    fn request_lines() {
+        assert_eq!(request("GET /a HTTP/1.1"), ("GET", "/a", vec![]));
+        assert_eq!(request("GET  /a  HTTP/1.0 "), ("GET", "/a", vec![Kind::OddSpacing]));
+        assert_eq!(request("GET /a"), ("GET", "/a", vec![Kind::OddVersion]));
+        assert_eq!(request("GET /a b HTTP/1.1"), ("GET", "/a b", vec![Kind::BadTarget]));
+        assert_eq!(request("G@T /é HTTP/1.1"), ("G@T", "/é", vec![Kind::BadMethod, Kind::BadTarget]));
+        assert_eq!(request(" "), ("", "", vec![Kind::BadMethod, Kind::BadTarget, Kind::OddVersion]));
+    }
+}

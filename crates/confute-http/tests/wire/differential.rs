@@ -1,0 +1,85 @@
+//! `httparse` beside us, on heads of responses.
+//!
+//! What it accepts we read the same: status, reason, names, values, length of the head. What we find nothing odd about it
+//! accepts. Known exceptions, each checked below: it gives no reason phrase that is not ASCII.
+
+use confute_http::wire::{Kind, Limits, PieceKind, RawResponse, Read};
+
+use crate::common::responses;
+
+const MOST: usize = 300;
+
+/// Compares, and tells whether `httparse` accepted the first head and whether we found it without anomaly.
+pub(crate) fn compare(bytes: &[u8], seed: u64) -> (bool, bool) {
+    let mut reader = responses("GET", Limits { fields: MOST, ..Limits::default() });
+    reader.feed(bytes);
+    reader.eof();
+    let ours = match reader.read() {
+        Read::Message(raw) => Some(raw),
+        _ => None,
+    };
+    let mut headers = [httparse::EMPTY_HEADER; MOST];
+    let mut theirs = httparse::Response::new(&mut headers);
+    let result = theirs.parse(bytes);
+    let input = bytes.escape_ascii();
+
+    if let Ok(httparse::Status::Complete(length)) = result {
+        let raw = ours.as_deref().unwrap_or_else(|| panic!("{seed}: only httparse reads {input}"));
+        assert_eq!(raw.status(), theirs.code, "{seed}: {input}");
+        assert_eq!(raw.version().map(|version| version.minor), theirs.version, "{seed}: {input}");
+        let reason = raw.reason().unwrap_or_default();
+        assert_eq!(
+            if reason.is_ascii() { reason } else { b"" },
+            theirs.reason.unwrap_or_default().as_bytes(),
+            "{seed}: {input}"
+        );
+        let fields: Vec<_> =
+            raw.fields().iter().map(|field| (field.name, field.value.into_owned())).collect();
+        let headers: Vec<_> =
+            theirs.headers.iter().map(|header| (header.name.as_bytes(), header.value.to_vec())).collect();
+        assert_eq!(fields, headers, "{seed}: {input}");
+        assert_eq!(head_length(raw), Some(length), "{seed}: {input}");
+    }
+    let is_clean = ours.is_some_and(|raw| {
+        head_length(&raw).is_some() && raw.anomalies().iter().all(|a| !is_about_syntax(a.kind))
+    });
+    let is_accepted = matches!(result, Ok(httparse::Status::Complete(_)));
+    assert!(!is_clean || is_accepted, "{seed}: httparse says {result:?} to {input}");
+    (is_accepted, is_clean)
+}
+
+fn head_length(raw: &RawResponse) -> Option<usize> {
+    raw.pieces().iter().find(|piece| piece.kind == PieceKind::HeadEnd).map(|piece| piece.range.end)
+}
+
+/// Whether it is about the form of a head, which is all that `httparse` looks at.
+fn is_about_syntax(kind: Kind) -> bool {
+    !matches!(
+        kind,
+        Kind::BadLength
+            | Kind::DuplicateLengths
+            | Kind::ConflictingLengths
+            | Kind::LengthWithCoding
+            | Kind::BadCoding
+            | Kind::CodingInOldVersion
+            | Kind::FramingForbidden
+            | Kind::BadChunkSize
+            | Kind::BadChunkExtension
+            | Kind::BadChunkTerminator
+            | Kind::Truncated(_)
+    )
+}
+
+#[test]
+fn the_exceptions_are_what_they_are_said_to_be() {
+    assert_eq!(compare(b"HTTP/1.1 200 \xe9\r\n\r\n", 0), (true, true));
+    // And what it hides: it accepts these without a word.
+    for odd in [
+        "\r\nHTTP/1.1 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\n\n",
+        "HTTP/1.1 200\r\n\r\n",
+        "HTTP/1.1 999 \r\n\r\n",
+    ] {
+        assert_eq!(compare(odd.as_bytes(), 0), (true, false), "{odd}");
+    }
+}

@@ -1,0 +1,7 @@
+//! The wire as its users see it: what is read, that nothing is lost, that cuts do not matter, and `httparse` beside it.
+
+mod common;
+mod differential;
+mod fuzz;
+mod reading;
+mod steps;

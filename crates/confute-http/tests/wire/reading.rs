@@ -1,0 +1,171 @@
+//! What is read from given bytes: complete or not, which anomalies, what is left.
+
+use confute_http::wire::PieceKind::{Body, ChunkLine, FieldLine, HeadEnd, StartLine};
+use confute_http::wire::{Ending, Invalid, Kind, Limit, Limits, Read, RequestReader, Section};
+
+use crate::common::{Outcome, TIGHT, kinds, outcome, response, responses};
+
+#[test]
+fn a_response_as_it_should_be() {
+    let raw = response("GET", b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\nhello");
+    assert_eq!((kinds(&raw), raw.is_complete()), (vec![], true));
+    let view = raw.validate().unwrap();
+    assert_eq!((view.status, view.reason, &*view.content), (200, &b"OK"[..], &b"hello"[..]));
+    assert_eq!(raw.start_line(), Some(&b"HTTP/1.1 200 OK\r\n"[..]));
+    let pieces: Vec<_> = raw.pieces().iter().map(|piece| piece.kind).collect();
+    assert_eq!(pieces, [StartLine, FieldLine, FieldLine, HeadEnd, Body]);
+}
+
+#[test]
+fn chunks_with_extensions_and_trailers() {
+    let text = b"HTTP/1.1 200 \r\nTransfer-Encoding: chunked\r\n\r\n5;a=\"b;\"\r\nhello\r\n1\r\n!\r\n00\r\nT: 1\r\nt: 2\r\n\r\n";
+    let raw = response("GET", text);
+    assert_eq!((kinds(&raw), raw.is_complete()), (vec![], true));
+    assert_eq!(&*raw.content(), b"hello!");
+    assert_eq!(raw.parts(ChunkLine).collect::<Vec<_>>(), [&b"5;a=\"b;\"\r\n"[..], b"1\r\n", b"00\r\n"]);
+    assert_eq!(raw.trailers().combined("T").unwrap(), b"1, 2");
+    assert_eq!(raw.fields().combined("T"), None);
+}
+
+#[test]
+fn each_anomaly_is_listed() {
+    let head = |text: &str| kinds(&response("HEAD", format!("{text}\r\n\r\n").as_bytes()));
+    let field = |line: &str| head(&format!("HTTP/1.1 200 OK\r\n{line}"));
+    assert_eq!(head("\r\n\r\nHTTP/1.1 200 OK"), [Kind::LeadingEmptyLine; 2]);
+    assert_eq!(head("junk\r\n\r\nmoreHTTP/1.1 200 OK"), [Kind::Garbage { length: 12 }]);
+    assert_eq!(head("\r\njunkHTTP/1.1 200 OK"), [Kind::LeadingEmptyLine, Kind::Garbage { length: 4 }]);
+    assert_eq!(head("HTTP/1.1 200 O\rK"), [Kind::BareCr]);
+    assert_eq!(head("HTTP/1.1 200 OK\r"), [Kind::BareCr]);
+    assert_eq!(head("HTTP/1.1 200 OK\nA: b\nC: d"), [Kind::BareLf; 2]);
+    assert_eq!(head("HTTP/1.1 200"), [Kind::MissingReason]);
+    assert_eq!(field("A: b\r\n c"), [Kind::ObsFold]);
+    assert_eq!(field(" A: b\r\n c: d\r\nE: f"), [Kind::SpaceBeforeFields, Kind::ObsFold]);
+    assert_eq!(field("A : b"), [Kind::SpaceBeforeColon]);
+    assert_eq!(field(": b"), [Kind::EmptyName]);
+    assert_eq!(field("A\0@: b"), [Kind::BadNameByte(0)]);
+    assert_eq!(field("A: b\0\u{1}"), [Kind::BadValueByte(0)]);
+    assert_eq!(field("A: b\r c"), [Kind::BareCr]);
+    assert_eq!(field("A"), [Kind::NoColon]);
+    assert_eq!(field("A: \u{e9}\t!"), []);
+    let chunks = |text: &str| {
+        let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{text}");
+        let outcome = outcome(responses("GET", Limits::default()), [text.as_bytes()]);
+        (kinds(&outcome.messages[0]), outcome.messages[0].ending(), outcome.unread.len())
+    };
+    assert_eq!(chunks("1\na\n0\n\n"), (vec![Kind::BareLf; 4], Ending::Complete, 0));
+    assert_eq!(chunks("1 \r\na\r\n0\r\n\r\n"), (vec![Kind::OddSpacing], Ending::Complete, 0));
+    assert_eq!(chunks("1;\r\na\r\n0\r\n\r\n"), (vec![Kind::BadChunkExtension], Ending::Complete, 0));
+    assert_eq!(chunks("x\r\na\r\n0\r\n\r\n"), (vec![Kind::BadChunkSize], Ending::Unknown, 8));
+    assert_eq!(chunks("1\r\nab\r\n0\r\n\r\n"), (vec![Kind::BadChunkTerminator], Ending::Unknown, 8));
+    assert_eq!(chunks("1\r\na\rb0\r\n\r\n"), (vec![Kind::BadChunkTerminator], Ending::Unknown, 7));
+}
+
+#[test]
+fn cut_off_is_not_complete() {
+    let ending = |text: &str| {
+        let raw = response("GET", format!("HTTP/1.1 200 OK\r\n{text}").as_bytes());
+        assert!(
+            raw.is_complete() || kinds(&raw).iter().any(|kind| matches!(kind, Kind::Truncated(_))),
+            "{text}"
+        );
+        (raw.ending(), raw.content().into_owned())
+    };
+    assert_eq!(ending("A: b\r\n"), (Ending::Truncated(Section::Head), vec![]));
+    assert_eq!(ending("A: b\r\n\r"), (Ending::Truncated(Section::Head), vec![]));
+    assert_eq!(ending("Content-Length: 3\r\n\r\nab"), (Ending::Truncated(Section::Body), b"ab".to_vec()));
+    let chunked = |text: &str| ending(&format!("Transfer-Encoding: chunked\r\n\r\n{text}"));
+    for text in ["", "2", "2\r\n", "2\r\na", "2\r\nab", "2\r\nab\r", "2\r\nab\r\n", "2\r\nab\r\n0\r"] {
+        assert_eq!(chunked(text).0, Ending::Truncated(Section::Chunks), "{text}");
+    }
+    assert_eq!(chunked("2\r\na").1, b"a");
+    assert_eq!(chunked("0\r\n").0, Ending::Truncated(Section::Trailers));
+    assert_eq!(chunked("0\r\nA: b\r\n\r").0, Ending::Truncated(Section::Trailers));
+    assert_eq!(ending("\r\nabc"), (Ending::Complete, b"abc".to_vec()));
+    let mut broken = responses("GET", Limits::default());
+    broken.feed(b"HTTP/1.1 200 OK\r\n\r\nabc");
+    assert_eq!(broken.read(), Read::NeedMore);
+    broken.broken();
+    let Read::Message(raw) = broken.read() else { panic!("no message") };
+    assert_eq!(raw.validate(), Err(Invalid::Incomplete(Ending::Truncated(Section::Body))));
+}
+
+#[test]
+fn interim_responses_are_messages_of_their_own() {
+    let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n\
+                HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
+    let outcome = outcome(responses("HEAD GET", Limits::default()), [text.as_bytes()]);
+    let read: Vec<_> = outcome.messages.iter().map(|raw| (raw.status().unwrap(), raw.is_interim())).collect();
+    assert_eq!(read, [(100, true), (103, true), (200, false), (200, false)]);
+    assert!(outcome.messages.iter().all(|raw| raw.anomalies().is_empty() && raw.is_complete()));
+    assert_eq!(&*outcome.messages[3].content(), b"x");
+}
+
+#[test]
+fn bytes_after_the_end() {
+    let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+    let read = |methods, text: &str| -> Vec<Vec<Kind>> {
+        outcome(responses(methods, Limits::default()), [text.as_bytes()]).messages.iter().map(kinds).collect()
+    };
+    let cut = Kind::Truncated(Section::Head);
+    assert_eq!(read("GET", &format!("{ok}{ok}")), [vec![], vec![Kind::BytesAfterEnd]]);
+    assert_eq!(
+        read("GET", &format!("{ok}!")),
+        [vec![], vec![Kind::Garbage { length: 1 }, Kind::BytesAfterEnd, cut]]
+    );
+    // Too long a body, then the response to the next request.
+    assert_eq!(read("GET GET", &format!("{ok}!!{ok}")), [vec![], vec![Kind::Garbage { length: 2 }]]);
+    // Only empty lines: those may be discarded.
+    assert_eq!(read("GET", &format!("{ok}\r\n\r\n")), [vec![], vec![Kind::LeadingEmptyLine; 2]]);
+    let last = ok.replace("\r\n\r\n", "\r\nConnection: x, Close\r\n\r\n");
+    assert_eq!(read("GET GET", &format!("{last}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
+    let old = ok.replace("/1.1", "/1.0");
+    assert_eq!(read("GET GET", &format!("{old}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
+    let kept = old.replace("\r\n\r\n", "\r\nConnection: Keep-Alive\r\n\r\n");
+    assert_eq!(read("GET GET", &format!("{kept}{ok}")), [vec![], vec![]]);
+    // What follows 101 is another protocol.
+    let switched =
+        outcome(responses("GET GET", Limits::default()), [&b"HTTP/1.1 101 Up\r\n\r\n\x81\x05hello"[..]]);
+    assert_eq!((switched.messages.len(), &switched.unread[..]), (1, &b"\x81\x05hello"[..]));
+}
+
+#[test]
+fn limits_end_reading() {
+    let read = |text: &str| -> (Ending, usize, usize, u64) {
+        let Outcome { messages, unread, dropped } = outcome(responses("GET", TIGHT), [text.as_bytes()]);
+        let raw = messages.last().unwrap();
+        assert!(
+            raw.is_complete() || matches!(kinds(raw).last(), Some(Kind::TooLong(_) | Kind::TooManyAnomalies))
+        );
+        (raw.ending(), raw.bytes().len(), unread.len(), dropped)
+    };
+    let ok = "HTTP/1.1 200 OK\r\n";
+    assert_eq!(read(&"x".repeat(200)), (Ending::TooLong(Limit::Head), 120, 30, 50));
+    assert_eq!(read(&format!("{ok}A: {}", "x".repeat(200))).0, Ending::TooLong(Limit::Head));
+    assert_eq!(read(&format!("{ok}{}\r\n", "A: b\r\n".repeat(5))).0, Ending::TooLong(Limit::Fields));
+    assert_eq!(read(&format!("{ok}{}\r\n", "A: b\r\n".repeat(4))).0, Ending::Complete);
+    assert_eq!(read(&format!("{ok}\r\n{}", "x".repeat(60))), (Ending::Complete, 79, 0, 0));
+    assert_eq!(read(&format!("{ok}\r\n{}", "x".repeat(99))), (Ending::TooLong(Limit::Body), 79, 30, 9));
+    let long = format!("{ok}Content-Length: 99999999999999999999999\r\n\r\n{}", "x".repeat(99));
+    assert_eq!(read(&long).0, Ending::TooLong(Limit::Body));
+    let chunked = format!("{ok}Transfer-Encoding: chunked\r\n\r\n");
+    assert_eq!(read(&format!("{chunked}1;{}", "x".repeat(99))).0, Ending::TooLong(Limit::Body));
+    assert_eq!(read(&format!("{chunked}{}", "1\r\nx\r\n".repeat(5))).0, Ending::TooLong(Limit::Chunks));
+    assert_eq!(read(&format!("{chunked}0\r\n{}", "A: b\r\n".repeat(5))).0, Ending::TooLong(Limit::Fields));
+    assert_eq!(read(&format!("{}{ok}\r\n", "\n".repeat(30))).0, Ending::Complete);
+}
+
+#[test]
+fn requests() {
+    let text =
+        b"\r\nPUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhiGET * HTTP/1.1\r\nHost : x\r\n\r\n";
+    let outcome = outcome(RequestReader::default(), [&text[..]]);
+    let [put, get] = &outcome.messages[..] else { panic!("not two") };
+    assert_eq!(kinds(put), [Kind::LeadingEmptyLine]);
+    let view = put.validate().unwrap();
+    assert_eq!((view.method, view.target, &*view.content), (&b"PUT"[..], &b"/a"[..], &b"hi"[..]));
+    assert_eq!(view.fields.only("host").as_deref(), Some(&b"x"[..]));
+    // A server must reject this, though a client need not.
+    assert!(
+        matches!(get.validate(), Err(Invalid::Ambiguous(anomaly)) if anomaly.kind == Kind::SpaceBeforeColon)
+    );
+}
