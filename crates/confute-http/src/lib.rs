@@ -1,7 +1,8 @@
 //! HTTP/1.1 as a tester needs it: every byte kept, every oddity listed.
 //!
 //! [`wire`] reads and writes messages. A reader is fed bytes as they come and yields messages, with the bytes they were
-//! made of and a list of [`wire::Anomaly`]s; nothing that the server sent is normalised away.
+//! made of and a list of [`wire::Anomaly`]s; nothing that the server sent is normalised away. [`etag`], [`date`] and
+//! [`content_range`] read the field values that conditional and partial requests turn on.
 //!
 //! ```
 //! use confute_http::wire::{Read, ResponseReader};
@@ -17,4 +18,7 @@
 //!
 //! This crate has no sockets and no clock, and knows nothing of models yet.
 
+pub mod content_range;
+pub mod date;
+pub mod etag;
 pub mod wire;

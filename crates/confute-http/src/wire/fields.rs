@@ -210,7 +210,7 @@ pub struct Coding {
 
 /// The elements of a list, without empty ones; a comma in a quoted string separates nothing (RFC 9110, section 5.6.1).
 ///
-/// Not for lists of entity tags, in which a backslash escapes nothing: those need their own parser.
+/// Not for lists of entity tags, in which a backslash escapes nothing: see [`crate::etag`].
 pub fn split_list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let elements = value.split(move |byte| {
