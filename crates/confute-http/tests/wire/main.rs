@@ -3,5 +3,6 @@
 mod common;
 mod differential;
 mod fuzz;
+mod properties;
 mod reading;
 mod steps;
