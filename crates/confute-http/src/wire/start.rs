@@ -211,6 +211,7 @@ mod tests {
         assert_eq!(status("HTTP/1.1 200"), (Some(200), "", vec![Kind::MissingReason]));
         assert_eq!(status("HTTP/1.1\t200\tOK"), (Some(200), "OK", vec![Kind::OddSpacing; 2]));
         assert_eq!(status("HTTP/1.1 200 \0"), (Some(200), "\0", vec![Kind::OddReason]));
+        assert_eq!(status("HTTP/1.1 099 "), (Some(99), "", vec![Kind::BadStatus]));
         assert_eq!(status("HTTP/2 600 "), (Some(600), "", vec![Kind::BadStatus, Kind::OddVersion]));
         assert_eq!(status("http/1.1 20x "), (None, "", vec![Kind::BadStatus, Kind::OddVersion]));
         assert_eq!(status("HTTP/1.1"), (None, "", vec![Kind::BadStatus, Kind::MissingReason]));

@@ -44,6 +44,7 @@ fn each_anomaly_is_listed() {
     assert_eq!(field(": b"), [Kind::EmptyName]);
     assert_eq!(field("A\0@: b"), [Kind::BadNameByte(0)]);
     assert_eq!(field("A: b\0\u{1}"), [Kind::BadValueByte(0)]);
+    assert_eq!(field("A: \u{7f}"), [Kind::BadValueByte(0x7f)]);
     assert_eq!(field("A: b\r c"), [Kind::BareCr]);
     assert_eq!(field("A"), [Kind::NoColon]);
     assert_eq!(field("A: \u{e9}\t!"), []);
