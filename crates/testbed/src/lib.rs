@@ -3,14 +3,16 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`nginx`] | starts and stops an nginx of one's own |
+//! | [`embedded`] | a small HTTP server inside this process, with bugs to switch on |
 //! | [`http`] | just enough HTTP/1.1 to carry the messages of the conditional store |
 //! | [`traffic`] | which requests to send |
 //! | [`driver`] | eight connections, one thread, one total order of observations |
 //!
-//! Only [`nginx`] is here to stay. The others are a **stopgap**: they show that a derived tester refutes a real server, and
+//! [`nginx`] and [`embedded`] are here to stay. The others are a **stopgap**: they show that a derived tester refutes a real server, and
 //! give way to a driver with scripts and timing, and to a lossless HTTP reader.
 
 pub mod driver;
+pub mod embedded;
 pub mod http;
 mod line;
 pub mod nginx;

@@ -1,0 +1,141 @@
+//! Where the content of a message ends (RFC 9112, 6 and 7), and reading it.
+
+use super::bug::Bug;
+use super::input::{Input, Trouble};
+use super::message::{Fields, Lax, Request};
+use super::switches::Switches;
+
+/// The longest line with the size of a chunk, and how much such lines and trailers may come to.
+const LINE: usize = 4096;
+const OVERHEAD: usize = 256 * 1024;
+
+/// How content is delimited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// So many bytes.
+    Length(usize),
+    /// Until the empty chunk.
+    Chunked,
+    /// Until the connection closes; responses only.
+    Close,
+}
+
+impl Framing {
+    /// Of a request: attempts to smuggle are refused.
+    pub(crate) fn of_request(request: &Request, limit: usize, switches: &Switches) -> Result<Self, Trouble> {
+        let fields = &request.fields;
+        let (coded, measured) = (fields.has("transfer-encoding"), fields.has("content-length"));
+        if coded && !(measured && switches.has(Bug::LengthOverChunked)) {
+            if request.minor == 0 {
+                return Err(Trouble::Bad(400, "Transfer-Encoding in HTTP/1.0"));
+            }
+            if measured {
+                return Err(Trouble::Bad(400, "Transfer-Encoding and Content-Length"));
+            }
+            let codings = fields.tokens("transfer-encoding");
+            let chunked = codings.iter().filter(|it| *it == "chunked").count();
+            return match codings.last().map(String::as_str) {
+                Some("chunked") if codings.len() == 1 => Ok(Self::Chunked),
+                Some("chunked") if chunked == 1 => {
+                    Err(Trouble::Bad(501, "a transfer coding besides chunked"))
+                }
+                _ => Err(Trouble::Bad(400, "chunked is not the last transfer coding")),
+            };
+        }
+        let length = length(fields, switches.has(Bug::ConflictingLengths))?.unwrap_or(0);
+        if length > limit {
+            return Err(Trouble::Bad(413, "too much content"));
+        }
+        Ok(Self::Length(length))
+    }
+
+    /// Of a response that has content.
+    pub(crate) fn of_response(fields: &Fields) -> Result<Self, Trouble> {
+        if fields.has("transfer-encoding") {
+            return match &fields.tokens("transfer-encoding")[..] {
+                [only] if only == "chunked" => Ok(Self::Chunked),
+                _ => Err(Trouble::Bad(502, "a transfer coding besides chunked")),
+            };
+        }
+        Ok(length(fields, false)?.map_or(Self::Close, Self::Length))
+    }
+
+    /// Reads what it delimits, up to a limit.
+    pub(crate) fn read(self, input: &mut Input, limit: usize, lax: bool) -> Result<Vec<u8>, Trouble> {
+        match self {
+            Self::Length(length) if length > limit => Err(Trouble::Bad(413, "too much content")),
+            Self::Length(0) => Ok(Vec::new()),
+            Self::Length(length) => input.exactly(length),
+            Self::Chunked => chunks(input, limit, lax),
+            Self::Close => {
+                let mut content = Vec::new();
+                loop {
+                    let count = input.pending().len();
+                    content.append(&mut input.take(count));
+                    if content.len() > limit {
+                        return Err(Trouble::Bad(413, "too much content"));
+                    }
+                    match input.fill() {
+                        Err(Trouble::Gone) => return Ok(content),
+                        other => other?,
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The value of Content-Length: several are one if they agree (RFC 9112, 6.3).
+fn length(fields: &Fields, first_wins: bool) -> Result<Option<usize>, Trouble> {
+    let bad = Err(Trouble::Bad(400, "a bad Content-Length"));
+    if !fields.has("content-length") {
+        return Ok(None);
+    }
+    let values = fields.tokens("content-length");
+    let Some(first) = values.first() else { return bad };
+    let digits = |it: &String| it.bytes().all(|byte| byte.is_ascii_digit());
+    if !values.iter().all(digits) || !first_wins && values.iter().any(|it| it != first) {
+        return bad;
+    }
+    // What does not fit is more than anybody takes.
+    Ok(Some(first.parse().unwrap_or(usize::MAX)))
+}
+
+fn chunks(input: &mut Input, limit: usize, lax: bool) -> Result<Vec<u8>, Trouble> {
+    let mut content = Vec::new();
+    let mut overhead = 0;
+    loop {
+        let line = input.line(LINE)?;
+        let size = chunk_size(&line, lax)?;
+        overhead += line.len();
+        if overhead > OVERHEAD {
+            return Err(Trouble::Bad(400, "more extensions than content"));
+        }
+        if size == 0 {
+            Fields::read(input, Lax::default())?;
+            return Ok(content);
+        }
+        if size > limit - content.len() {
+            return Err(Trouble::Bad(413, "too much content"));
+        }
+        content.append(&mut input.exactly(size)?);
+        if input.exactly(2)? != b"\r\n" {
+            return Err(Trouble::Bad(400, "a chunk is longer than it says"));
+        }
+    }
+}
+
+/// The size a chunk begins with; extensions are ignored (RFC 9112, 7.1.1).
+fn chunk_size(line: &[u8], lax: bool) -> Result<usize, Trouble> {
+    let bad = Trouble::Bad(400, "a bad chunk size");
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (size, rest) = line.split_at(digits);
+    let extension = rest.trim_ascii_start();
+    let good = rest.is_empty()
+        || extension.starts_with(b";") && !extension.iter().any(|&it| it.is_ascii_control() && it != b'\t');
+    if size.is_empty() || size.len() > 15 || !(good || lax) {
+        return Err(bad);
+    }
+    let text = std::str::from_utf8(size).map_err(|_| bad)?;
+    usize::from_str_radix(text, 16).map_err(|_| bad)
+}

@@ -1,0 +1,207 @@
+//! The resources: what is where, under one lock.
+//!
+//! A condition is checked and its method performed while the lock is held, so that requests happen one after the other
+//! whatever their connections do. Replacing is atomic: content is never changed, only exchanged.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use super::bug::Bug;
+use super::condition::Validators;
+use super::date;
+use super::switches::{Stop, Switches, WINDOW, mix};
+use super::tag::Tag;
+
+/// How entity tags are made. The opaque part is new at every write, in all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum TagStyle {
+    /// Strong.
+    #[default]
+    Strong,
+    /// Weak for that long after a write, then strong, as Apache does it with a second.
+    WeakAtFirst(Duration),
+    /// Weak.
+    Weak,
+}
+
+impl TagStyle {
+    fn weak(self, age: Duration) -> bool {
+        match self {
+            Self::Strong => false,
+            Self::WeakAtFirst(time) => age < time,
+            Self::Weak => true,
+        }
+    }
+}
+
+/// A representation. It never changes.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) content: Arc<[u8]>,
+    pub(crate) media_type: Option<String>,
+    opaque: Vec<u8>,
+    modified: u64,
+    alone: bool,
+    written: Instant,
+}
+
+/// All resources.
+#[derive(Debug)]
+pub(crate) struct Store {
+    style: TagStyle,
+    shelves: Mutex<Shelves>,
+}
+
+/// What the lock protects.
+#[derive(Debug, Default)]
+pub(crate) struct Shelves {
+    entries: HashMap<String, Arc<Entry>>,
+    /// What was there before; kept for the bugs that remember.
+    past: HashMap<String, Arc<Entry>>,
+    writes: u64,
+    last_removal: u64,
+}
+
+/// What a write came to.
+pub(crate) struct Written {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) replaced: Option<Arc<Entry>>,
+}
+
+impl Store {
+    pub(crate) fn new(style: TagStyle) -> Self {
+        Self { style, shelves: Mutex::default() }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Shelves> {
+        self.shelves.lock().expect("nobody panics while holding it")
+    }
+
+    /// Waits while a bug leaves a window open.
+    pub(crate) fn window<'a>(
+        &'a self,
+        shelves: MutexGuard<'a, Shelves>,
+        stop: &Stop,
+    ) -> MutexGuard<'a, Shelves> {
+        drop(shelves);
+        stop.pause(WINDOW);
+        self.lock()
+    }
+
+    pub(crate) fn validators(&self, entry: &Entry) -> Validators {
+        let weak = self.style.weak(entry.written.elapsed());
+        let tag = Tag { weak, opaque: entry.opaque.clone() };
+        Validators { tag, modified: entry.modified, alone: entry.alone }
+    }
+
+    /// Puts content where the path says, whatever is there.
+    pub(crate) fn put<'a>(
+        &'a self,
+        mut shelves: MutexGuard<'a, Shelves>,
+        path: &str,
+        content: Vec<u8>,
+        media_type: Option<String>,
+        (bugs, stop): (&Switches, &Stop),
+    ) -> Written {
+        let replaced = shelves.entries.get(path).cloned();
+        let mut content = content;
+        if !content.is_empty() && bugs.strikes(Bug::PutLosesByte, 4) {
+            content.pop();
+        }
+        if bugs.strikes(Bug::PutAddsByte, 4) {
+            content.push(b'\n');
+        }
+        let mut entry = shelves.entry(content, media_type, replaced.as_deref(), bugs);
+        if let Some(old) = &replaced {
+            if bugs.strikes(Bug::LostPut, 4) {
+                return Written { entry: Arc::new(entry), replaced };
+            }
+            if bugs.strikes(Bug::NewTagOldContent, 4) {
+                entry.content = old.content.clone();
+            }
+            if bugs.has(Bug::TornRead) {
+                let torn = Arc::new(Entry { content: torn(&old.content, &entry.content), ..copy(&entry) });
+                shelves.entries.insert(path.to_owned(), torn);
+                shelves = self.window(shelves, stop);
+            }
+        }
+        let entry = Arc::new(entry);
+        shelves.entries.insert(path.to_owned(), entry.clone());
+        if let (Some(old), true) = (&replaced, bugs.has(Bug::StaleRead)) {
+            shelves.past.insert(path.to_owned(), old.clone());
+        }
+        Written { entry, replaced }
+    }
+}
+
+impl Shelves {
+    /// What is there.
+    pub(crate) fn get(&self, path: &str) -> Option<Arc<Entry>> {
+        self.entries.get(path).cloned()
+    }
+
+    /// What a GET sees.
+    pub(crate) fn read(&self, path: &str, bugs: &Switches) -> Option<Arc<Entry>> {
+        let current = self.get(path);
+        let past = || self.past.get(path).cloned();
+        match current {
+            Some(current) if bugs.strikes(Bug::StaleRead, 4) => past().or(Some(current)),
+            None if bugs.strikes(Bug::DeletedComesBack, 3) => past(),
+            current => current,
+        }
+    }
+
+    /// Takes away what is there.
+    pub(crate) fn delete(&mut self, path: &str, bugs: &Switches) {
+        if bugs.strikes(Bug::DeleteDoesNot, 3) {
+            return;
+        }
+        self.last_removal = date::now();
+        let removed = self.entries.remove(path);
+        if let (Some(removed), true) = (removed, bugs.has(Bug::DeletedComesBack)) {
+            self.past.insert(path.to_owned(), removed);
+        }
+        if bugs.has(Bug::DeleteTakesNeighbour) {
+            // As if a path's length were its hash.
+            let neighbour = self.entries.keys().filter(|it| it.len() == path.len()).min().cloned();
+            neighbour.and_then(|it| self.entries.remove(&it));
+        }
+    }
+
+    fn entry(
+        &mut self,
+        content: Vec<u8>,
+        media_type: Option<String>,
+        replaced: Option<&Entry>,
+        bugs: &Switches,
+    ) -> Entry {
+        self.writes += 1;
+        let modified = date::now();
+        let number = if bugs.has(Bug::TagOfSecond) { modified } else { mix(self.writes) };
+        Entry {
+            content: Arc::from(content),
+            media_type,
+            opaque: format!("{number:x}").into_bytes(),
+            modified,
+            alone: replaced.map_or(self.last_removal, |it| it.modified) != modified,
+            written: Instant::now(),
+        }
+    }
+}
+
+fn copy(entry: &Entry) -> Entry {
+    Entry {
+        content: entry.content.clone(),
+        media_type: entry.media_type.clone(),
+        opaque: entry.opaque.clone(),
+        ..*entry
+    }
+}
+
+/// The first half of the new, the second half of the old.
+fn torn(old: &[u8], new: &[u8]) -> Arc<[u8]> {
+    let half = new.len() / 2;
+    Arc::from([&new[..half], &old[half.min(old.len())..]].concat())
+}

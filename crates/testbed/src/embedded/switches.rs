@@ -1,0 +1,120 @@
+//! Which bugs are on, when they strike, and what the rare ones need: a way to wait and a place to exchange things.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use super::bug::Bug;
+
+/// How long a window stays open in which requests can race, and how long one waits to be mixed up with another.
+pub(crate) const WINDOW: Duration = Duration::from_millis(3);
+
+/// The bugs of one server.
+#[derive(Debug)]
+pub(crate) struct Switches {
+    on: Vec<bool>,
+    chances: Vec<AtomicU64>,
+}
+
+impl Switches {
+    pub(crate) fn new(bugs: &[Bug]) -> Self {
+        let mut on = vec![false; Bug::all().len()];
+        for &bug in bugs {
+            on[bug as usize] = true;
+        }
+        Self { on, chances: Bug::all().iter().map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    pub(crate) fn has(&self, bug: Bug) -> bool {
+        self.on[bug as usize]
+    }
+
+    /// Whether a bug that strikes one time in so many strikes at this chance.
+    pub(crate) fn strikes(&self, bug: Bug, one_in: u64) -> bool {
+        self.has(bug)
+            && mix(self.chances[bug as usize].fetch_add(1, Ordering::Relaxed)).is_multiple_of(one_in)
+    }
+}
+
+/// Spreads a count over all numbers, one to one.
+pub(crate) fn mix(count: u64) -> u64 {
+    let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// Tells all threads of a server that it ends.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    stopped: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    pub(crate) fn now(&self) {
+        *self.stopped.lock().expect("nobody panics while holding it") = true;
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn is_now(&self) -> bool {
+        *self.stopped.lock().expect("nobody panics while holding it")
+    }
+
+    /// Sleeps so long, or less if the server ends.
+    pub(crate) fn pause(&self, time: Duration) {
+        let stopped = self.stopped.lock().expect("nobody panics while holding it");
+        drop(self.changed.wait_timeout_while(stopped, time, |stopped| !*stopped));
+    }
+}
+
+/// Where two threads that come at about the same time exchange what they bring.
+#[derive(Debug)]
+pub(crate) struct Exchange<T> {
+    table: Mutex<Table<T>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+enum Table<T> {
+    Empty,
+    /// The first has put this down, and waits.
+    Offered(T),
+    /// The second has taken that, and left this.
+    Left(T),
+}
+
+impl<T> Default for Exchange<T> {
+    fn default() -> Self {
+        Self { table: Mutex::new(Table::Empty), changed: Condvar::new() }
+    }
+}
+
+impl<T> Exchange<T> {
+    /// Yields what the other brought, or `mine` if nobody comes.
+    pub(crate) fn meet(&self, mine: T) -> T {
+        let mut table = self.table.lock().expect("nobody panics while holding it");
+        match std::mem::replace(&mut *table, Table::Empty) {
+            Table::Offered(theirs) => {
+                *table = Table::Left(mine);
+                self.changed.notify_all();
+                theirs
+            }
+            Table::Left(theirs) => {
+                *table = Table::Left(theirs);
+                mine
+            }
+            Table::Empty => {
+                *table = Table::Offered(mine);
+                let (mut table, _) = self
+                    .changed
+                    .wait_timeout_while(table, WINDOW, |table| matches!(table, Table::Offered(_)))
+                    .expect("nobody panics while holding it");
+                match std::mem::replace(&mut *table, Table::Empty) {
+                    Table::Offered(thing) | Table::Left(thing) => thing,
+                    Table::Empty => unreachable!("whoever offers is the one to clear the table"),
+                }
+            }
+        }
+    }
+}

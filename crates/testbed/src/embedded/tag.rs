@@ -1,0 +1,124 @@
+//! Entity tags and lists of them (RFC 9110, 8.8.3).
+//!
+//! A list is read leniently: what is no entity tag matches nothing, and the rest of the list still counts.
+
+use std::fmt;
+
+/// An entity tag: what is between the quotes, and whether it is weak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) weak: bool,
+    pub(crate) opaque: Vec<u8>,
+}
+
+impl Tag {
+    /// Reads one from the start of a value; yields the rest too.
+    fn read(value: &[u8]) -> Option<(Self, &[u8])> {
+        let (weak, rest) = match value.strip_prefix(b"W/") {
+            Some(rest) => (true, rest),
+            None => (false, value),
+        };
+        let rest = rest.strip_prefix(b"\"")?;
+        let end = rest.iter().position(|&byte| byte == b'"')?;
+        Some((Self { weak, opaque: rest[..end].to_vec() }, &rest[end + 1..]))
+    }
+
+    /// Reads a value that is one tag and nothing else.
+    pub(crate) fn parse(value: &[u8]) -> Option<Self> {
+        Self::read(value).filter(|(_, rest)| rest.is_empty()).map(|(tag, _)| tag)
+    }
+
+    /// Neither is weak, and they are the same.
+    pub(crate) fn matches_strongly(&self, other: &Self) -> bool {
+        !self.weak && !other.weak && self.opaque == other.opaque
+    }
+
+    /// They are the same but for weakness.
+    pub(crate) fn matches_weakly(&self, other: &Self) -> bool {
+        self.opaque == other.opaque
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let weak = if self.weak { "W/" } else { "" };
+        write!(f, "{weak}\"{}\"", String::from_utf8_lossy(&self.opaque))
+    }
+}
+
+/// The value of If-Match or If-None-Match, all lines of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Tags {
+    /// `*`
+    Any,
+    /// These.
+    List(Vec<Tag>),
+}
+
+impl Tags {
+    pub(crate) fn parse<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut tags = Vec::new();
+        for line in lines {
+            if line == b"*" {
+                return Self::Any;
+            }
+            list(line, &mut tags);
+        }
+        Self::List(tags)
+    }
+}
+
+fn list(mut line: &[u8], tags: &mut Vec<Tag>) {
+    loop {
+        while let [b' ' | b'\t' | b',', rest @ ..] = line {
+            line = rest;
+        }
+        if line.is_empty() {
+            return;
+        }
+        line = match Tag::read(line) {
+            Some((tag, rest)) => {
+                tags.push(tag);
+                rest
+            }
+            // No tag: on to the next comma.
+            None => line.iter().position(|&byte| byte == b',').map_or(b"", |comma| &line[comma..]),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> String {
+        match Tags::parse([line.as_bytes()]) {
+            Tags::Any => "*".to_owned(),
+            Tags::List(tags) => tags.iter().map(Tag::to_string).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    #[test]
+    fn lists_as_in_rfc_9110_13_1_2() {
+        assert_eq!(read("*"), "*");
+        assert_eq!(read(r#""xyzzy""#), r#""xyzzy""#);
+        assert_eq!(read(r#"W/"xyzzy", "r2d2,xxxx" ,,"c3piozzzz""#), r#"W/"xyzzy" "r2d2,xxxx" "c3piozzzz""#);
+        assert_eq!(read(r#"xyzzy, "b""#), r#""b""#);
+        assert_eq!(read(r#"""#), "");
+        assert_eq!(read(r#""""#), r#""""#);
+    }
+
+    #[test]
+    fn comparison_as_in_the_table_of_rfc_9110_8_8_3_2() {
+        let tag = |text: &str| Tag::parse(text.as_bytes()).unwrap();
+        for (a, b, strongly, weakly) in [
+            (r#"W/"1""#, r#"W/"1""#, false, true),
+            (r#"W/"1""#, r#"W/"2""#, false, false),
+            (r#"W/"1""#, r#""1""#, false, true),
+            (r#""1""#, r#""1""#, true, true),
+        ] {
+            assert_eq!(tag(a).matches_strongly(&tag(b)), strongly);
+            assert_eq!(tag(a).matches_weakly(&tag(b)), weakly);
+        }
+    }
+}
