@@ -29,10 +29,13 @@ impl Switches {
         self.on[bug as usize]
     }
 
-    /// Whether a bug that strikes one time in so many strikes at this chance.
+    /// Whether a bug strikes at this chance. Of so many chances in a row it takes one, and not always the same.
     pub(crate) fn strikes(&self, bug: Bug, one_in: u64) -> bool {
-        self.has(bug)
-            && mix(self.chances[bug as usize].fetch_add(1, Ordering::Relaxed)).is_multiple_of(one_in)
+        if !self.has(bug) {
+            return false;
+        }
+        let chance = self.chances[bug as usize].fetch_add(1, Ordering::Relaxed);
+        chance % one_in == mix(chance / one_in) % one_in
     }
 }
 
@@ -116,5 +119,34 @@ impl<T> Exchange<T> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bug_strikes_once_in_so_many_chances() {
+        let (on, off) = (Switches::new(&[Bug::LostPut]), Switches::new(&[]));
+        for _ in 0..100 {
+            assert_eq!((0..7).filter(|_| on.strikes(Bug::LostPut, 7)).count(), 1);
+            assert!(!off.strikes(Bug::LostPut, 7));
+        }
+    }
+
+    #[test]
+    fn two_exchange_what_they_bring_and_one_alone_keeps_it() {
+        let exchange = Exchange::default();
+        assert_eq!(exchange.meet(1), 1);
+        let mixed = (0..100).filter(|_| {
+            std::thread::scope(|scope| {
+                let other = scope.spawn(|| exchange.meet(2));
+                let pair = (exchange.meet(1), other.join().unwrap());
+                assert!(pair == (1, 2) || pair == (2, 1));
+                pair == (2, 1)
+            })
+        });
+        assert_ne!(mixed.count(), 0);
     }
 }

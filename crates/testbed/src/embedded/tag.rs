@@ -76,14 +76,13 @@ fn list(mut line: &[u8], tags: &mut Vec<Tag>) {
         if line.is_empty() {
             return;
         }
-        line = match Tag::read(line) {
-            Some((tag, rest)) => {
-                tags.push(tag);
-                rest
-            }
-            // No tag: on to the next comma.
-            None => line.iter().position(|&byte| byte == b',').map_or(b"", |comma| &line[comma..]),
-        };
+        let (tag, rest) = Tag::read(line).map_or((None, line), |(tag, rest)| (Some(tag), rest));
+        let comma = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
+        // What has something between its end and the comma is no tag.
+        if rest[..comma].trim_ascii().is_empty() {
+            tags.extend(tag);
+        }
+        line = &rest[comma..];
     }
 }
 
@@ -103,7 +102,7 @@ mod tests {
         assert_eq!(read("*"), "*");
         assert_eq!(read(r#""xyzzy""#), r#""xyzzy""#);
         assert_eq!(read(r#"W/"xyzzy", "r2d2,xxxx" ,,"c3piozzzz""#), r#"W/"xyzzy" "r2d2,xxxx" "c3piozzzz""#);
-        assert_eq!(read(r#"xyzzy, "b""#), r#""b""#);
+        assert_eq!(read(r#"xyzzy, "b", "c"d, "e" "f", w/"g", "h""#), r#""b" "h""#);
         assert_eq!(read(r#"""#), "");
         assert_eq!(read(r#""""#), r#""""#);
     }
