@@ -198,8 +198,9 @@ bugs! {
     LengthOverChunked "length-over-chunked" Framing "RFC 9112 6.1, 6.3"
         "Beside Content-Length, Transfer-Encoding is ignored, and the connection stays open."
         like "OpenLiteSpeed" "https://github.com/litespeedtech/openlitespeed/issues/392";
-    LaxChunkSize "lax-chunk-size" Framing "RFC 9112 7.1, 2.2"
-        "What follows the digits of a chunk size is ignored, whatever it is.";
+    ChunkSizeTruncated "chunk-size-truncated" Framing "RFC 9112 7.1"
+        "Of a chunk size, 32 bits are kept: 100000002 is taken for 2."
+        like "Bun" "https://github.com/oven-sh/bun/pull/26931";
     SpaceBeforeColon "space-before-colon" Framing "RFC 9112 5.1"
         "Space between a field's name and the colon is accepted."
         like "fasthttp" "https://github.com/valyala/fasthttp/pull/2187";

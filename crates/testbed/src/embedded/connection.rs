@@ -93,7 +93,8 @@ impl<'a> Connection<'a> {
             }
         }
         self.input.begin();
-        request.content = framing.read(&mut self.input, self.shared.limit, bugs.has(Bug::LaxChunkSize))?;
+        request.content =
+            framing.read(&mut self.input, self.shared.limit, bugs.has(Bug::ChunkSizeTruncated))?;
 
         if request.method == "HEAD" && bugs.strikes(Bug::HangOnHead, 6) {
             self.hang();

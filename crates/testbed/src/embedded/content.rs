@@ -61,12 +61,12 @@ impl Framing {
     }
 
     /// Reads what it delimits, up to a limit.
-    pub(crate) fn read(self, input: &mut Input, limit: usize, lax: bool) -> Result<Vec<u8>, Trouble> {
+    pub(crate) fn read(self, input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, Trouble> {
         match self {
             Self::Length(length) if length > limit => Err(Trouble::Bad(413, "too much content")),
             Self::Length(0) => Ok(Vec::new()),
             Self::Length(length) => input.exactly(length),
-            Self::Chunked => chunks(input, limit, lax),
+            Self::Chunked => chunks(input, limit, truncated),
             Self::Close => {
                 let mut content = Vec::new();
                 loop {
@@ -101,12 +101,12 @@ fn length(fields: &Fields, first_wins: bool) -> Result<Option<usize>, Trouble> {
     Ok(Some(first.parse().unwrap_or(usize::MAX)))
 }
 
-fn chunks(input: &mut Input, limit: usize, lax: bool) -> Result<Vec<u8>, Trouble> {
+fn chunks(input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, Trouble> {
     let mut content = Vec::new();
     let mut overhead = 0;
     loop {
         let line = input.line(LINE)?;
-        let size = chunk_size(&line, lax)?;
+        let size = chunk_size(&line, truncated)?;
         overhead += line.len();
         if overhead > OVERHEAD {
             return Err(Trouble::Bad(400, "more extensions than content"));
@@ -126,16 +126,17 @@ fn chunks(input: &mut Input, limit: usize, lax: bool) -> Result<Vec<u8>, Trouble
 }
 
 /// The size a chunk begins with; extensions are ignored (RFC 9112, 7.1.1).
-fn chunk_size(line: &[u8], lax: bool) -> Result<usize, Trouble> {
+fn chunk_size(line: &[u8], truncated: bool) -> Result<usize, Trouble> {
     let bad = Trouble::Bad(400, "a bad chunk size");
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (size, rest) = line.split_at(digits);
     let extension = rest.trim_ascii_start();
     let good = rest.is_empty()
         || extension.starts_with(b";") && !extension.iter().any(|&it| it.is_ascii_control() && it != b'\t');
-    if size.is_empty() || size.len() > 15 || !(good || lax) {
+    let text = std::str::from_utf8(size).map_err(|_| bad)?.trim_start_matches('0');
+    if size.is_empty() || text.len() > 15 || !good {
         return Err(bad);
     }
-    let text = std::str::from_utf8(size).map_err(|_| bad)?;
-    usize::from_str_radix(text, 16).map_err(|_| bad)
+    let size = if text.is_empty() { 0 } else { usize::from_str_radix(text, 16).map_err(|_| bad)? };
+    Ok(if truncated { size & 0xffff_ffff } else { size })
 }

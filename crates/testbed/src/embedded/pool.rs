@@ -16,6 +16,8 @@ const KEPT: usize = 32;
 /// A response of the origin, as received.
 #[derive(Debug)]
 pub(crate) struct Received {
+    /// HTTP/1.this.
+    pub(crate) minor: u8,
     pub(crate) status: u16,
     pub(crate) fields: Fields,
     pub(crate) content: Vec<u8>,
@@ -112,7 +114,7 @@ impl Pool {
                     idle.push(input);
                 }
             }
-            return Ok(Received { status, fields, content, interim });
+            return Ok(Received { minor, status, fields, content, interim });
         }
     }
 }

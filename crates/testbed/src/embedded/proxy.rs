@@ -149,14 +149,14 @@ impl Proxy {
 
     /// The response as it goes to the client.
     fn relayed(&self, received: Received, method: &str) -> Response {
-        let Received { status, fields, content, interim } = received;
+        let Received { minor, status, fields, content, interim } = received;
         let mut response = Response::with(status, Arc::from(content));
         for (name, value) in self.end_to_end(&fields) {
             if !name.eq_ignore_ascii_case("content-length") {
                 response.fields.push((name.to_owned(), value.to_vec()));
             }
         }
-        response = response.field("Via", format!("1.1 {}", self.name));
+        response = response.field("Via", format!("1.{minor} {}", self.name));
         if method == "HEAD" || status == 304 {
             let length = fields.only("content-length").and_then(|it| it.parse().ok());
             response.told = length.map_or(Told::Nothing, Told::This);

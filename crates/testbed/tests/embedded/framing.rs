@@ -40,7 +40,7 @@ fn chunked_requests_with_extensions_and_trailers_7_1() {
     let (_server, mut client) = correct();
     let head = "PUT /a HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: Chunked\r\n\r\n";
     client.send(format!(
-        "{head}5;a=\"b\"\r\nhello\r\n00001 ; x\r\n!\r\nA\r\n0123456789\r\n0\r\nX-Trailer: y\r\n\r\n"
+        "{head}5;a=\"b\"\r\nhello\r\n000000000000000000000001 ; x\r\n!\r\nA\r\n0123456789\r\n0\r\nX-Trailer: y\r\n\r\n"
     ));
     assert_eq!(client.receive("PUT").unwrap().status, 201);
     assert_eq!(client.get("/a").text(), "hello!0123456789");
@@ -137,6 +137,11 @@ pub(crate) const REFUSED: &[(&str, u16, &str)] = &[
         "a huge chunk, 7.1",
         400,
         "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff1\r\n",
+    ),
+    (
+        "more than 32 bits, 7.1",
+        413,
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n100000002\r\nab\r\n0\r\n\r\n",
     ),
     (
         "a large chunk, 9110 15.5.14",

@@ -8,6 +8,7 @@ mod client;
 mod conditions;
 mod framing;
 mod methods;
+mod mixed;
 mod proxy;
 mod ranges;
 mod trouble;

@@ -95,7 +95,7 @@ tests! {
     };
     conflicting_lengths ConflictingLengths |lab| accepted(lab, "lengths that differ");
     length_over_chunked LengthOverChunked |lab| accepted(lab, "length beside chunks");
-    lax_chunk_size LaxChunkSize |lab| accepted(lab, "a bad chunk size");
+    chunk_size_truncated ChunkSizeTruncated |lab| accepted(lab, "more than 32 bits");
     space_before_colon SpaceBeforeColon |lab| accepted(lab, "space before colon");
     two_hosts TwoHosts |lab| accepted(lab, "two Hosts");
     no_host NoHost |lab| accepted(lab, "no Host");
