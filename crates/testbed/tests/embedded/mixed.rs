@@ -100,13 +100,13 @@ impl Traffic {
     /// What to send at once, and the methods of the requests in it.
     fn burst(&mut self) -> (String, Vec<&'static str>) {
         match self.below(20) {
-            0 | 7 => {
+            0 | 1 => {
                 self.refused += 1;
                 let (_, _, bytes) = REFUSED[self.refused % REFUSED.len()];
                 (bytes.to_owned(), vec![""])
             }
-            1 => (request("GET /a", "Connection: close", ""), vec!["GET"]),
-            2 => {
+            2 => (request("GET /a", "Connection: close", ""), vec!["GET"]),
+            3 => {
                 let path = self.prefix.trim_start_matches("/proxy");
                 (
                     format!(
@@ -115,7 +115,7 @@ impl Traffic {
                     vec!["PUT"],
                 )
             }
-            3..6 => {
+            4..7 => {
                 let requests = [self.request(), self.request(), self.request()];
                 let (bytes, methods): (Vec<_>, Vec<_>) = requests.into_iter().unzip();
                 (bytes.concat(), methods)
