@@ -45,7 +45,12 @@ macro_rules! bugs {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Bug {
-            $(#[doc = $description] #[doc = concat!("\n\nBreaks ", $breaks, ".")] $variant,)*
+            $(
+                #[doc = $description]
+                #[doc = concat!("\n\nBreaks ", $breaks, ".")]
+                $(#[doc = concat!("\n\nModelled on a report about [", $project, "](", $link, ").")])?
+                $variant,
+            )*
         }
 
         impl Bug {

@@ -81,6 +81,11 @@ impl Origin {
                 } else {
                     Response::with(200, entry.content.clone())
                 };
+                if response.status == 416 && request.fields.has("if-range") && !bugs.has(Bug::IfRangeIgnored)
+                {
+                    // With If-Range a range that does not apply is ignored (13.2.2, step 5).
+                    response = Response::with(200, entry.content.clone());
+                }
                 if response.status != 416 {
                     response = described(response, &entry, &current);
                 }

@@ -69,6 +69,8 @@ fn if_range_13_1_5() {
     for value in ["\"x\"", &format!("W/{tag}"), "x", &date, "Sat, 29 Oct 1994 19:43:31 GMT"] {
         assert_eq!(ask("/a", value), 200, "{value}: a date is no good that two contents share");
     }
+    let beyond = client.ask("GET /a", &format!("Range: bytes=99-\nIf-Range: {tag}"), "");
+    assert_eq!(beyond.status, 200, "13.2.2, step 5: a range that does not apply is ignored");
     sleep(Duration::from_millis(1100));
     let date = client.put("/b", "0123456789").field("last-modified").unwrap().to_owned();
     sleep(Duration::from_millis(1100));
