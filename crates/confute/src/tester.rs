@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
-use crate::derive::compose::{Composed, InternalKind};
+use crate::derive::compose::{Composed, End, InternalKind};
 use crate::derive::dualize::{Entry, Task};
 use crate::derive::hypothesis::{Delivery, Hypothesis, Parcel};
 use crate::derive::unify::Spot;
@@ -330,13 +330,13 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             }
             Event::Closed(conn) => {
                 let part = self.explain(conn, Seen::Closed, place);
-                self.end(conn, place);
+                self.end(conn, place, true);
                 Some(part)
             }
             Event::HungUp(conn) => {
                 let spot = self.spot(conn);
                 let owner = self.lines.entry(conn.0).or_default().part.or(self.whole);
-                self.end(conn, place);
+                self.end(conn, place, false);
                 if let Some(part) = owner {
                     self.log(part, place, Task::Severed(spot));
                 }
@@ -361,7 +361,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         }
     }
 
-    fn end(&mut self, conn: WireConn, place: u64) {
+    fn end(&mut self, conn: WireConn, place: u64, by_server: bool) {
         let conn_name = match self.spot(conn) {
             Spot::Client(conn) => conn,
             Spot::Accepted(wire) => Conn::accepted(wire),
@@ -369,7 +369,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         let line = self.lines.entry(conn.0).or_default();
         line.ended = true;
         line.owed = 0;
-        self.world.ended.insert(conn_name, place);
+        self.world.ended.insert(conn_name, End { place, by_server });
     }
 
     fn log(&mut self, part: usize, place: u64, task: Task<S::Msg>) {

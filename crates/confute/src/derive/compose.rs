@@ -27,8 +27,8 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
     pub(crate) network: &'m dyn Network,
     pub(crate) book: RefCell<CellBook>,
     pub(crate) sightings: Sightings<S::Msg>,
-    /// Connections that ended (closed or hung up), and where in the trace.
-    pub(crate) ended: FxHashMap<Conn, u64>,
+    /// Connections that ended, and where in the trace.
+    pub(crate) ended: FxHashMap<Conn, End>,
     pub(crate) relaxed: Vec<&'static str>,
     pub(crate) most_deviations: u32,
     /// How many turns were run.
@@ -50,6 +50,15 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
     pub(crate) input_copies: u8,
     pub(crate) loses_output: bool,
     pub(crate) output_copies: u8,
+}
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End {
+    /// Where in the trace.
+    pub(crate) place: u64,
+    /// Whether the tester saw it close, rather than hung up.
+    pub(crate) by_server: bool,
 }
 
 /// New hypotheses.
@@ -97,7 +106,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     pub(crate) fn has_ended(&self, conn: Conn, place: u64) -> bool {
-        !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|at| *at < place)
+        !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|end| end.place < place)
     }
 
     /// Dry run: what the turn of this message can touch, whatever the state.
@@ -874,6 +883,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         place: u64,
     ) -> Option<()> {
         if self.is_lost(next, conn, place) {
+            // Where connections do not break, only the model itself can have closed it.
+            if !self.network.breaks() && self.ended.get(&conn).is_some_and(|end| end.by_server) {
+                self.blunder(Mistake::SendOnClosed { conn: format!("{conn:?}") });
+                return None;
+            }
             return Some(());
         }
         if next.is_closed(conn) {

@@ -24,6 +24,8 @@ use crate::lang::{
 
 /// More calls to `io` than any turn needs.
 const MOST_EFFECTS: usize = 100_000;
+/// More messages than any turn waits for: it must be a loop.
+const MOST_MESSAGES: usize = 500;
 
 /// One answered question.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -153,6 +155,8 @@ pub(crate) struct Runner<'a, S: ServerModel + ?Sized> {
     fresh: u32,
     connects: u32,
     own: Option<Conn>,
+    /// What it closed.
+    closed: SmallVec<[Conn; 1]>,
     sent_to_own: u32,
     ran: Ran<S::Out>,
 }
@@ -193,6 +197,7 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
             fresh: 0,
             connects: 0,
             own: None,
+            closed: SmallVec::new(),
             sent_to_own: 0,
             ran,
         }
@@ -340,12 +345,18 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
             return Err(Stop::Refused);
         }
         self.ran.received += 1;
+        if self.ran.received > MOST_MESSAGES {
+            return Err(Mistake::Endless { effects: self.effects }.into());
+        }
         self.own = Some(*conn);
         Ok((*conn, item.clone()))
     }
 
     fn send(&mut self, to: Conn, message: S::Out) -> Turn {
         self.tick()?;
+        if self.closed.contains(&to) {
+            return Err(Mistake::SendOnClosed { conn: format!("{to:?}") }.into());
+        }
         if self.own == Some(to) {
             self.sent_to_own += 1;
         } else if !self.ran.whole {
@@ -372,6 +383,7 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
         if self.own != Some(conn) || self.ran.looked {
             self.widen("close")?;
         }
+        self.closed.push(conn);
         self.act(Act::Close(conn));
         Ok(())
     }
