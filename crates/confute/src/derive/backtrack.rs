@@ -177,7 +177,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 } else {
                     world.deliver(Rc::clone(&parent), index, place, &mut brood);
                 }
-                todo.extend(brood.into_iter().map(|next| (Rc::unwrap_or_clone(next), if own { depth } else { depth + 1 })));
+                todo.extend(
+                    brood
+                        .into_iter()
+                        .map(|next| (Rc::unwrap_or_clone(next), if own { depth } else { depth + 1 })),
+                );
             }
         }
         found

@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use super::book::{CellBook, Seen, Sightings};
 use super::foresight::Fit;
 use super::hypothesis::{
-    CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended, UNORDERED,
-    touches,
+    CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended,
+    UNORDERED, touches,
 };
 use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
 use crate::fingerprint::Fingerprint;
@@ -585,7 +585,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     /// Whether the answer that was seen to a read might come of content that this packet, which writes without a look,
     /// leaves behind.
-    pub(crate) fn leads_to(&self, writer: &Delivery<S::Msg>, reader: &Delivery<S::Msg>, seen: &S::Msg) -> bool {
+    pub(crate) fn leads_to(
+        &self,
+        writer: &Delivery<S::Msg>,
+        reader: &Delivery<S::Msg>,
+        seen: &S::Msg,
+    ) -> bool {
         let [(cell, _)] = writer.foot.cells.as_slice() else { return true };
         match self.effect(writer, *cell, None) {
             Some(Effect { after: Some(value), .. }) => {

@@ -118,7 +118,12 @@ impl<M> Foresight<M> {
 
 impl<S: ServerModel + ?Sized> Part<S> {
     /// Takes the pending reads whose known answers the present gives. False if some answer can no longer come.
-    pub(super) fn absorb(&mut self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>, at: usize) -> bool {
+    pub(super) fn absorb(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &mut Hypothesis<S>,
+        at: usize,
+    ) -> bool {
         let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
         if self.whole || !world.is_reliable || world.is_direct || !world.late.get() {
             return true;
@@ -295,7 +300,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let writer = Rc::clone(&self.foresight.writers[writer]);
         let mut grown = false;
         let mut at = 0;
-        while let Some(value) = self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned()) {
+        while let Some(value) =
+            self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
+        {
             match self.effect(world, &writer, self.cells[0], value.as_ref()) {
                 None => self.foresight.contents = None,
                 Some(Effect { after: Some(after), matches: true, .. }) => grown |= self.foresight.add(&after),
@@ -316,7 +323,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let mut changes = false;
         let mut at = 0;
-        while let Some(value) = self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned()) {
+        while let Some(value) =
+            self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
+        {
             at += 1;
             changes |= match self.effect(world, delivery, self.cells[0], value.as_ref()) {
                 None => true,
@@ -334,7 +343,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let Some((_, next)) = self.foresight.readers.get(first) else { return true };
         let next = Rc::clone(next);
         let Some((_, Seen::Message(seen))) = world.answer(&next) else { return true };
-        world.fit(hypothesis, &next, 0, None, seen) != Fit::Never || self.has_origin(world, hypothesis, &next, at)
+        world.fit(hypothesis, &next, 0, None, seen) != Fit::Never
+            || self.has_origin(world, hypothesis, &next, at)
     }
 
     /// Whether something that is under way or yet to come could leave behind what this read has seen, or grows into it.

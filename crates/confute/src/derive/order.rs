@@ -158,7 +158,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let delivery = &hypothesis.pending[*index].delivery;
             !delivery.foot.is_reader() && world.is_answered(delivery)
         };
-        if self.foresight.grows || self.foresight.unspoilt.get() > MOST_UNSPOILT || !others.iter().any(answered) {
+        if self.foresight.grows
+            || self.foresight.unspoilt.get() > MOST_UNSPOILT
+            || !others.iter().any(answered)
+        {
             return plain(others);
         }
         let deliver = |hypothesis: &Rc<Hypothesis<S>>, index: usize| {
@@ -250,7 +253,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let mut enables = false;
             for (other, _) in able.iter().filter(|(other, _)| other != index) {
                 if world.is_answered(&hypothesis.pending[*other].delivery) {
-                    spoilt += usize::from(!self.packet_effect(world, hypothesis, *other, after.as_ref())?.matches);
+                    spoilt +=
+                        usize::from(!self.packet_effect(world, hypothesis, *other, after.as_ref())?.matches);
                 }
             }
             if *index != mine {
@@ -258,7 +262,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             ranked.push((spoilt, *index, enables));
         }
-        let by_mine = ranked.iter().find(|(_, index, _)| *index == mine).map_or(usize::MAX, |(spoilt, ..)| *spoilt);
+        let by_mine =
+            ranked.iter().find(|(_, index, _)| *index == mine).map_or(usize::MAX, |(spoilt, ..)| *spoilt);
         ranked.sort_by_key(|(spoilt, index, enables)| match (by_mine, *index == mine) {
             (0, true) => (0, false, 0),
             (0, false) => (1, !enables, *spoilt),
@@ -266,7 +271,14 @@ impl<S: ServerModel + ?Sized> Part<S> {
             (_, own) => (1 + *spoilt, !own, usize::from(!enables)),
         });
         let deep = |(spoilt, index, _): (usize, usize, bool)| {
-            (index, if index == mine || spoilt < by_mine.min(usize::MAX - 1) && by_mine != usize::MAX { depth } else { depth + 1 })
+            (
+                index,
+                if index == mine || spoilt < by_mine.min(usize::MAX - 1) && by_mine != usize::MAX {
+                    depth
+                } else {
+                    depth + 1
+                },
+            )
         };
         Some(ranked.into_iter().map(deep).collect())
     }
@@ -297,7 +309,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
                             || !pending[behind].delivery.foot.is_reader()
                             || pending[behind].delivery.foot.cells.len() > 1)
                 });
-                leads_somewhere && !pending[*index].watched && !own.contains(index) && world.is_deliverable(hypothesis, *index)
+                leads_somewhere
+                    && !pending[*index].watched
+                    && !own.contains(index)
+                    && world.is_deliverable(hypothesis, *index)
             })
             .collect();
         if chosen.len() > 1 {
@@ -324,9 +339,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     continue;
                 }
                 let conflicts = packet.delivery.foot.cells.iter().any(|(cell, access)| {
-                    touched.iter().any(|(known, had)| {
-                        cell == known && (*access > Access::Read || *had > Access::Read)
-                    })
+                    touched
+                        .iter()
+                        .any(|(known, had)| cell == known && (*access > Access::Read || *had > Access::Read))
                 });
                 let precedes = packet.delivery.lane == pending[index].delivery.lane && other < index;
                 if conflicts || precedes {

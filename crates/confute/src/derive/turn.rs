@@ -18,8 +18,8 @@ use super::hypothesis::{Footprint, Hypothesis};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel, Stop,
-    Text, Turn, Val,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel,
+    Stop, Text, Turn, Val,
 };
 
 /// More calls to `io` than any turn needs.
@@ -300,7 +300,8 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
         if self.start.dry {
             return true;
         }
-        let text = |value: Option<&Val>| value.and_then(|value| value.data.as_any().downcast_ref::<Text>().cloned());
+        let text =
+            |value: Option<&Val>| value.and_then(|value| value.data.as_any().downcast_ref::<Text>().cloned());
         let before = text(self.current(cell).as_ref()).unwrap_or_default();
         text(value).is_some_and(|after| after.starts_with(&before))
     }
