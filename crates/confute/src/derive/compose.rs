@@ -521,7 +521,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let fit = self.fit(hypothesis, &pending.delivery, pending.taken, version, seen);
         if fit == Fit::Now {
             let cell = pending.delivery.foot.cells.first().map(|(cell, _)| *cell);
-            let from = version_start(hypothesis, cell, version);
+            // What is watched fits what was written just now, or it would have fitted before.
+            let from =
+                if pending.watched { hypothesis.turns } else { version_start(hypothesis, cell, version) };
             hypothesis.must_write = None;
             self.take_back_then(hypothesis, index, from);
         }

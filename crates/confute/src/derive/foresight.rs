@@ -102,16 +102,16 @@ impl<M> Foresight<M> {
 
 impl<M> Foresight<M> {
     /// Adds a content; says whether it is new.
-    fn add(&mut self, value: &Option<Val>) -> bool {
+    fn add(&mut self, value: Option<&Val>) -> bool {
         let Some(contents) = &mut self.contents else { return false };
-        if contents.iter().any(|known| print(known.as_ref()) == print(value.as_ref())) {
+        if contents.iter().any(|known| print(known.as_ref()) == print(value)) {
             return false;
         }
         if contents.len() == MOST_CONTENTS {
             self.contents = None;
             return false;
         }
-        contents.push(value.clone());
+        contents.push(value.cloned());
         true
     }
 }
@@ -246,11 +246,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 }
                 for cell in &hypothesis.cells {
                     let past = cell.past().iter().map(|(value, _)| value);
-                    past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value));
+                    past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value.as_ref()));
                 }
             }
             self.base = base;
-            self.foresight.add(&None);
+            self.foresight.add(None);
             self.reach_all(world);
         }
         while let Some(entry) = self.log.get(self.foresight.scanned) {
@@ -305,7 +305,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         {
             match self.effect(world, &writer, self.cells[0], value.as_ref()) {
                 None => self.foresight.contents = None,
-                Some(Effect { after: Some(after), matches: true, .. }) => grown |= self.foresight.add(&after),
+                Some(Effect { after: Some(after), matches: true, .. }) => {
+                    grown |= self.foresight.add(after.as_ref());
+                }
                 Some(_) => {}
             }
             at += 1;

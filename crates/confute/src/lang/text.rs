@@ -241,7 +241,8 @@ mod tests {
 
     #[test]
     fn starts_with_what_it_was_made_of() {
-        let long: String = (0..100).map(|n| format!("{n},")).collect();
+        let numbers: Vec<String> = (0..100).map(|n| format!("{n},")).collect();
+        let long = numbers.concat();
         let whole = Text::from(long.as_str());
         let pieces = (0..100).fold(Text::new(), |text, n| text.append_str(&format!("{n},")));
         for len in 0..=long.len() {
