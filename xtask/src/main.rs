@@ -1,10 +1,11 @@
-//! The project's own chores: `cargo xtask test` and `cargo xtask soak engine`.
+//! The project's own chores: `cargo xtask test`, `cargo xtask soak engine` and `cargo xtask faults`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
 // Printing is what a chore is for.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod faults;
 mod packages;
 mod soak;
 mod test;
@@ -33,6 +34,8 @@ enum Chore {
         #[command(subcommand)]
         what: Soak,
     },
+    /// Plant faults in the search, one at a time, and see that the oracle tests notice each
+    Faults(faults::Args),
 }
 
 #[derive(Subcommand)]
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().chore {
         Chore::Test => test::run(),
         Chore::Soak { what: Soak::Engine(engine) } => soak::run(&engine),
+        Chore::Faults(args) => faults::run(&args),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

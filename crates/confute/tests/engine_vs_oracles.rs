@@ -2,7 +2,8 @@
 //!
 //! `CONFUTE_TRIPLES` says how many (default 4,000), `CONFUTE_SEED` where to start: triple `n` is made from seed
 //! `CONFUTE_SEED + n`, so a printed seed is a triple that can be judged again alone
-//! (as long as the oracles stay as they are: the walks that make traces follow their steps).
+//! (as long as the oracles stay as they are: the walks that make traces follow their steps). `CONFUTE_FIRST=1` ends the
+//! run at the first difference.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
@@ -191,6 +192,9 @@ fn engine_brute_and_figures_agree() {
             *times += 1;
             if small.1.len() < smallest.0 {
                 *smallest = (small.1.len(), report(&triple, &small));
+            }
+            if setting("CONFUTE_FIRST", 0) > 0 {
+                break;
             }
         }
     }
