@@ -226,3 +226,57 @@ fn datagrams_in_order() {
     let any = Udp::default();
     assert!(!judge(&Board, &any, &overtaken, &Options::default()).is_refuted());
 }
+
+/// Tells how many of the cells it names hold something; `a=` fills one, `a-` empties it.
+struct Cells;
+
+impl ServerModel for Cells {
+    type Msg = String;
+    type Out = String;
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        if let Some((key, full)) = message.strip_suffix('=').map(|key| (key, true)).or_else(|| {
+            message.strip_suffix('-').map(|key| (key, false))
+        }) {
+            let cell = LEFT.edit(io, &key.to_owned())?;
+            if full { cell.set(io, "x".to_owned())? } else { cell.clear(io)? }
+            return io.send(conn, "ok");
+        }
+        let mut cells = Vec::new();
+        for key in message.chars() {
+            cells.push(LEFT.view(io, &key.to_string())?);
+        }
+        let mut full = 0;
+        for cell in cells {
+            full += usize::from(cell.get(io)?.is_some());
+        }
+        io.send(conn, full.to_string())
+    }
+}
+
+/// Parts that came to rest apart, and become one later, have come to rest once.
+#[test]
+fn rest_of_parts_that_become_one() {
+    let apart = [sent(0, "a"), received(0, "0"), sent(0, "b"), received(0, "0"), Event::Quiescent];
+    assert!(!refuted(&Cells, tcp(), &apart));
+    let one = [&apart[..], &[sent(0, "ab"), received(0, "0")]].concat();
+    assert!(!refuted(&Cells, tcp(), &one), "a message that ties them together");
+    let again = [&one[..], &[Event::Quiescent, sent(0, "c"), received(0, "0"), Event::Quiescent]].concat();
+    assert!(!refuted(&Cells, tcp(), &again), "another rest is another");
+}
+
+/// One part has long forgotten the rest that the other still has in its log: what was sent since is not owed to it.
+#[test]
+fn rest_of_a_part_whose_past_is_forgotten() {
+    let mut events = vec![sent(0, "b="), received(0, "ok"), sent(0, "a"), received(0, "0"), Event::Quiescent];
+    events.push(sent(1, "a="));
+    for _ in 0..200 {
+        events.extend([sent(2, "a"), received(1, "ok"), sent(1, "a-"), received(2, "1")]);
+        events.extend([sent(2, "a"), received(1, "ok"), sent(1, "a="), received(2, "0")]);
+    }
+    events.extend([received(1, "ok"), sent(0, "ab"), received(0, "2")]);
+    assert!(!refuted(&Cells, tcp(), &events));
+    events.pop();
+    events.push(received(0, "1"));
+    assert!(refuted(&Cells, tcp(), &events));
+}

@@ -264,6 +264,9 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     fn search(&mut self, number: usize, target: usize) {
         let Some(part) = &mut self.parts[number] else { return };
         let progress = part.advance(&self.world, &mut self.meter, target);
+        for (conn, place) in part.explained.drain(..) {
+            self.world.sightings.forget(conn, place);
+        }
         if let Some(mistake) = self.world.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;

@@ -56,6 +56,9 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(super) foresight: Foresight<S::Msg>,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
+    /// What was seen, and where, that is no longer in the log: nobody may take it for an answer that is yet to come,
+    /// also not when this part is joined to one that has not come as far.
+    pub(crate) explained: Vec<(Conn, u64)>,
 }
 
 /// Fingerprints are hashes already.
@@ -100,6 +103,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             whole,
             foresight: Foresight::default(),
             out_of_step: false,
+            explained: Vec::new(),
         }
     }
 
@@ -232,6 +236,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
         self.cells.sort_unstable();
         self.log.append(&mut other.log);
         self.log.sort_by_key(|entry| entry.place);
+        // Both have come to rest at the same time: that is one rest, not two.
+        self.log.dedup_by(|later, earlier| {
+            later.place == earlier.place && matches!((&later.task, &earlier.task), (Task::Rest, Task::Rest))
+        });
         let mut merged = Self::new(self.cells, base, self.whole || other.whole);
         merged.next_settling = FIRST_SETTLING.max(self.log.len() + FIRST_SETTLING);
         merged.log = self.log;
@@ -496,7 +504,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if world.loses_input || world.loses_output {
             return Some(hypothesis);
         }
-        if hypothesis.out.iter().any(|item| item.taken == 0)
+        // What a part brought along that has settled since, and was joined later, was sent after this rest.
+        if hypothesis.out.iter().any(|item| item.taken == 0 && item.since <= place)
             || !self.visited.insert(hypothesis.fingerprint(place, self.whole).0)
         {
             return None;
@@ -507,7 +516,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let delivery = &hypothesis.pending[index].delivery;
             let conn =
                 if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
-            if hypothesis.pending[index].taken > 0 || !world.is_deliverable(&hypothesis, index) {
+            if delivery.place > place
+                || hypothesis.pending[index].taken > 0
+                || !world.is_deliverable(&hypothesis, index)
+            {
                 continue;
             }
             world.took.set(false);
@@ -526,7 +538,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let rested = Rc::make_mut(&mut shared);
         // Spare copies are not under way either.
         rested.pending.retain(|pending| pending.taken == 0);
-        rested.out.retain(|item| item.taken == 0);
+        rested.out.retain(|item| item.taken == 0 || item.since > place);
         Some(shared)
     }
 }

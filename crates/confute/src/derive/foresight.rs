@@ -129,6 +129,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             return true;
         }
         let written = stirred == Stir::Written;
+        let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
         self.scan(world);
         let judges = written && self.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
         let mut index = 0;
@@ -168,7 +169,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 }
             }
             if fit == Fit::Now {
-                world.answer_now(hypothesis, delivery.wire);
+                world.answer_now(hypothesis, delivery.wire, place);
                 hypothesis.unseen_until = 0;
                 continue;
             }

@@ -163,6 +163,8 @@ pub(crate) struct Outgoing<O> {
     pub(crate) taken: u8,
     /// Where in the trace it will be seen next, if that is conjectured already; else 0.
     pub(crate) due: u64,
+    /// Where in the trace it was sent.
+    pub(crate) since: u64,
 }
 
 impl<O> Clone for Outgoing<O> {

@@ -9,6 +9,7 @@ use super::compose::Composed;
 use super::dualize::{Entry, Task};
 use super::hypothesis::Hypothesis;
 use super::stack::Node;
+use super::unify::Spot;
 use crate::lang::ServerModel;
 use crate::tester::Meter;
 
@@ -56,10 +57,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             hypothesis.forget();
             seen.insert(hypothesis.fingerprint(0, true).0)
         });
-        self.log.drain(..cut);
+        let explained = self.log.drain(..cut).filter_map(|entry| match entry.task {
+            Task::Explain(Spot::Client(conn), _) => Some((conn, entry.place)),
+            _ => None,
+        });
+        self.explained.extend(explained);
         self.log.shrink_to(2 * FIRST_SETTLING);
         let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
         std::mem::swap(&mut next.log, &mut self.log);
+        next.explained = std::mem::take(&mut self.explained);
         next.answered = self.answered - cut;
         next.horizon = self.horizon - cut;
         next.next_settling = next.horizon + FIRST_SETTLING;
