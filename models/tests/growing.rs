@@ -1,0 +1,345 @@
+//! Models that tell the search more than they must, against twins that tell it less: the verdicts are the same.
+//!
+//! `Kv` opens cells to add to texts, adds without a look, and says which answers may grow into which; `CasRegister` writes
+//! without a look. The search makes use of all that. A twin that looks at everything first gives it nothing to use, and
+//! one whose turns may touch anything gives it no late reads and no foresight either.
+//!
+//! `CONFUTE_TRIPLES` says how many traces a model has (at least 3,000), `CONFUTE_SEED` where to start, and
+//! `CONFUTE_FIRST=1` ends the run at the first difference.
+
+#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+
+use std::fmt::Debug;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use confute::lang::{Io, Register, ServerModel, Table, Text, Turn};
+use confute::network::{Network, Tcp, Udp};
+use confute::random::Random;
+use confute::simulate::Simulation;
+use confute::trace::{Event, WireConn};
+use confute::{Options, Tester, Verdict, judge};
+use confute_models::{kv, register};
+
+/// What a twin gives away about its turns.
+trait Habit: 'static {
+    const WHOLE: bool;
+}
+/// Which cells they concern.
+struct Looks;
+/// Nothing.
+struct Whole;
+impl Habit for Looks {
+    const WHOLE: bool = false;
+}
+impl Habit for Whole {
+    const WHOLE: bool = true;
+}
+
+/// The twin of `Kv`.
+struct PlainKv<H>(PhantomData<H>);
+
+const TEXTS: Table<Arc<str>, Text> = Table::new("texts");
+
+impl<H: Habit> ServerModel for PlainKv<H> {
+    type Msg = kv::Message;
+    type Out = kv::Message;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        if H::WHOLE {
+            io.whole()?;
+        }
+        match &*request {
+            kv::Message::Get(key) => {
+                let value = TEXTS.get(io, key)?.unwrap_or_default();
+                io.send(conn, kv::Message::Value(value))
+            }
+            kv::Message::Put(key, value) => {
+                let cell = TEXTS.edit(io, key)?;
+                let _ = cell.get(io)?;
+                cell.set(io, value.clone())?;
+                io.send(conn, kv::Message::Done)
+            }
+            kv::Message::Append(key, more) => {
+                let cell = TEXTS.edit(io, key)?;
+                let before = cell.get(io)?.unwrap_or_default();
+                cell.set(io, before.append(more))?;
+                io.send(conn, kv::Message::Done)
+            }
+            kv::Message::Value(_) | kv::Message::Done => io.replies(0),
+        }
+    }
+}
+
+/// The twin of `CasRegister`.
+struct PlainRegister<H>(PhantomData<H>);
+
+const NUMBER: Register<i64> = Register::new("number");
+
+impl<H: Habit> ServerModel for PlainRegister<H> {
+    type Msg = register::Message;
+    type Out = register::Message;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        if H::WHOLE {
+            io.whole()?;
+        }
+        let answer = match *request {
+            register::Message::Read => register::Message::Value(NUMBER.get(io)?),
+            register::Message::Write(value) => {
+                let cell = NUMBER.edit(io)?;
+                let _ = cell.get(io)?;
+                cell.set(io, value)?;
+                register::Message::Written
+            }
+            register::Message::Cas { from, to } => {
+                let cell = NUMBER.edit(io)?;
+                let swaps = cell.get(io)? == Some(from);
+                if swaps {
+                    cell.set(io, to)?;
+                }
+                register::Message::Swapped(swaps)
+            }
+            _ => return io.replies(0),
+        };
+        io.send(conn, answer)
+    }
+}
+
+/// How to make traffic for a model, and how to spoil it.
+struct Traffic<M> {
+    request: fn(&mut Random, u64) -> M,
+    /// Makes another answer of an answer.
+    alter: fn(&mut Random, &mut M),
+}
+
+const KV: Traffic<kv::Message> = Traffic {
+    request: |random, keys| {
+        let key: Arc<str> = ["x", "y"][random.below(keys) as usize].into();
+        match random.below(10) {
+            0..=1 => kv::Message::Put(key, text(random)),
+            2..=5 => kv::Message::Append(key, text(random)),
+            _ => kv::Message::Get(key),
+        }
+    },
+    alter: |random, answer| {
+        if let kv::Message::Value(value) = answer {
+            let words: String = value.to_string();
+            *value = match random.below(4) {
+                0 => text(random),
+                1 => words.chars().rev().collect::<String>().into(),
+                2 => words.chars().skip(1).collect::<String>().into(),
+                _ => value.append(&text(random)),
+            };
+        }
+    },
+};
+
+fn text(random: &mut Random) -> Text {
+    let most = if random.chance(1, 8) { 5 } else { 3 };
+    ["a", "b", "ab", "aa", ""][random.below(most) as usize].into()
+}
+
+const REGISTER: Traffic<register::Message> = Traffic {
+    request: |random, _| match random.below(10) {
+        0..=3 => register::Message::Read,
+        4..=6 => register::Message::Write(number(random)),
+        _ => register::Message::Cas { from: number(random), to: number(random) },
+    },
+    alter: |random, answer| match answer {
+        register::Message::Value(value) => *value = random.chance(4, 5).then(|| number(random)),
+        register::Message::Swapped(swapped) => *swapped = !*swapped,
+        _ => {}
+    },
+};
+
+fn number(random: &mut Random) -> i64 {
+    random.below(3).cast_signed()
+}
+
+/// A trace of the model behind the network, spoilt or not.
+fn trace<S: ServerModel<Msg: Clone + PartialEq>>(
+    model: &S,
+    network: &dyn Network,
+    traffic: &Traffic<S::Msg>,
+    seed: u64,
+) -> Vec<Event<S::Msg>> {
+    let mut random = Random::new(seed ^ 0x9e0);
+    let mut simulation = Simulation::new(model, network, seed);
+    let wires: Vec<WireConn> = (0..2 + random.below(4)).map(|_| simulation.open()).collect();
+    let keys = 1 + random.below(2);
+    let pipelined = random.chance(1, 4);
+    let most = if network.is_reliable() { 5 + random.below(6) } else { 3 + random.below(3) };
+    let mut events = Vec::new();
+    let mut owed = vec![0u32; wires.len()];
+    let mut sent = 0;
+    for _ in 0..20 * most {
+        let wire = random.below(wires.len() as u64) as usize;
+        if sent < most && random.chance(1, 3) && owed[wire] < if pipelined { 3 } else { 1 } {
+            let message = (traffic.request)(&mut random, keys);
+            simulation.send(wires[wire], message.clone()).unwrap();
+            events.push(Event::Sent(wires[wire], message));
+            owed[wire] += 1;
+            sent += 1;
+        } else if network.is_reliable() && random.chance(1, 60) && owed[wire] < 9 {
+            simulation.hang_up(wires[wire]);
+            events.push(Event::HungUp(wires[wire]));
+            owed[wire] = 9;
+        } else if let Some(event) = simulation.step().unwrap() {
+            if let Some(place) = wires.iter().position(|it| Some(*it) == event.conn()) {
+                owed[place] = owed[place].saturating_sub(1);
+            }
+            events.push(event);
+        }
+    }
+    if simulation.is_idle() && random.chance(1, 3) {
+        events.push(Event::Quiescent);
+    }
+    if random.chance(3, 5) {
+        for _ in 0..=random.below(2) {
+            spoil(&mut events, traffic, &mut random);
+        }
+    }
+    events
+}
+
+/// Makes one change to what was received: another answer, two answers swapped, one too early, one left out.
+fn spoil<M: Clone + PartialEq>(events: &mut Vec<Event<M>>, traffic: &Traffic<M>, random: &mut Random) {
+    let received: Vec<usize> =
+        (0..events.len()).filter(|at| matches!(events[*at], Event::Received(..))).collect();
+    if received.is_empty() {
+        return;
+    }
+    let mut pick = || received[random.below(received.len() as u64) as usize];
+    let (one, other) = (pick(), pick());
+    match random.below(8) {
+        0..=3 => {
+            if let Event::Received(_, message) = &mut events[one] {
+                (traffic.alter)(random, message);
+            }
+        }
+        4..=5 => {
+            let message = |at: usize| match &events[at] {
+                Event::Received(_, message) => message.clone(),
+                _ => unreachable!("only such were picked"),
+            };
+            let (left, right) = (message(one), message(other));
+            for (at, new) in [(one, right), (other, left)] {
+                if let Event::Received(_, message) = &mut events[at] {
+                    *message = new;
+                }
+            }
+        }
+        6 => {
+            // Not before the request itself.
+            let conn = events[one].conn();
+            let first = events[..one].iter().rposition(|event| event.conn() == conn).map_or(0, |at| at + 1);
+            let event = events.remove(one);
+            events.insert(first + random.below((one - first + 1) as u64) as usize, event);
+        }
+        _ => drop(events.remove(one)),
+    }
+}
+
+/// The verdicts on a trace: offline, online, and asked for after every event.
+fn verdicts<S: ServerModel<Msg: Clone>>(
+    model: &S,
+    network: &dyn Network,
+    events: &[Event<S::Msg>],
+) -> [&'static str; 3] {
+    let options = Options { turns: 2_000_000, ..Options::default() };
+    let name = |verdict: &Verdict| match verdict {
+        Verdict::Unrefuted => "unrefuted",
+        Verdict::Refuted(_) => "refuted",
+        Verdict::Inconclusive(_) => "inconclusive",
+    };
+    let online = |impatient: bool| {
+        let mut tester = Tester::new(model, network, options.clone());
+        for event in events {
+            tester.observe(event.clone());
+            if impatient {
+                tester.verdict();
+            }
+        }
+        name(tester.verdict())
+    };
+    [name(&judge(model, network, events, &options)), online(false), online(true)]
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+/// Judges random traces of a model with it and with its twins.
+fn compare<S, L, W>(model: &S, twins: (&L, &W), traffic: &Traffic<S::Msg>)
+where
+    S: ServerModel<Msg: Clone + PartialEq + Debug>,
+    L: ServerModel<Msg = S::Msg>,
+    W: ServerModel<Msg = S::Msg>,
+{
+    let first = setting("CONFUTE_SEED", 1);
+    let all = setting("CONFUTE_TRIPLES", 3_000).max(3_000);
+    let (mut refuted, mut differences) = (0, Vec::new());
+    for seed in first..first + all {
+        let network: &dyn Network = match seed % 16 {
+            0 => &Udp { loss: true, duplication: true, reordering: true },
+            1 => &Udp { loss: false, duplication: true, reordering: false },
+            _ => &Tcp { breaks: false },
+        };
+        let events = trace(model, network, traffic, seed);
+        let whole = judge(twins.1, network, &events, &Options::default());
+        let expected = if whole.is_refuted() { "refuted" } else { "unrefuted" };
+        assert!(whole.is_refuted() || whole.is_unrefuted(), "seed {seed}: {whole:?}");
+        refuted += usize::from(whole.is_refuted());
+        let (told, plain) = (verdicts(model, network, &events), verdicts(twins.0, network, &events));
+        if told != [expected; 3] || plain != [expected; 3] {
+            let small = shrink(events, |events| {
+                let whole = judge(twins.1, network, events, &Options::default()).is_refuted();
+                let expected = [if whole { "refuted" } else { "unrefuted" }; 3];
+                verdicts(model, network, events) != expected || verdicts(twins.0, network, events) != expected
+            });
+            let (told, plain) = (verdicts(model, network, &small), verdicts(twins.0, network, &small));
+            let whole = judge(twins.1, network, &small, &Options::default()).is_refuted();
+            differences.push(format!(
+                "model: {told:?}, plain twin: {plain:?}, whole twin: refuted = {whole}\nseed {seed}, {}\n{}",
+                network.name(),
+                small.iter().map(|event| format!("  {event:?}")).collect::<Vec<_>>().join("\n"),
+            ));
+            if setting("CONFUTE_FIRST", 0) > 0 {
+                break;
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{} times: {}", differences.len(), differences.join("\n"));
+    println!("{refuted} of {all} refuted");
+    assert!(refuted as u64 * 5 >= all, "only {refuted} of {all} traces were refuted");
+}
+
+/// Drops events while the difference persists.
+fn shrink<M: Clone>(mut events: Vec<Event<M>>, differs: impl Fn(&[Event<M>]) -> bool) -> Vec<Event<M>> {
+    let mut at = 0;
+    while at < events.len() {
+        let mut fewer = events.clone();
+        fewer.remove(at);
+        if differs(&fewer) {
+            events = fewer;
+            at = 0;
+        } else {
+            at += 1;
+        }
+    }
+    events
+}
+
+#[test]
+fn kv_and_its_twins_agree() {
+    compare(&kv::Kv, (&PlainKv::<Looks>(PhantomData), &PlainKv::<Whole>(PhantomData)), &KV);
+}
+
+#[test]
+fn cas_register_and_its_twins_agree() {
+    let twins = (&PlainRegister::<Looks>(PhantomData), &PlainRegister::<Whole>(PhantomData));
+    compare(&register::CasRegister, twins, &REGISTER);
+}
