@@ -235,11 +235,17 @@ impl ServerModel for Cells {
     type Out = String;
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
-        if let Some((key, full)) = message.strip_suffix('=').map(|key| (key, true)).or_else(|| {
-            message.strip_suffix('-').map(|key| (key, false))
-        }) {
+        if let Some((key, full)) = message
+            .strip_suffix('=')
+            .map(|key| (key, true))
+            .or_else(|| message.strip_suffix('-').map(|key| (key, false)))
+        {
             let cell = LEFT.edit(io, &key.to_owned())?;
-            if full { cell.set(io, "x".to_owned())? } else { cell.clear(io)? }
+            if full {
+                cell.set(io, "x".to_owned())?
+            } else {
+                cell.clear(io)?
+            }
             return io.send(conn, "ok");
         }
         let mut cells = Vec::new();

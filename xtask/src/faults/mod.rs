@@ -42,7 +42,9 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         plant(fault, &fs::read_to_string(root()?.join(fault.file)).with_context(|| fault.file.to_owned())?)?;
     }
     if args.list {
-        faults.iter().for_each(|fault| println!("{:<28} {}\n{:28} {}", fault.name, fault.drops, "", fault.file));
+        faults
+            .iter()
+            .for_each(|fault| println!("{:<28} {}\n{:28} {}", fault.name, fault.drops, "", fault.file));
         return Ok(true);
     }
     let bed = Bed::prepare(args)?;
@@ -201,7 +203,11 @@ fn first_words(words: &str) -> Option<String> {
     let first = lines.next()?.trim().trim_start_matches("1 times: ");
     let more = lines.next().unwrap_or_default();
     let more: String = more.split(", relaxed").next().unwrap_or_default().chars().take(90).collect();
-    Some(if more.starts_with("seed ") { format!("{first} ({more})") } else { first.chars().take(120).collect() })
+    Some(if more.starts_with("seed ") {
+        format!("{first} ({more})")
+    } else {
+        first.chars().take(120).collect()
+    })
 }
 
 /// The files of the workspace, less what Git ignores.

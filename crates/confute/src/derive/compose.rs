@@ -648,7 +648,14 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let conn = Conn::client(wire);
         // In a lane of its own, so that it is in nobody's way.
         let lane = UNORDERED | u64::from(wire);
-        hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0, due: 0, since: place });
+        hypothesis.out.push(Outgoing {
+            lane,
+            conn,
+            parcel: Parcel::Verified,
+            taken: 0,
+            due: 0,
+            since: place,
+        });
     }
 
     /// What was seen first on a packet's connection after it was sent, and where, if that is known.
