@@ -242,9 +242,9 @@ impl ServerModel for Cells {
         {
             let cell = LEFT.edit(io, &key.to_owned())?;
             if full {
-                cell.set(io, "x".to_owned())?
+                cell.set(io, "x".to_owned())?;
             } else {
-                cell.clear(io)?
+                cell.clear(io)?;
             }
             return io.send(conn, "ok");
         }
