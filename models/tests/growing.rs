@@ -313,7 +313,6 @@ where
         }
     }
     assert!(differences.is_empty(), "{} times: {}", differences.len(), differences.join("\n"));
-    println!("{refuted} of {all} refuted");
     assert!(refuted as u64 * 5 >= all, "only {refuted} of {all} traces were refuted");
 }
 
