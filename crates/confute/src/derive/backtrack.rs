@@ -23,7 +23,7 @@ use super::book::Seen;
 use super::compose::{Brood, Composed};
 use super::dualize::{Entry, Task};
 use super::foresight::{Fit, Foresight, Outlook};
-use super::hypothesis::{Hypothesis, Outgoing, Stir};
+use super::hypothesis::{Hypothesis, Outgoing, Pending, Stir};
 use super::stack::{Node, Stack, Step};
 use super::unify::{Reach, Spot};
 use crate::lang::{Conn, ServerModel};
@@ -366,7 +366,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
             match task {
                 Task::Given(delivery) => {
                     world.admit(hypothesis, delivery);
-                    if world.is_direct {
+                    // On a connection that the server has closed nothing arrives.
+                    let arrives = |it: &Pending<S::Msg>| Rc::ptr_eq(&it.delivery, delivery);
+                    if world.is_direct && hypothesis.pending.last().is_some_and(arrives) {
                         return self.hand_over(world, shared, at, place);
                     }
                     at += 1;

@@ -243,7 +243,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let mut able: SmallVec<[(usize, Option<Val>); 8]> = SmallVec::new();
         for index in others.iter().copied().chain([mine]) {
             let effect = self.packet_effect(world, hypothesis, index, now.as_ref())?;
-            if effect.matches {
+            // What only reads may have come when the content was another.
+            if effect.matches || hypothesis.pending[index].delivery.foot.is_reader() {
                 able.push((index, effect.after.unwrap_or_else(|| now.clone())));
             }
         }
