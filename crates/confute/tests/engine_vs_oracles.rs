@@ -29,13 +29,21 @@ const MOST_STEPS: usize = 20_000;
 
 /// The engine's verdict, in the oracle's words.
 fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
-    let options = Options { turns: 3_000_000, relaxed: triple.relaxed.to_vec(), ..Options::default() };
+    let options = Options {
+        turns: 3_000_000,
+        relaxed: triple.relaxed.to_vec(),
+        deviations: triple.most_deviations.unwrap_or(u32::MAX),
+        ..Options::default()
+    };
     let verdict = match way {
         Way::Offline => confute::judge(&*triple.mini, triple.net.network(), events, &options),
-        Way::Online => {
+        Way::Online | Way::Impatient => {
             let mut tester = Tester::new(&*triple.mini, triple.net.network(), options);
             for event in events {
                 tester.observe(event.clone());
+                if way == Way::Impatient {
+                    tester.verdict();
+                }
             }
             tester.verdict().clone()
         }
@@ -58,14 +66,27 @@ enum Way {
     Offline,
     /// One by one.
     Online,
+    /// One by one, and the verdict is asked for after each: nothing waits for answers yet to come.
+    Impatient,
 }
 
+const WAYS: [Way; 3] = [Way::Offline, Way::Online, Way::Impatient];
+
 fn brute(triple: &Triple, events: &[Event<Msg>]) -> Judgement {
-    brute::judge(&*triple.mini, triple.net.network(), triple.relaxed, events, MOST_CONFIGS)
+    brute::judge(
+        &*triple.mini,
+        triple.net.network(),
+        (triple.relaxed, triple.most_deviations),
+        events,
+        MOST_CONFIGS,
+    )
 }
 
 /// The figures' verdict, where they apply.
 fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
+    if triple.most_deviations.is_some() {
+        return None;
+    }
     let network = match triple.net {
         Net::Direct => false,
         Net::Tcp(Tcp { breaks: false }) => true,
@@ -77,6 +98,7 @@ fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
             | Family::Kicker
             | Family::Hangup
             | Family::Session
+            | Family::Undecided
             | Family::Proxy
             | Family::Evict
             | Family::Bump
@@ -100,9 +122,9 @@ fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
     if brute == Judgement::TooMany {
         return None;
     }
-    let [offline, online] = [Way::Offline, Way::Online].map(|way| engine(triple, events, way));
-    if [offline, online] != [brute; 2] {
-        return Some(format!("engine offline: {offline:?}, online: {online:?}, brute: {brute:?}"));
+    let engines = WAYS.map(|way| engine(triple, events, way));
+    if engines != [brute; 3] {
+        return Some(who(engines, brute));
     }
     match figures(triple, events) {
         Some(explained) if explained != (brute == Judgement::Explained) => {
@@ -110,6 +132,10 @@ fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
         }
         _ => None,
     }
+}
+
+fn who([offline, online, impatient]: [Judgement; 3], brute: Judgement) -> String {
+    format!("engine offline: {offline:?}, online: {online:?}, impatient: {impatient:?}, brute: {brute:?}")
 }
 
 /// Drops events while the disagreement persists.
@@ -178,7 +204,7 @@ fn engine_brute_and_figures_agree() {
         if !triple.damaged {
             assert_eq!(verdict, Judgement::Explained, "a walk is its own explanation: seed {seed}");
         }
-        let engines = [Way::Offline, Way::Online].map(|way| engine(&triple, &triple.events, way));
+        let engines = WAYS.map(|way| engine(&triple, &triple.events, way));
         count.engine += 1;
         let figures = figures(&triple, &triple.events);
         count.figures += usize::from(figures.is_some());
@@ -202,6 +228,36 @@ fn engine_brute_and_figures_agree() {
     let differences: Vec<String> =
         differences.values().map(|(times, (_, example))| format!("{times} times: {example}")).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Traces so long that the engine forgets their beginning.
+#[test]
+fn long_traces_agree() {
+    let first = setting("CONFUTE_SEED", 1);
+    let mut counts = BTreeMap::<Judgement, usize>::new();
+    let mut differences = Vec::new();
+    for seed in first..first + setting("CONFUTE_TRIPLES", 4_000) / 100 {
+        let triple = random::long_triple(seed);
+        let verdict = brute(&triple, &triple.events);
+        *counts.entry(verdict).or_default() += 1;
+        if verdict == Judgement::TooMany {
+            continue;
+        }
+        let engines = WAYS.map(|way| engine(&triple, &triple.events, way));
+        if engines != [verdict; 3] {
+            let (family, events) = (triple.mini.family, triple.events.len());
+            let who = who(engines, verdict);
+            differences.push(format!(
+                "{who}\nseed {seed}, family {family:?}, {events} events, damaged: {}",
+                triple.damaged
+            ));
+            if setting("CONFUTE_FIRST", 0) > 0 {
+                break;
+            }
+        }
+    }
+    println!("long traces: {counts:?}");
+    assert!(differences.is_empty(), "{} times: {}", differences.len(), differences.join("\n"));
 }
 
 fn print(counts: &BTreeMap<Family, Count>) {
@@ -249,7 +305,7 @@ fn figure_1_and_brute_agree() {
             }
         }
         let word = figure1::check(&events, mini.keys).unwrap();
-        let verdict = brute::judge(&*mini, &confute::network::Direct, &[], &events, MOST_CONFIGS);
+        let verdict = brute::judge(&*mini, &confute::network::Direct, (&[], None), &events, MOST_CONFIGS);
         let expected = if word == Word::Accept { Judgement::Explained } else { Judgement::Refuted };
         assert_eq!(verdict, expected, "seed {seed}, figure 1: {word:?}\n{events:#?}");
         *counts.entry(format!("{word:?}")).or_default() += 1;

@@ -27,7 +27,7 @@ use super::naive::{self, Facts};
 use super::tree::{self, Answer, Cell, Cells, Judged, Key, Naked, Node};
 
 /// What the judge says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// Some behaviour of the model explains the events.
     Explained,
@@ -81,6 +81,7 @@ pub struct Config<S: Judged> {
     gone: BTreeSet<WireConn>,
     ran: Rc<BTreeMap<Vec<Lead>, (bool, BTreeSet<Cell>)>>,
     internals: u32,
+    deviations: u32,
 }
 
 /// One of the choices that name an internal action.
@@ -95,6 +96,8 @@ pub struct Brute<'a, S: Judged> {
     model: &'a S,
     network: &'a dyn Network,
     relaxed: &'a [&'static str],
+    /// How often rules may be broken; `None` if there is no limit.
+    pub most_deviations: Option<u32>,
     most: usize,
     has_internal: bool,
     accepted: BTreeSet<WireConn>,
@@ -111,11 +114,12 @@ type Configs<S> = Vec<Config<S>>;
 pub fn judge<S: Judged>(
     model: &S,
     network: &dyn Network,
-    relaxed: &[&'static str],
+    (relaxed, most_deviations): (&[&'static str], Option<u32>),
     events: &[Event<S::M>],
     most: usize,
 ) -> Judgement {
     let mut brute = Brute::new(model, network, relaxed, most);
+    brute.most_deviations = most_deviations;
     let mut configs = vec![Config::start()];
     for event in events {
         configs = match brute.event(configs, event) {
@@ -136,6 +140,7 @@ impl<'a, S: Judged> Brute<'a, S> {
             model,
             network,
             relaxed,
+            most_deviations: None,
             most,
             has_internal,
             accepted: BTreeSet::new(),
@@ -492,7 +497,10 @@ impl<'a, S: Judged> Brute<'a, S> {
                 }
                 Node::Deviates(rule) => {
                     todo.push(branch(&config, &turn, Answer::Decided(false)));
-                    if self.relaxed.contains(&rule.name) {
+                    let may = self.most_deviations.is_none_or(|most| config.deviations < most);
+                    if self.relaxed.contains(&rule.name) && may {
+                        // Without a limit the number is no part of what the future depends on.
+                        config.deviations += u32::from(self.most_deviations.is_some());
                         todo.push(branch(&config, &turn, Answer::Decided(true)));
                     }
                     continue;
@@ -627,6 +635,7 @@ impl<S: Judged> Config<S> {
             gone: BTreeSet::new(),
             ran: Rc::default(),
             internals: 0,
+            deviations: 0,
         }
     }
 
@@ -661,4 +670,6 @@ macro_rules! by_fields {
         }
     };
 }
-by_fields!(cells, touched, turn, inbox, outbox, facts, opened, bound, closed, gone, ran, internals);
+by_fields!(
+    cells, touched, turn, inbox, outbox, facts, opened, bound, closed, gone, ran, internals, deviations
+);

@@ -37,6 +37,8 @@ families!(
     Choosy,
     Unknown,
     Deviant,
+    Undecided,
+    Additions,
     Wild,
 );
 
@@ -223,6 +225,15 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
             let stale = Do::If(Cond::Deviates, vec![answer(110)], vec![put(0), answer(110)]);
             let wrong = Do::If(Cond::Deviates, vec![answer(119)], vec![show(100, 0)]);
             vec![read(), Op::new(&[(This, R)], vec![wrong]), Op::new(&[(This, W)], vec![stale])]
+        }
+        Family::Undecided => {
+            // What was chosen shows only after the second message.
+            let ways = [show(100, 0), answer(119)].map(|last| vec![Do::Receive(From::Asker), last]);
+            vec![read(), Op::new(&[(This, R)], vec![Do::Choose(ways.into())]), write()]
+        }
+        Family::Additions => {
+            let add = Op::new(&[(This, W)], vec![Do::Add(0), answer(110)]);
+            vec![read(), write(), add.clone(), add]
         }
         Family::Wild => {
             mini.unknown = dice.percent(30);

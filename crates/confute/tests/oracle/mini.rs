@@ -172,6 +172,8 @@ pub enum Do {
         tok: Source,
     },
     Append(usize),
+    /// The same without a look.
+    Add(usize),
     Clear(usize),
     Copy {
         from: usize,
@@ -249,6 +251,11 @@ impl Op {
             };
         }
         Some(count)
+    }
+
+    /// Whether it concerns more than one cell.
+    pub fn ties(&self) -> bool {
+        self.opens.len() > 1 || Op::reaches_far(&self.body)
     }
 
     fn reaches_far(body: &[Do]) -> bool {
@@ -428,6 +435,11 @@ impl Mini {
                 entry.vals.push(val);
                 frame.slots[*slot].set(io, entry)
             }
+            Do::Add(slot) => frame.slots[*slot].update(io, |entry| {
+                let mut entry = entry.unwrap_or_default();
+                entry.vals.push(val);
+                Some(entry)
+            }),
             Do::Clear(slot) => frame.slots[*slot].clear(io),
             Do::Copy { from, to } => match frame.slots[*from].get(io)? {
                 Some(entry) => frame.slots[*to].set(io, entry),

@@ -74,7 +74,7 @@ fn net(family: Family, dice: &mut Dice) -> Net {
             Udp { loss: false, duplication: true, reordering: false },
             Udp { loss: true, duplication: true, reordering: false },
         ])),
-        _ => Net::Tcp(Tcp { breaks: dice.percent(if ends { 30 } else { 4 }) }),
+        _ => Net::Tcp(Tcp { breaks: dice.percent(if ends { 30 } else { 10 }) }),
     }
 }
 
@@ -84,6 +84,8 @@ pub struct Triple {
     pub mini: Rc<Mini>,
     pub net: Net,
     pub relaxed: &'static [&'static str],
+    /// How often rules may be broken; `None` if there is no limit.
+    pub most_deviations: Option<u32>,
     pub events: Vec<Event<Msg>>,
     pub damaged: bool,
 }
@@ -95,13 +97,53 @@ pub fn triple(seed: u64) -> Triple {
     let mini = mini(family, &mut dice);
     let net = net(family, &mut dice);
     let relaxed: &[&str] = if family == Family::Deviant && dice.percent(50) { &["mini/rule"] } else { &[] };
-    let mut events = walk(&mini, net, relaxed, &mut dice);
+    let most_deviations = (!relaxed.is_empty() && dice.percent(60)).then(|| dice.below(3) as u32);
+    let manner = Manner::random(family, net, &mut dice);
+    finish(seed, mini, net, (relaxed, most_deviations), &manner, &mut dice)
+}
+
+/// The long triple of this seed: more events than the engine keeps, few of them under way at once.
+pub fn long_triple(seed: u64) -> Triple {
+    let mut dice = Dice(seed ^ 0x10_0000_0000);
+    let family = *dice.of(&[
+        Family::Cells,
+        Family::Lists,
+        Family::Replies,
+        Family::Transfer,
+        Family::Lister,
+        Family::Choosy,
+        Family::Counter,
+        Family::Additions,
+        Family::Kicker,
+    ]);
+    let mini = mini(family, &mut dice);
+    let manner = Manner {
+        conns: 3,
+        values: 2,
+        keys: 2,
+        most_sent: usize::MAX,
+        most: 320 + dice.below(100),
+        restless: dice.percent(50),
+        long: true,
+    };
+    finish(seed, mini, Net::Tcp(Tcp { breaks: false }), (&[], None), &manner, &mut dice)
+}
+
+fn finish(
+    seed: u64,
+    mini: Mini,
+    net: Net,
+    (relaxed, most_deviations): (&'static [&'static str], Option<u32>),
+    manner: &Manner,
+    dice: &mut Dice,
+) -> Triple {
+    let mut events = walk(&mini, net, (relaxed, most_deviations), manner, dice);
     let mut damaged = false;
     if dice.percent(55) {
         for _ in 0..20 {
             let mut other = events.clone();
             for _ in 0..=dice.below(2) {
-                damage(&mut other, net, &mut dice);
+                damage(&mut other, net, dice);
             }
             if other != events && well_formed(&other, net) {
                 events = other;
@@ -110,7 +152,7 @@ pub fn triple(seed: u64) -> Triple {
             }
         }
     }
-    Triple { seed, mini: Rc::new(mini), net, relaxed, events, damaged }
+    Triple { seed, mini: Rc::new(mini), net, relaxed, most_deviations, events, damaged }
 }
 
 /// Whether a tester can have seen this at all, and the rules say what it means: nothing happens on connections after
@@ -145,31 +187,39 @@ pub fn well_formed(events: &[Event<Msg>], net: Net) -> bool {
 }
 
 /// A trace that can happen.
-pub fn walk(mini: &Mini, net: Net, relaxed: &[&'static str], dice: &mut Dice) -> Vec<Event<Msg>> {
+fn walk(
+    mini: &Mini,
+    net: Net,
+    (relaxed, most_deviations): (&[&'static str], Option<u32>),
+    manner: &Manner,
+    dice: &mut Dice,
+) -> Vec<Event<Msg>> {
+    let Manner { conns, most_sent, most, .. } = *manner;
     let mut brute = Brute::new(mini, net.network(), relaxed, 1_000);
+    brute.most_deviations = most_deviations;
     let mut config = Config::start();
     let mut events: Vec<Event<Msg>> = Vec::new();
     let mut tokens: Vec<Arc<str>> = vec!["a".into(), "b".into()];
-    let conns = if dice.percent(75) { 3 + dice.below(3) } else { 1 + dice.below(2) };
     let udp = matches!(net, Net::Udp(_));
-    let heavy = udp
-        || matches!(
-            mini.family,
-            Family::Choosy | Family::Wild | Family::Pairing | Family::Push | Family::Bump
-        );
-    let most_sent = if heavy { 3 + dice.below(2) } else { 4 + dice.below(3) };
-    let most = 6 + dice.below(7);
     let burst = if matches!(net, Net::Direct) || dice.percent(25) { 0 } else { conns.min(most_sent) };
     let mut sent = 0;
     let mut ended: Vec<WireConn> = Vec::new();
     let mut wires: Vec<WireConn> = (0..conns as u32).map(WireConn).collect();
     let mut next_wire = 10;
-    for round in 0..60 {
+    for round in 0..60.max(12 * most) {
         if events.len() >= most {
             break;
         }
         let bursting = round < burst;
-        let what = if bursting { 0 } else { dice.below(100) };
+        let what = match () {
+            () if bursting => 0,
+            () if manner.restless && dice.percent(if manner.long { 1 } else { 8 }) => 96 + dice.below(4),
+            () => dice.below(100),
+        };
+        // Long traces are settled only where little is under way, and end with nobody left if clients hang up.
+        if manner.long && (what == 96 || (what < 28 && config.inbox.len() + config.outbox.len() > 2)) {
+            continue;
+        }
         let event = match what {
             0..28 if sent < most_sent => {
                 if matches!(net, Net::Direct) && !config.outbox.is_empty() {
@@ -179,7 +229,7 @@ pub fn walk(mini: &Mini, net: Net, relaxed: &[&'static str], dice: &mut Dice) ->
                 if ended.contains(&wire) {
                     continue;
                 }
-                Event::Sent(wire, request(mini, &tokens, dice))
+                Event::Sent(wire, request(mini, &tokens, Some((manner, events.len())), dice))
             }
             28..60 => {
                 if let Some(next) = dice.take(brute.deliveries(&config)) {
@@ -271,13 +321,74 @@ fn only(
     dice.take(brute.event(vec![config.clone()], event).ok()?)
 }
 
-fn request(mini: &Mini, tokens: &[Arc<str>], dice: &mut Dice) -> Msg {
+/// What a trace is like.
+struct Manner {
+    conns: usize,
+    /// How many values there are, and how many keys.
+    values: usize,
+    keys: usize,
+    most_sent: usize,
+    most: usize,
+    /// Connections end, and all comes to rest, more often than else.
+    restless: bool,
+    long: bool,
+}
+
+impl Manner {
+    fn random(family: Family, net: Net, dice: &mut Dice) -> Self {
+        let udp = matches!(net, Net::Udp(_));
+        let heavy = udp
+            || matches!(
+                family,
+                Family::Choosy | Family::Wild | Family::Pairing | Family::Push | Family::Bump
+            );
+        let restless = dice.percent(25);
+        if dice.percent(50) {
+            // Few connections with several requests each, and contents that come again.
+            return Manner {
+                conns: 2 + dice.below(2),
+                values: 1 + dice.below(2),
+                keys: 1 + dice.below(2),
+                most_sent: if udp {
+                    3
+                } else if heavy {
+                    4
+                } else {
+                    5 + dice.below(3)
+                },
+                most: 8 + dice.below(8),
+                restless,
+                long: false,
+            };
+        }
+        Manner {
+            conns: if dice.percent(75) { 3 + dice.below(3) } else { 1 + dice.below(2) },
+            values: 3,
+            keys: 3,
+            most_sent: if heavy { 3 + dice.below(2) } else { 4 + dice.below(3) },
+            most: 6 + dice.below(7),
+            restless,
+            long: false,
+        }
+    }
+}
+
+fn request(mini: &Mini, tokens: &[Arc<str>], manner: Option<(&Manner, usize)>, dice: &mut Dice) -> Msg {
     // Reads are the first operations of every family.
-    let op = if dice.percent(35) { 0 } else { dice.below(mini.ops.len()) as u8 };
+    let mut op = if dice.percent(35) { 0 } else { dice.below(mini.ops.len()) as u8 };
+    let (values, keys) = manner.map_or((3, 3), |(manner, _)| (manner.values, manner.keys));
+    let mut key = dice.below(keys.min(mini.keys as usize)) as u8;
+    if let Some((Manner { long: true, .. }, at)) = manner {
+        // One key gets most of it; what ties keys together comes late, when much is forgotten already.
+        key = if dice.percent(85) { 0 } else { key };
+        if at < 280 && mini.ops[op as usize].ties() {
+            op = 0;
+        }
+    }
     Msg {
         op,
-        key: dice.below(mini.keys as usize) as u8,
-        vals: vec![1 + dice.below(3) as u8, 1 + dice.below(3) as u8],
+        key,
+        vals: vec![1 + dice.below(values) as u8, 1 + dice.below(values) as u8],
         num: mini_uses_numbers(mini).then(|| dice.below(5) as i64),
         tok: mini_uses_numbers(mini).then(|| Arc::clone(dice.of(tokens))),
     }
@@ -331,7 +442,8 @@ fn damage(events: &mut Vec<Event<Msg>>, net: Net, dice: &mut Dice) {
         }
         1..=3 => {
             if let Event::Received(_, msg) = &mut events[some] {
-                match dice.below(4) {
+                match dice.below(5) {
+                    4 if !msg.vals.is_empty() => msg.vals.extend_from_within(msg.vals.len() - 1..),
                     0 => msg.op = *dice.of(&[100, 101, 110, 111]),
                     1 if msg.num.is_some() => msg.num = msg.num.map(|n| n + [-1, 1][dice.below(2)]),
                     2 if msg.tok.is_some() => msg.tok = Some(["a", "b", "t2"][dice.below(3)].into()),
@@ -380,7 +492,7 @@ pub fn lock_step(mini: &Mini, dice: &mut Dice) -> Vec<Event<Msg>> {
     let mut events = Vec::new();
     let mut tokens: Vec<Arc<str>> = vec!["a".into(), "b".into()];
     for _ in 0..2 + dice.below(6) {
-        let sent = Event::Sent(WireConn(0), request(mini, &tokens, dice));
+        let sent = Event::Sent(WireConn(0), request(mini, &tokens, None, dice));
         config = only(&mut brute, &config, &sent, dice).unwrap();
         events.push(sent);
         let (lane, at) = brute.visible(&config)[0];
