@@ -1,6 +1,6 @@
 //! Small models that show one thing the shipped ones do not: closing, cells of several tables, internal turns.
 
-use confute::lang::{Conn, Io, Register, ServerModel, Table, Turn};
+use confute::lang::{Conn, Io, Number, Register, ServerModel, Sym, Table, Turn};
 use confute::network::{Tcp, Udp};
 use confute::trace::{Event, WireConn};
 use confute::{Options, Tester, judge};
@@ -285,4 +285,43 @@ fn rest_of_a_part_whose_past_is_forgotten() {
     events.pop();
     events.push(received(0, "1"));
     assert!(refuted(&Cells, tcp(), &events));
+}
+
+/// A number that nobody knows at first: `=4` sets it, `4` asks whether it is that.
+struct Secret;
+
+const SECRET: Table<(), Sym<Number>> = Table::unknown("secret", |fresh, ()| fresh.fresh());
+
+impl ServerModel for Secret {
+    type Msg = String;
+    type Out = String;
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        let number = message.trim_start_matches('=').parse().unwrap_or(0);
+        if message.starts_with('=') {
+            let cell = SECRET.edit(io, &())?;
+            let _ = cell.get(io)?;
+            cell.set(io, Sym::known(&number))?;
+            return io.send(conn, "ok");
+        }
+        let held = SECRET.get(io, &())?;
+        let is = match held {
+            Some(held) => io.branch(held.is(&number))?,
+            None => false,
+        };
+        io.send(conn, if is { "yes" } else { "no" })
+    }
+}
+
+/// A read that came before a write, and is answered after it, may teach something about what was overwritten.
+#[test]
+fn a_late_read_that_teaches() {
+    let then = |answer: &str| {
+        [sent(0, "4"), sent(1, "=1"), received(1, "ok"), received(0, answer), sent(1, "1"), received(1, "yes")]
+    };
+    assert!(!refuted(&Secret, tcp(), &then("yes")));
+    assert!(!refuted(&Secret, tcp(), &then("no")));
+    let both = [sent(0, "4"), sent(2, "5"), sent(1, "=1"), received(1, "ok"), received(0, "yes")];
+    assert!(refuted(&Secret, tcp(), &[&both[..], &[received(2, "yes")]].concat()), "not 4 and 5 at once");
+    assert!(!refuted(&Secret, tcp(), &[&both[..], &[received(2, "no")]].concat()));
 }
