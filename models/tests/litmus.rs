@@ -317,7 +317,14 @@ impl ServerModel for Secret {
 #[test]
 fn a_late_read_that_teaches() {
     let then = |answer: &str| {
-        [sent(0, "4"), sent(1, "=1"), received(1, "ok"), received(0, answer), sent(1, "1"), received(1, "yes")]
+        [
+            sent(0, "4"),
+            sent(1, "=1"),
+            received(1, "ok"),
+            received(0, answer),
+            sent(1, "1"),
+            received(1, "yes"),
+        ]
     };
     assert!(!refuted(&Secret, tcp(), &then("yes")));
     assert!(!refuted(&Secret, tcp(), &then("no")));
