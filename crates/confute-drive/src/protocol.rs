@@ -1,0 +1,121 @@
+//! What a protocol has to say about itself.
+
+use std::fmt::Debug;
+
+use confute::lang::ServerModel;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::script::{Peer, Step};
+
+/// Who opened a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The tester: it asks, the server answers.
+    Opened,
+    /// The server: it asks, the tester answers.
+    Accepted,
+}
+
+/// The messages of a protocol's model.
+pub type Msg<P> = <<P as Protocol>::Model as ServerModel>::Msg;
+
+/// How a model's messages look on the wire, and what can be asked.
+pub trait Protocol: Send + Sync {
+    /// What a correct server does.
+    type Model: ServerModel<Msg: Clone + Debug + Serialize + DeserializeOwned + Send> + Send + Sync;
+    /// What can be asked: a request that may refer to earlier answers ("the tag in the reply to step 3"). Scripts are made
+    /// of these, so that they can be stored, run again and made smaller.
+    type Ask: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send;
+    /// Reads one connection.
+    type Reader: Reader<Msg<Self>>;
+
+    /// What a correct server does.
+    fn model(&self) -> &Self::Model;
+
+    /// The message that an ask stands for, below the names that belong to this case. `None` if what it refers to was
+    /// never seen: then nothing is sent.
+    fn resolve(&self, ask: &Self::Ask, case: &str, past: &Past<Self>) -> Option<Msg<Self>>;
+
+    /// Its bytes.
+    fn encode(&self, message: &Msg<Self>, bytes: &mut Vec<u8>);
+
+    /// Notes when a message was sent (its first byte) or received (its last), in microseconds since the case began, if the
+    /// model wants to know.
+    fn stamp(&self, message: &mut Msg<Self>, micros: u64) {
+        let _ = (message, micros);
+    }
+
+    /// How many answers a message will get from a correct server.
+    fn answers(&self, message: &Msg<Self>) -> u32;
+
+    /// A reader for a new connection.
+    fn reader(&self, side: Side) -> Self::Reader;
+}
+
+/// Makes messages of the bytes of one connection. Whatever comes, it yields messages and never fails: what cannot be read
+/// is a message too, one that says so.
+pub trait Reader<M> {
+    /// The tester is about to send this on the connection.
+    fn sent(&mut self, message: &M) {
+        let _ = message;
+    }
+
+    /// These bytes came. Messages that are complete now are appended.
+    fn feed(&mut self, bytes: &[u8], messages: &mut Vec<M>);
+
+    /// Nothing more will come: by an orderly end, or else broken off.
+    fn end(&mut self, orderly: bool, messages: &mut Vec<M>);
+
+    /// How many bytes of an unfinished message it holds: a flood is noticed by it.
+    fn held(&self) -> usize;
+}
+
+/// What was asked in a step and what came of it.
+#[derive(Clone, Debug)]
+pub struct Exchange<A, M> {
+    /// The step of the script, counted from zero.
+    pub step: usize,
+    /// On which connection.
+    pub on: Peer,
+    /// What was asked.
+    pub ask: A,
+    /// The message that was sent for it.
+    pub request: M,
+    /// What came back.
+    pub replies: Vec<M>,
+}
+
+/// What a case has done and seen so far.
+pub struct Past<P: Protocol + ?Sized> {
+    /// In the order of asking.
+    pub exchanges: Vec<Exchange<P::Ask, Msg<P>>>,
+}
+
+impl<P: Protocol + ?Sized> Default for Past<P> {
+    fn default() -> Self {
+        Self { exchanges: Vec::new() }
+    }
+}
+
+/// What a generator can look at.
+pub struct View<'a, P: Protocol + ?Sized> {
+    /// What was asked and answered.
+    pub past: &'a Past<P>,
+    /// How many steps were done.
+    pub steps: usize,
+    /// How many connections the tester may have open.
+    pub connections: u32,
+    /// How many answers are outstanding, per connection that the tester opened.
+    pub outstanding: &'a [u32],
+    /// Requests that the server under test sent to the tester as origin and that were not answered yet.
+    pub asked: &'a [(Peer, Msg<P>)],
+    /// How many alternatives the tester has open.
+    pub alternatives: usize,
+}
+
+/// Decides what to do next in one case.
+pub trait Generator<P: Protocol + ?Sized> {
+    /// The next step, or `None` when the case is over. `pick(n)` is a random number below `n`.
+    fn next(&mut self, view: &View<'_, P>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>>;
+}

@@ -1,0 +1,52 @@
+//! What the tester does: a script.
+
+use serde::{Deserialize, Serialize};
+
+/// A connection of a case, by who opened it, counted from zero in the order of opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Peer {
+    /// Opened by the tester. It is opened when it is first used, and again when it is used after its end.
+    Opened(u32),
+    /// Opened by the server under test, and accepted.
+    Accepted(u32),
+}
+
+/// What to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    /// So many answers are still outstanding, or fewer. Zero is a barrier.
+    Outstanding(usize),
+    /// Something has come: an answer, an end, a connection.
+    Something,
+    /// So many milliseconds have passed.
+    Millis(u64),
+}
+
+/// One thing that the tester does. `A` is what a protocol can ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step<A> {
+    /// Sends this. What it refers to is looked up when it is sent.
+    Ask {
+        /// On this connection.
+        on: Peer,
+        /// What.
+        ask: A,
+        /// Where to cut its bytes: what comes after a cut is sent once everything before has been and the
+        /// milliseconds have passed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cuts: Vec<(usize, u64)>,
+    },
+    /// Reads nothing more from this connection,
+    Hold(Peer),
+    /// until it is released.
+    Release(Peer),
+    /// Waits.
+    Wait(Until),
+    /// Closes the connection.
+    HangUp(Peer),
+    /// Says that nothing more will be sent on it, and goes on reading.
+    Finish(Peer),
+}
