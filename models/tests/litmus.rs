@@ -332,3 +332,18 @@ fn a_late_read_that_teaches() {
     assert!(refuted(&Secret, tcp(), &[&both[..], &[received(2, "yes")]].concat()), "not 4 and 5 at once");
     assert!(!refuted(&Secret, tcp(), &[&both[..], &[received(2, "no")]].concat()));
 }
+
+/// A write that was overwritten unseen, and is never answered, has let pass what was sent behind it.
+#[test]
+fn a_write_in_front_of_another() {
+    use confute_models::kv::{Kv, Message};
+    let add = |conn, text: &str| Event::Sent(WireConn(conn), Message::Append("x".into(), text.into()));
+    let put = |conn, text: &str| Event::Sent(WireConn(conn), Message::Put("x".into(), text.into()));
+    let done = |conn| Event::Received(WireConn(conn), Message::Done);
+    let get = Event::Sent(WireConn(2), Message::Get("x".into()));
+    let seen = |text: &str| Event::Received(WireConn(2), Message::Value(text.into()));
+    let events = [add(1, "a"), add(1, "b"), put(2, "c"), done(2), get.clone(), seen("cb")];
+    assert!(judge(&Kv, &tcp(), &events, &Options::default()).is_unrefuted());
+    let swapped = [add(1, "a"), add(1, "b"), put(2, "c"), done(2), get, seen("cba")];
+    assert!(judge(&Kv, &tcp(), &swapped, &Options::default()).is_refuted());
+}

@@ -114,6 +114,8 @@ pub struct Tester<'m, S: ServerModel> {
     /// Which part a cell belongs to.
     part_of: FxHashMap<u32, usize>,
     lines: FxHashMap<u32, Line>,
+    /// What was sent last on a connection.
+    latest: FxHashMap<u32, Rc<Delivery<S::Msg>>>,
     meter: Meter<'m>,
     events: u64,
     sent: u32,
@@ -142,6 +144,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             parts: Vec::new(),
             part_of: FxHashMap::default(),
             lines: FxHashMap::default(),
+            latest: FxHashMap::default(),
             meter: Meter { options, slice: u64::MAX, countdown: 64, spent: None },
             events: 0,
             sent: 0,
@@ -264,9 +267,6 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     fn search(&mut self, number: usize, target: usize) {
         let Some(part) = &mut self.parts[number] else { return };
         let progress = part.advance(&self.world, &mut self.meter, target);
-        for (conn, place) in part.explained.drain(..) {
-            self.world.sightings.forget(conn, place);
-        }
         if let Some(mistake) = self.world.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
@@ -375,7 +375,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         self.world.ended.insert(conn_name, End { place, by_server });
     }
 
-    fn log(&mut self, part: usize, place: u64, task: Task<S::Msg>) {
+    fn log(&mut self, part: usize, place: u64, task: Task<S>) {
         if let Some(part) = &mut self.parts[part] {
             part.log.push(Entry { place, task });
         }
@@ -422,10 +422,14 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             lane,
             place,
             alone,
+            followed: Cell::new(false),
             loud: Cell::new(false),
             answer: OnceCell::new(),
             print: Fingerprint::of(&(0xde_u8, sent)),
         });
+        if let Some(before) = self.latest.insert(conn.0, Rc::clone(&delivery)) {
+            before.followed.set(!alone);
+        }
         self.log(part, place, Task::Given(delivery));
         Some(part)
     }

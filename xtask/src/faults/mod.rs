@@ -48,12 +48,13 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         return Ok(true);
     }
     let bed = Bed::prepare(args)?;
-    for oracle in [Oracle::Engine, Oracle::Growing] {
-        if faults.iter().any(|fault| fault.oracle == oracle) {
-            // In full: faults that are noticed end their run at the first difference.
-            let plain = bed.ask(oracle, args.triples.min(4_000))?;
-            println!("without a fault: {} in {:.0} s", oracle.name(), plain.time.as_secs_f64());
-            ensure!(plain.passed, "{} fails without any fault: {}", oracle.name(), plain.said);
+    for oracle in Oracle::ALL {
+        let wanted = faults.iter().filter(|fault| fault.oracle == oracle);
+        // As many as any fault gets: a difference that is there anyway must not count as noticing a fault.
+        if let Some(triples) = wanted.map(|fault| fault.triples.max(args.triples)).max() {
+            let plain = bed.ask(oracle, triples)?;
+            println!("without a fault: {}, {:.0} s", oracle.test().2, plain.time.as_secs_f64());
+            ensure!(plain.passed, "{} fails without any fault: {}", oracle.test().2, plain.said);
         }
     }
     let mut rows = Vec::new();

@@ -35,7 +35,7 @@ pub(super) const FIRST_SETTLING: usize = 256;
 /// Cells that are searched together.
 pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) cells: Vec<u32>,
-    pub(crate) log: Vec<Entry<S::Msg>>,
+    pub(crate) log: Vec<Entry<S>>,
     /// Up to where the log is to be explained for now.
     pub(super) horizon: usize,
     /// All hypotheses before the log begins.
@@ -56,9 +56,8 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(super) foresight: Foresight<S::Msg>,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
-    /// What was seen, and where, that is no longer in the log: nobody may take it for an answer that is yet to come,
-    /// also not when this part is joined to one that has not come as far.
-    pub(crate) explained: Vec<(Conn, u64)>,
+    /// From where in the trace on its base counts: what lies before is settled.
+    pub(super) start: u64,
 }
 
 /// Fingerprints are hashes already.
@@ -103,7 +102,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             whole,
             foresight: Foresight::default(),
             out_of_step: false,
-            explained: Vec::new(),
+            start: 0,
         }
     }
 
@@ -122,10 +121,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Whether no hypothesis has a packet of this connection under way, and none will.
     pub(crate) fn is_clear_of(&self, wire: u32) -> bool {
-        let given =
-            |entry: &Entry<S::Msg>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
+        let given = |entry: &Entry<S>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
         let holds = |hypothesis: &Hypothesis<S>| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
-        !self.log.iter().any(given)
+        let joins = |entry: &Entry<S>| matches!(&entry.task, Task::Join(others) if others.iter().any(holds));
+        !self.log.iter().any(|entry| given(entry) || joins(entry))
             && !self.stack.nodes().any(|node| holds(&node.hypothesis))
             && !self.live.iter().any(holds)
     }
@@ -214,7 +213,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let each = size_of::<Hypothesis<S>>() + 64 + 96 * self.cells.len().min(64);
         (self.stack.len + self.live.len() + self.base.len()) * each
             + self.visited.capacity() * 17
-            + self.log.capacity() * size_of::<Entry<S::Msg>>()
+            + self.log.capacity() * size_of::<Entry<S>>()
     }
 
     pub(super) fn pulse(&self, world: &Composed<'_, S>) -> Pulse {
@@ -225,24 +224,27 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Puts two parts together. Neither knew of the other, so every pair of their hypotheses is possible; their logs
     /// are gone through again as one.
-    pub(crate) fn merge(mut self, mut other: Self) -> Self {
-        let mut base = Vec::with_capacity(self.base.len() * other.base.len());
-        for left in &self.base {
-            for right in &other.base {
-                base.push(left.joined(right));
-            }
+    pub(crate) fn merge(self, other: Self) -> Self {
+        let (mut early, mut late) = if self.start <= other.start { (self, other) } else { (other, self) };
+        let mut base = early.base;
+        if early.start == late.start {
+            base = base.iter().flat_map(|one| late.base.iter().map(|other| one.joined(other))).collect();
+        } else {
+            // What one of them has settled lies in the future of what the other has still to go through.
+            early.log.push(Entry { place: late.start, task: Task::Join(late.base) });
         }
-        self.cells.append(&mut other.cells);
-        self.cells.sort_unstable();
-        self.log.append(&mut other.log);
-        self.log.sort_by_key(|entry| entry.place);
+        early.cells.append(&mut late.cells);
+        early.cells.sort_unstable();
+        early.log.append(&mut late.log);
+        early.log.sort_by_key(|entry| (entry.place, !matches!(entry.task, Task::Join(_))));
         // Both have come to rest at the same time: that is one rest, not two.
-        self.log.dedup_by(|later, earlier| {
+        early.log.dedup_by(|later, earlier| {
             later.place == earlier.place && matches!((&later.task, &earlier.task), (Task::Rest, Task::Rest))
         });
-        let mut merged = Self::new(self.cells, base, self.whole || other.whole);
-        merged.next_settling = FIRST_SETTLING.max(self.log.len() + FIRST_SETTLING);
-        merged.log = self.log;
+        let mut merged = Self::new(early.cells, base, early.whole || late.whole);
+        merged.start = early.start;
+        merged.next_settling = FIRST_SETTLING.max(early.log.len() + FIRST_SETTLING);
+        merged.log = early.log;
         merged
     }
 
@@ -444,12 +446,16 @@ impl<S: ServerModel + ?Sized> Part<S> {
                             let seen = Rc::clone(seen);
                             self.steps_towards(world, shared, conn, (&seen, outlook), (at, depth), place);
                         }
-                        (true, Spot::Client(conn), Seen::Closed) => {
-                            self.steps_of_all(world, shared, Spot::Client(conn), (at, depth));
+                        _ => {
+                            let seen = seen.clone();
+                            self.steps_of_all(world, shared, (spot, &seen), (at, depth));
                         }
-                        _ => self.steps_of_all(world, shared, spot, (at, depth)),
                     }
                     return;
+                }
+                Task::Join(others) => {
+                    let joined = others.iter().rev().map(|other| Rc::new(hypothesis.joined(other)));
+                    return self.stack.extend(joined.map(|it| Node::go(at + 1, it)));
                 }
                 Task::Rest => match self.rest(world, shared, at, place) {
                     Some(rested) => {
@@ -506,8 +512,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if world.loses_input || world.loses_output {
             return Some(hypothesis);
         }
-        // What a part brought along that has settled since, and was joined later, was sent after this rest.
-        if hypothesis.out.iter().any(|item| item.taken == 0 && item.since <= place)
+        if hypothesis.out.iter().any(|item| item.taken == 0)
             || !self.visited.insert(hypothesis.fingerprint(place, self.whole).0)
         {
             return None;
@@ -518,10 +523,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let delivery = &hypothesis.pending[index].delivery;
             let conn =
                 if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
-            if delivery.place > place
-                || hypothesis.pending[index].taken > 0
-                || !world.is_deliverable(&hypothesis, index)
-            {
+            if hypothesis.pending[index].taken > 0 || !world.is_deliverable(&hypothesis, index) {
                 continue;
             }
             world.took.set(false);
@@ -540,7 +542,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let rested = Rc::make_mut(&mut shared);
         // Spare copies are not under way either.
         rested.pending.retain(|pending| pending.taken == 0);
-        rested.out.retain(|item| item.taken == 0 || item.since > place);
+        rested.out.retain(|item| item.taken == 0);
         Some(shared)
     }
 }

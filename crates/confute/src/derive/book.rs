@@ -97,15 +97,6 @@ impl<M> Sightings<M> {
         seen.get(first + nth)
     }
 
-    /// Forgets one observation: it is explained for good.
-    pub(crate) fn forget(&mut self, conn: Conn, place: u64) {
-        if let Some(seen) = self.by_conn.get_mut(&conn)
-            && let Ok(index) = seen.binary_search_by_key(&place, |(at, _)| *at)
-        {
-            seen.remove(index);
-        }
-    }
-
     /// Forgets what lies before a place.
     pub(crate) fn forget_before(&mut self, place: u64) {
         self.by_conn.retain(|_, seen| {

@@ -644,18 +644,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// A read whose answer is known already takes place now: nothing but its answer is on its way then.
-    pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis<S>, wire: u32, place: u64) {
+    pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis<S>, wire: u32) {
         let conn = Conn::client(wire);
         // In a lane of its own, so that it is in nobody's way.
         let lane = UNORDERED | u64::from(wire);
-        hypothesis.out.push(Outgoing {
-            lane,
-            conn,
-            parcel: Parcel::Verified,
-            taken: 0,
-            due: 0,
-            since: place,
-        });
+        hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0, due: 0 });
     }
 
     /// What was seen first on a packet's connection after it was sent, and where, if that is known.
@@ -884,7 +877,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             return None;
         }
         let lane = self.lane_out(conn);
-        next.out.push(Outgoing { lane, conn, parcel: Parcel::Close, taken: 0, due: 0, since: place });
+        next.out.push(Outgoing { lane, conn, parcel: Parcel::Close, taken: 0, due: 0 });
         Some(())
     }
 
@@ -919,7 +912,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
         let parcel = parcel.unwrap_or_else(|| Parcel::Message(Packed::new(message, by.into())));
         let lane = self.lane_out(conn);
-        next.out.push(Outgoing { lane, conn, parcel, taken: 0, due: 0, since: place });
+        next.out.push(Outgoing { lane, conn, parcel, taken: 0, due: 0 });
         Some(())
     }
 

@@ -129,7 +129,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
             return true;
         }
         let written = stirred == Stir::Written;
-        let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
         self.scan(world);
         let judges = written && self.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
         let mut index = 0;
@@ -169,7 +168,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 }
             }
             if fit == Fit::Now {
-                world.answer_now(hypothesis, delivery.wire, place);
+                world.answer_now(hypothesis, delivery.wire);
                 hypothesis.unseen_until = 0;
                 continue;
             }
@@ -212,7 +211,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if !delivery.foot.mute || !delivery.alone || !self.is_plain(world) {
             return;
         }
-        next.unseen_until = world.answer(delivery).map_or(u64::MAX, |(place, _)| *place);
+        let answer = world.answer(delivery);
+        // What is behind it on its connection cannot come before it: then it is not all the same when it came.
+        let followed = delivery.followed.get()
+            || (answer.is_none() && !world.foresees && !world.has_ended_at_all(delivery));
+        next.unseen_until = if followed { 0 } else { answer.map_or(u64::MAX, |(place, _)| *place) };
         if delivery.foot.fixed {
             for pending in &mut next.pending {
                 let delivery = &pending.delivery;
@@ -237,31 +240,44 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         if self.foresight.scanned == 0 {
             let base = std::mem::take(&mut self.base);
-            for hypothesis in &base {
-                for pending in &hypothesis.pending {
-                    self.foresight.scan(None, &pending.delivery);
-                    self.reach(world, &pending.delivery);
-                }
-                if !hypothesis.facts.is_empty() {
-                    self.foresight.contents = None;
-                }
-                for cell in &hypothesis.cells {
-                    let past = cell.past().iter().map(|(value, _)| value);
-                    past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value.as_ref()));
-                }
-            }
+            self.scan_start(world, &base);
             self.base = base;
-            self.foresight.add(None);
-            self.reach_all(world);
         }
-        while let Some(entry) = self.log.get(self.foresight.scanned) {
-            if let Task::Given(delivery) = &entry.task {
-                let delivery = Rc::clone(delivery);
-                self.foresight.scan(Some(self.foresight.scanned), &delivery);
-                self.reach(world, &delivery);
+        while self.foresight.scanned < self.log.len() {
+            match &mut self.log[self.foresight.scanned].task {
+                Task::Given(delivery) => {
+                    let delivery = Rc::clone(delivery);
+                    self.foresight.scan(Some(self.foresight.scanned), &delivery);
+                    self.reach(world, &delivery);
+                }
+                Task::Join(others) => {
+                    let others = std::mem::take(others);
+                    self.scan_start(world, &others);
+                    self.log[self.foresight.scanned].task = Task::Join(others);
+                }
+                _ => {}
             }
             self.foresight.scanned += 1;
         }
+    }
+
+    /// Looks through what the search starts from.
+    fn scan_start(&mut self, world: &Composed<'_, S>, start: &[Hypothesis<S>]) {
+        for hypothesis in start {
+            for pending in &hypothesis.pending {
+                self.foresight.scan(None, &pending.delivery);
+                self.reach(world, &pending.delivery);
+            }
+            if !hypothesis.facts.is_empty() {
+                self.foresight.contents = None;
+            }
+            for cell in &hypothesis.cells {
+                let past = cell.past().iter().map(|(value, _)| value);
+                past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value.as_ref()));
+            }
+        }
+        self.foresight.add(None);
+        self.reach_all(world);
     }
 
     /// Whether every content that the only cell can have is known.
@@ -307,7 +323,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             match self.effect(world, &writer, self.cells[0], value.as_ref()) {
                 None => self.foresight.contents = None,
                 Some(Effect { after: Some(after), matches: true, .. }) => {
-                    grown |= self.foresight.add(after.as_ref());
+                    grown |= self.foresight.add(after.as_ref())
                 }
                 Some(_) => {}
             }

@@ -71,6 +71,8 @@ pub(crate) struct Delivery<M> {
     pub(crate) place: u64,
     /// Whether nothing else was under way on its connection then.
     pub(crate) alone: bool,
+    /// Whether another one was sent behind it before it was answered.
+    pub(crate) followed: Cell<bool>,
     /// Whether some turn of it has changed something.
     pub(crate) loud: Cell<bool>,
     /// What was seen first on its connection after it was sent, and where; `None` if nothing ever was. Empty as long as
@@ -163,8 +165,6 @@ pub(crate) struct Outgoing<O> {
     pub(crate) taken: u8,
     /// Where in the trace it will be seen next, if that is conjectured already; else 0.
     pub(crate) due: u64,
-    /// Where in the trace it was sent.
-    pub(crate) since: u64,
 }
 
 impl<O> Clone for Outgoing<O> {

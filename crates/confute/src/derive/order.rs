@@ -8,6 +8,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::backtrack::{Part, versions};
+use super::book::Seen;
 use super::compose::{Brood, Composed};
 use super::dualize::Task;
 use super::foresight::{Fit, Outlook};
@@ -25,7 +26,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         &mut self,
         world: &Composed<'_, S>,
         hypothesis: Rc<Hypothesis<S>>,
-        spot: Spot,
+        (spot, seen): (Spot, &Seen<S::Msg>),
         (at, depth): (usize, usize),
     ) {
         let own = match spot {
@@ -38,7 +39,23 @@ impl<S: ServerModel + ?Sized> Part<S> {
         for (index, pending) in hypothesis.pending.iter().enumerate() {
             if world.is_deliverable(&hypothesis, index) {
                 let depth = if Some(pending.delivery.wire) == own { depth } else { depth + 1 };
-                self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Deliver(index), depth));
+                let mut push = |step| self.stack.push(Node::new(at, Rc::clone(&hypothesis), step, depth));
+                push(Step::Deliver(index));
+                // From when reads could be placed late there may be earlier versions left for this one.
+                if pending.delivery.foot.is_reader() && hypothesis.suspended.is_none() {
+                    let past = versions(&hypothesis, index).into_iter().flatten();
+                    past.for_each(|version| push(Step::Read(index, Some(version))));
+                }
+            }
+        }
+        // And writes that were overwritten before anybody saw them.
+        if let (Seen::Message(seen), Some(index)) =
+            (seen, hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == own))
+            && hypothesis.pending[index].covered
+        {
+            let mut passed = Hypothesis::clone(&hypothesis);
+            if world.passes_covered(&mut passed, index, seen) {
+                self.stack.push(Node::go(at + 1, Rc::new(passed)));
             }
         }
     }

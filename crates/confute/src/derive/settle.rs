@@ -9,7 +9,6 @@ use super::compose::Composed;
 use super::dualize::{Entry, Task};
 use super::hypothesis::Hypothesis;
 use super::stack::Node;
-use super::unify::Spot;
 use crate::lang::ServerModel;
 use crate::tester::Meter;
 
@@ -24,9 +23,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// number.
     pub(super) fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
         self.ripe(world);
-        let cut = self.answered.min(self.horizon);
+        let mut cut = self.answered.min(self.horizon);
+        // What happened at one place is not taken apart.
+        while (1..self.log.len()).contains(&cut) && self.log[cut].place == self.log[cut - 1].place {
+            cut -= 1;
+        }
         self.next_settling = self.horizon + self.horizon / 2;
-        if cut < self.horizon / 4 {
+        if cut == 0 || cut < self.horizon / 4 {
             return;
         }
         let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
@@ -57,15 +60,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
             hypothesis.forget();
             seen.insert(hypothesis.fingerprint(0, true).0)
         });
-        let explained = self.log.drain(..cut).filter_map(|entry| match entry.task {
-            Task::Explain(Spot::Client(conn), _) => Some((conn, entry.place)),
-            _ => None,
-        });
-        self.explained.extend(explained);
+        let start = self.log[cut - 1].place + 1;
+        self.log.drain(..cut);
         self.log.shrink_to(2 * FIRST_SETTLING);
         let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
         std::mem::swap(&mut next.log, &mut self.log);
-        next.explained = std::mem::take(&mut self.explained);
+        next.start = start;
         next.answered = self.answered - cut;
         next.horizon = self.horizon - cut;
         next.next_settling = next.horizon + FIRST_SETTLING;
@@ -79,7 +79,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
     /// answer too long does not hold up the rest for ever.
     pub(crate) fn ripe(&mut self, world: &Composed<'_, S>) -> usize {
-        let waits = |entry: &Entry<S::Msg>| match &entry.task {
+        let waits = |entry: &Entry<S>| match &entry.task {
             Task::Given(delivery) => {
                 !delivery.foot.whole
                     && delivery.foot.replies > 0

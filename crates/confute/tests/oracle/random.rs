@@ -112,7 +112,8 @@ pub fn long_triple(seed: u64) -> Triple {
         Family::Transfer,
         Family::Lister,
         Family::Choosy,
-        Family::Counter,
+        Family::Unknown,
+        Family::Evict,
         Family::Additions,
         Family::Kicker,
     ]);
