@@ -540,7 +540,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "ranking-drops-late-reads",
         "a read whose answer the present does not give is tried at earlier versions",
         ORDER,
-        "if effect.matches || late {",
+        "if effect.matches || hypothesis.pending[index].delivery.foot.is_reader() {",
         "if effect.matches {",
     ),
     fault(

@@ -323,7 +323,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             match self.effect(world, &writer, self.cells[0], value.as_ref()) {
                 None => self.foresight.contents = None,
                 Some(Effect { after: Some(after), matches: true, .. }) => {
-                    grown |= self.foresight.add(after.as_ref())
+                    grown |= self.foresight.add(after.as_ref());
                 }
                 Some(_) => {}
             }
