@@ -347,3 +347,11 @@ fn a_write_in_front_of_another() {
     let swapped = [add(1, "a"), add(1, "b"), put(2, "c"), done(2), get, seen("cba")];
     assert!(judge(&Kv, &tcp(), &swapped, &Options::default()).is_refuted());
 }
+
+/// A read is not placed so late, only because it teaches nothing there, that the one behind it finds no place.
+#[test]
+fn a_read_in_front_of_another() {
+    let start = [sent(1, "=0"), sent(0, "3"), sent(0, "2"), received(1, "ok"), received(0, "no")];
+    assert!(!refuted(&Secret, tcp(), &[&start[..], &[received(0, "yes")]].concat()), "it was 2 at first");
+    assert!(!refuted(&Secret, tcp(), &[&start[..], &[received(0, "no")]].concat()));
+}

@@ -750,7 +750,16 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                             next.fired.push((action, u32::MAX));
                         }
                         next.fired.extend(ran.opened.iter().map(|(cell, _)| (action, *cell)));
+                        let heard = next.out.len();
                         if self.apply(&mut next, ran, started, false, place).is_some() {
+                            if next.pending.iter().any(|pending| pending.stale) {
+                                // Before the rest, and nothing of it is under way any more; or after it, and then what
+                                // was under way before it is gone.
+                                let mut before = next.clone();
+                                before.out.truncate(heard);
+                                brood.push(Rc::new(before));
+                                next.pending.retain(|pending| !pending.stale);
+                            }
                             brood.push(Rc::new(next));
                         }
                     }

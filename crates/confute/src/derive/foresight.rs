@@ -163,7 +163,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
             for version in tried {
                 fit = world.passes_unnoticed(hypothesis, index, version, seen);
                 perhaps |= fit == Fit::Perhaps;
-                if fit == Fit::Now {
+                // What is behind it on its connection may not come before it: not too late, then.
+                if fit == Fit::Now || (perhaps && delivery.followed.get()) {
                     break;
                 }
             }
@@ -409,7 +410,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else {
             return false;
         };
-        let foot = &hypothesis.pending[index].delivery.foot;
+        let delivery = Rc::clone(&hypothesis.pending[index].delivery);
+        let foot = &delivery.foot;
         if !world.late.get()
             || !foot.is_reader()
             || foot.replies != 1
@@ -418,9 +420,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             return false;
         }
         let unseen = std::mem::take(&mut hypothesis.unseen_until);
-        let passes = versions(hypothesis, index)
-            .into_iter()
-            .any(|version| world.passes_unnoticed(hypothesis, index, version, seen) == Fit::Now);
+        let passes = versions(hypothesis, index).into_iter().find_map(|version| {
+            match world.passes_unnoticed(hypothesis, index, version, seen) {
+                Fit::Now => Some(true),
+                // What is behind it on its connection may not come before it: not too late, then.
+                Fit::Perhaps if delivery.followed.get() => Some(false),
+                _ => None,
+            }
+        });
+        let passes = passes.unwrap_or(false);
         if !passes {
             hypothesis.unseen_until = unseen;
         }

@@ -347,7 +347,7 @@ impl Manner {
         if dice.percent(50) {
             // Few connections with several requests each, and contents that come again.
             return Manner {
-                conns: 2 + dice.below(2),
+                conns: if dice.percent(30) { 2 } else { 3 + dice.below(2) },
                 values: 1 + dice.below(2),
                 keys: 1 + dice.below(2),
                 most_sent: if udp {
