@@ -57,7 +57,8 @@ impl ServerModel for Proxy {
             let pending = PENDING.edit(io, &conn)?;
             let Some(client) = pending.get(io)? else { return Ok(()) };
             pending.clear(io)?;
-            return io.send(client, (*message).clone());
+            io.send(client, (*message).clone())?;
+            return io.close(conn);
         }
         if io.deviates(&UNCHANGED)? {
             return Self::forward(io, conn, &Message::Request("".into()));

@@ -40,6 +40,10 @@ pub(crate) struct Engine {
     /// How many requests are outstanding at once, over 16 connections
     #[arg(long, default_value = "9")]
     at_once: u32,
+    /// After how many requests all wait until nothing is under way; where packets get lost nothing is ever certain
+    /// otherwise [default: never; 32 behind lossy networks]
+    #[arg(long)]
+    rest_every: Option<u64>,
     /// How many seconds a run may take before it counts as failed [default: 1800; 5 if short]
     #[arg(long)]
     max_time: Option<u64>,
@@ -105,7 +109,9 @@ fn soak(
     let mut held = true;
     for model in models {
         for network in networks {
-            let plan = Plan { seed: args.seed, messages, at_once: args.at_once, ..Plan::default() };
+            let rest_every = args.rest_every.unwrap_or(if network.is_reliable() { 0 } else { 32 });
+            let plan =
+                Plan { seed: args.seed, messages, at_once: args.at_once, rest_every, ..Plan::default() };
             let start = Instant::now();
             let late = |_: &Pulse| start.elapsed() > args.patience();
             let options = Options { watch: Some(&late), ..Options::default() };

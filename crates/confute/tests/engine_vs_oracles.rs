@@ -26,6 +26,10 @@ use oracle::{brute, figure1, figures, random};
 const MOST_CONFIGS: usize = 6_000;
 /// More steps than this and the figures are not asked.
 const MOST_STEPS: usize = 20_000;
+/// Triples on which the engine was wrong once, as long as the oracles stay as they are.
+const ONCE_WRONG: [u64; 2] = [5_044_067, 5_050_935];
+/// Long ones.
+const ONCE_WRONG_LONG: [u64; 1] = [9_001_854];
 
 /// The engine's verdict, in the oracle's words.
 fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
@@ -185,7 +189,7 @@ fn engine_brute_and_figures_agree() {
     let mut counts = BTreeMap::<Family, Count>::new();
     // Who disagrees, and on which network: how often, and the smallest example.
     let mut differences = BTreeMap::<(String, &str), (usize, (usize, String))>::new();
-    for seed in first..first + setting("CONFUTE_TRIPLES", 4_000) {
+    for seed in ONCE_WRONG.into_iter().chain(first..first + setting("CONFUTE_TRIPLES", 4_000)) {
         let triple = random::triple(seed);
         assert!(random::well_formed(&triple.events, triple.net), "seed {seed}: {:#?}", triple.events);
         let count = counts.entry(triple.mini.family).or_default();
@@ -236,7 +240,7 @@ fn long_traces_agree() {
     let first = setting("CONFUTE_SEED", 1);
     let mut counts = BTreeMap::<Judgement, usize>::new();
     let mut differences = Vec::new();
-    for seed in first..first + setting("CONFUTE_TRIPLES", 4_000) / 10 {
+    for seed in ONCE_WRONG_LONG.into_iter().chain(first..first + setting("CONFUTE_TRIPLES", 4_000) / 10) {
         let triple = random::long_triple(seed);
         let (network, limits) = (triple.net.network(), (triple.relaxed, triple.most_deviations));
         let verdict = brute::judge(&*triple.mini, network, limits, &triple.events, 300);

@@ -152,7 +152,7 @@ impl Bed {
         let start = Instant::now();
         let (package, test, filter) = oracle.test();
         let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["test", "--package", package, "--test", test, "--no-run"])
+            .args(["test", "--package", package, "--test", test, "--release", "--no-run"])
             .current_dir(&self.tree)
             .env("CARGO_TARGET_DIR", &self.target)
             .output()

@@ -87,11 +87,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "read-at-latest-version",
         "a read is placed at the earliest version that fits, so that a pipelined successor has most room",
         FORESIGHT,
-        "let passes = versions(hypothesis, index)
-            .into_iter()",
-        "let passes = versions(hypothesis, index)
-            .into_iter()
-            .rev()",
+        "let passes = versions(hypothesis, index).into_iter().find_map(",
+        "let passes = versions(hypothesis, index).into_iter().rev().find_map(",
+    ),
+    fault(
+        "read-too-late-for-the-next",
+        "a read is placed late because it teaches nothing there only if nothing is behind it on its connection",
+        FORESIGHT,
+        "Fit::Perhaps if delivery.followed.get() => Some(false),",
+        "",
     ),
     fault(
         "early-read-beside-others",
@@ -225,10 +229,10 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "print-without-unseen",
-        "the fingerprint covers whether nobody has looked at the last write",
+        "the fingerprint says whether the last write was looked at",
         HYPOTHESIS,
-        "hasher.write_u8(u8::from(self.unseen_until > place));",
-        "",
+        "u8::from(self.unseen_until > place) | u8::from",
+        "u8::from",
     ),
     fault(
         "print-without-versions",
@@ -353,18 +357,28 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "idle-write-after-read",
         "a write that was read is not left out",
-        FORESIGHT,
-        "let unseen = std::mem::take(&mut hypothesis.unseen_until);",
-        "let unseen = hypothesis.unseen_until;",
+        COMPOSE,
+        "hypothesis.must_write = None;
+            // Somebody has looked.
+            hypothesis.unseen_until = 0;",
+        "hypothesis.must_write = None;",
     ),
     fault(
-        "idle-write-after-early-read",
-        "a write that a read with a known answer has seen is not left out",
+        "dead-though-seen",
+        "a content is dead only if no read under way or yet to come can have seen it or what it grows into",
         FORESIGHT,
-        "world.answer_now(hypothesis, delivery.wire);
-                hypothesis.unseen_until = 0;",
-        "world.answer_now(hypothesis, delivery.wire);",
-    ),
+        "if unseen && self.is_unseen_until(",
+        "if unseen || self.is_unseen_until(",
+    )
+    .for_oracle(Oracle::Kv),
+    fault(
+        "dead-after-overwriting",
+        "what overwrites a dead content is not dead",
+        COMPOSE,
+        "next.dead_until = 0;",
+        "",
+    )
+    .for_oracle(Oracle::Kv),
     fault(
         "outlook-without-past",
         "that an answer can never come is said only after a look at the earlier versions, too",
@@ -474,10 +488,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "stale-after-fresh",
         "what came to rest before a packet was sent did not come after it",
         COMPOSE,
-        "next.pending.retain(|pending| !pending.stale);",
-        "",
+        "if !stale && self.loses_input {",
+        "if false {",
     ),
     // Settling.
+    fault(
+        "stale-after-internal",
+        "what is gone since a rest does not come after an internal turn that is heard of",
+        COMPOSE,
+        "brood.push(Rc::new(before));
+                                next.pending.retain(|pending| !pending.stale);",
+        "brood.push(Rc::new(before));",
+    ),
     fault(
         "versions-lost-at-settling",
         "settling keeps the versions that pending packets can still see",
@@ -502,14 +524,14 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "settled-with-the-first",
-        "settling keeps every alternative",
+        "settling keeps every alternative that is different",
         SETTLE,
         "seen.insert(hypothesis.fingerprint(0, true).0)
         });
-        let start",
+        !self",
         "seen.insert(hypothesis.fingerprint(0, true).0) && seen.len() < 2
         });
-        let start",
+        !self",
     )
     .for_oracle(Oracle::Long),
     fault(

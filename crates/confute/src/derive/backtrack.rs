@@ -43,7 +43,7 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(super) stack: Stack<S>,
     /// Hypotheses that explain the log up to the horizon.
     pub(crate) live: Vec<Hypothesis<S>>,
-    visited: HashSet<u128, BuildHasherDefault<Print>>,
+    pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
     pub(super) next_settling: usize,
     /// Every packet before this place that will be answered at all has been.
     pub(super) answered: usize,
@@ -62,7 +62,7 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
 
 /// Fingerprints are hashes already.
 #[derive(Default)]
-struct Print(u64);
+pub(super) struct Print(u64);
 
 impl Hasher for Print {
     fn finish(&self) -> u64 {

@@ -18,7 +18,7 @@ use super::hypothesis::{
 };
 use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
 use crate::fingerprint::Fingerprint;
-use crate::lang::{Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
+use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
 /// A server model attached to a network model, and what is known for sure about this run.
@@ -525,6 +525,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             let from =
                 if pending.watched { hypothesis.turns } else { version_start(hypothesis, cell, version) };
             hypothesis.must_write = None;
+            // Somebody has looked.
+            hypothesis.unseen_until = 0;
             self.take_back_then(hypothesis, index, from);
         }
         fit
@@ -806,6 +808,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             for (cell, _) in &ran.opened {
                 self.ensure(next, *cell);
             }
+        }
+        if !ran.writes.is_empty() && ran.opened.iter().any(|(_, access)| *access == Access::Write) {
+            next.dead_until = 0;
         }
         let mut overwritten = false;
         for (cell, value) in ran.writes {

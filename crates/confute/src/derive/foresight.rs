@@ -125,16 +125,23 @@ impl<S: ServerModel + ?Sized> Part<S> {
         at: usize,
     ) -> bool {
         let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
+        let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
         if self.whole || !world.is_reliable || world.is_direct || !world.late.get() {
             return true;
         }
         let written = stirred == Stir::Written;
         self.scan(world);
+        if written && hypothesis.dead_until > place {
+            // It has grown, and that nobody sees either.
+            return true;
+        }
         let judges = written && self.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
+        let mut unseen = true;
         let mut index = 0;
         while index < hypothesis.pending.len() {
             let pending = &hypothesis.pending[index];
             let watched = pending.watched;
+            unseen &= watched || pending.delivery.foot.mute;
             let foot = &pending.delivery.foot;
             if !pending.delivery.alone
                 || foot.replies != 1
@@ -148,12 +155,14 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let delivery = Rc::clone(&pending.delivery);
             let foot = &delivery.foot;
             let Some((_, Seen::Message(seen))) = world.answer(&delivery) else {
+                unseen = false;
                 index += 1;
                 continue;
             };
             if !world.is_deliverable(hypothesis, index)
                 || (!foot.is_reader() && !watched && self.may_change(world, &delivery))
             {
+                unseen = false;
                 index += 1;
                 continue;
             }
@@ -170,7 +179,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             if fit == Fit::Now {
                 world.answer_now(hypothesis, delivery.wire);
-                hypothesis.unseen_until = 0;
                 continue;
             }
             if judges && fit == Fit::Never && !self.has_origin(world, hypothesis, &delivery, at) {
@@ -178,9 +186,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
             }
             // Where it might fit, the content is one of its versions to come back to.
             hypothesis.pending[index].watched = !perhaps;
+            unseen &= fit == Fit::Never && !perhaps;
             index += 1;
         }
-        !judges || self.suits_next_read(world, hypothesis, at)
+        !judges || self.suits_next_read(world, hypothesis, at, unseen)
     }
 
     /// Whether a write that nobody has looked at may be left out, because it is about to be overwritten: then the same
@@ -357,14 +366,45 @@ impl<S: ServerModel + ?Sized> Part<S> {
         changes
     }
 
-    /// Whether the next read that is yet to be sent can still find what it will see.
-    fn suits_next_read(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, at: usize) -> bool {
+    /// Whether the next read that is yet to be sent can still find what it will see. If only because what is there now
+    /// will be overwritten, and nobody sees it before, also not those under way (`unseen`), that is noted.
+    fn suits_next_read(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &mut Hypothesis<S>,
+        at: usize,
+        unseen: bool,
+    ) -> bool {
         let first = self.foresight.readers.partition_point(|(index, _)| *index < at);
         let Some((_, next)) = self.foresight.readers.get(first) else { return true };
         let next = Rc::clone(next);
-        let Some((_, Seen::Message(seen))) = world.answer(&next) else { return true };
-        world.fit(hypothesis, &next, 0, None, seen) != Fit::Never
-            || self.has_origin(world, hypothesis, &next, at)
+        let Some((answered, Seen::Message(seen))) = world.answer(&next) else { return true };
+        if world.fit(hypothesis, &next, 0, None, seen) != Fit::Never {
+            return true;
+        }
+        if unseen && self.is_unseen_until(world, hypothesis, at, *answered) {
+            hypothesis.dead_until = *answered;
+        }
+        self.has_origin(world, hypothesis, &next, at)
+    }
+
+    /// Whether what is sent before a place cannot have seen what the only cell holds now, nor what it grows into.
+    fn is_unseen_until(
+        &self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        at: usize,
+        place: u64,
+    ) -> bool {
+        self.log[at..].iter().take_while(|entry| entry.place < place).all(|entry| match &entry.task {
+            Task::Given(delivery) if delivery.foot.mute => true,
+            Task::Given(delivery) if delivery.foot.is_reader() && delivery.alone => {
+                matches!(world.answer(delivery), Some((_, Seen::Message(seen)))
+                    if world.fit(hypothesis, delivery, 0, None, seen) == Fit::Never)
+            }
+            Task::Explain(..) => true,
+            _ => false,
+        })
     }
 
     /// Whether something that is under way or yet to come could leave behind what this read has seen, or grows into it.
@@ -419,7 +459,6 @@ impl<S: ServerModel + ?Sized> Part<S> {
         {
             return false;
         }
-        let unseen = std::mem::take(&mut hypothesis.unseen_until);
         let passes = versions(hypothesis, index).into_iter().find_map(|version| {
             match world.passes_unnoticed(hypothesis, index, version, seen) {
                 Fit::Now => Some(true),
@@ -428,11 +467,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 _ => None,
             }
         });
-        let passes = passes.unwrap_or(false);
-        if !passes {
-            hypothesis.unseen_until = unseen;
-        }
-        passes
+        passes.unwrap_or(false)
     }
 
     /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing

@@ -242,6 +242,9 @@ pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     pub(crate) stirred: Stir,
     /// The only cell was written, by a packet that is answered here, and nobody has looked since. 0 if not so.
     pub(crate) unseen_until: u64,
+    /// Up to here nobody sees what the only cell holds, nor what it grows into, and by then it was overwritten. 0 if
+    /// that is not known.
+    pub(crate) dead_until: u64,
 }
 
 impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
@@ -277,6 +280,7 @@ impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
             deviations: 0,
             stirred: Stir::Calm,
             unseen_until: 0,
+            dead_until: 0,
         }
     }
 }
@@ -311,7 +315,9 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         let mut pipelined = None;
         for cell in &self.cells {
             hasher.write_u32(cell.number);
-            hasher.write_u128(cell.now.as_ref().map_or(1, |value| value.fingerprint.0));
+            // What nobody will see makes no difference.
+            let now = if self.dead_until > place { None } else { cell.now.as_ref() };
+            hasher.write_u128(now.map_or(1, |value| value.fingerprint.0));
             if cell.past.is_some() {
                 let pipelined = *pipelined.get_or_insert_with(|| self.is_pipelined());
                 self.hash_past(cell, pipelined, &mut hasher);
@@ -327,7 +333,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
             }
         }
         hasher.write_u128(sum.0);
-        hasher.write_u8(u8::from(self.unseen_until > place));
+        hasher.write_u8(u8::from(self.unseen_until > place) | u8::from(self.dead_until > place) << 1);
         if !self.out.is_empty() {
             self.hash_out(whole, &mut hasher);
         }

@@ -14,56 +14,47 @@ use crate::tester::Meter;
 
 /// How many alternatives settling may leave before it gives up for now.
 const MOST_SETTLED: usize = 512;
+/// How far one place to settle at is from the next, about.
+const STRETCH: usize = 48;
 
 impl<S: ServerModel + ?Sized> Part<S> {
     /// Goes through the log again, with all alternatives, up to where everything that was asked has been answered
-    /// since; keeps what comes of it and forgets the log before. Gives up for now if there are too many.
+    /// since; keeps what comes of it and forgets the log before. Where there are too many it stops for now, as far as it
+    /// has come.
     ///
     /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
-    /// number.
+    /// number. It goes from one place where little was under way to the next: there most of them come together.
     pub(super) fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
         self.ripe(world);
-        let mut cut = self.answered.min(self.horizon);
-        // What happened at one place is not taken apart.
-        while (1..self.log.len()).contains(&cut) && self.log[cut].place == self.log[cut - 1].place {
-            cut -= 1;
-        }
+        let end = self.answered.min(self.horizon);
         self.next_settling = self.horizon + self.horizon / 2;
-        if cut == 0 || cut < self.horizon / 4 {
+        if end < self.horizon / 4 {
             return;
         }
         let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
         let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
+        let waists = self.waists(world, end);
         std::mem::swap(&mut trial.log, &mut self.log);
-        trial.horizon = cut;
-        trial.stack.extend(trial.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
-        let mut settled = true;
-        while let Some(node) = trial.stack.pop_latest() {
-            let too_many = trial.live.len() > MOST_SETTLED || world.runs.get() > most_runs;
-            if too_many || meter.is_spent(world.runs.get(), || trial.pulse(world)) {
-                settled = false;
+        let mut settled = None;
+        let mut from = 0;
+        for cut in waists {
+            trial.visited.clear();
+            trial.horizon = cut;
+            trial.stack.extend(trial.live.drain(..).rev().map(|it| Node::go(from, Rc::new(it))));
+            if !trial.bring_up(world, meter, most_runs) {
                 break;
             }
-            trial.forward(world, node);
-            if world.mistake.borrow().is_some() || world.escaped.get() {
-                settled = false;
-                break;
+            from = cut;
+            if trial.live.len() <= MOST_SETTLED {
+                settled = Some((cut, trial.live.clone()));
             }
         }
         std::mem::swap(&mut trial.log, &mut self.log);
-        if !settled || trial.live.is_empty() {
-            return;
-        }
-        let mut seen = FxHashSet::default();
-        trial.live.retain_mut(|hypothesis| {
-            hypothesis.tidy();
-            hypothesis.forget();
-            seen.insert(hypothesis.fingerprint(0, true).0)
-        });
+        let Some((cut, base)) = settled else { return };
         let start = self.log[cut - 1].place + 1;
         self.log.drain(..cut);
         self.log.shrink_to(2 * FIRST_SETTLING);
-        let mut next = Self::new(std::mem::take(&mut self.cells), trial.live, self.whole);
+        let mut next = Self::new(std::mem::take(&mut self.cells), base, self.whole);
         std::mem::swap(&mut next.log, &mut self.log);
         next.start = start;
         next.answered = self.answered - cut;
@@ -74,6 +65,56 @@ impl<S: ServerModel + ?Sized> Part<S> {
         next.foresight.blurred = self.foresight.blurred;
         next.foresight.unspoilt.clone_from(&self.foresight.unspoilt);
         *self = next;
+    }
+
+    /// Brings all alternatives up to the horizon, and merges the equal ones. False if that is too much.
+    fn bring_up(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>, most_runs: u64) -> bool {
+        while let Some(node) = self.stack.pop_latest() {
+            let too_many = self.live.len() > 8 * MOST_SETTLED || world.runs.get() > most_runs;
+            if too_many || meter.is_spent(world.runs.get(), || self.pulse(world)) {
+                return false;
+            }
+            self.forward(world, node);
+            if world.mistake.borrow().is_some() || world.escaped.get() {
+                return false;
+            }
+        }
+        let mut seen = FxHashSet::default();
+        self.live.retain_mut(|hypothesis| {
+            hypothesis.tidy();
+            hypothesis.forget();
+            seen.insert(hypothesis.fingerprint(0, true).0)
+        });
+        !self.live.is_empty()
+    }
+
+    /// Where to settle on the way to `end`: now and then, where the fewest requests were under way.
+    fn waists(&self, world: &Composed<'_, S>, end: usize) -> Vec<usize> {
+        let mut change = vec![0_i32; end + 1];
+        for (index, entry) in self.log[..end].iter().enumerate() {
+            if let Task::Given(delivery) = &entry.task
+                && let Some((answered, _)) = world.answer(delivery)
+            {
+                change[index] += 1;
+                change[self.log[..end].partition_point(|entry| entry.place < *answered)] -= 1;
+            }
+        }
+        let mut waists = Vec::new();
+        let (mut under_way, mut fewest, mut latest) = (0, i32::MAX, 0);
+        for cut in 1..=end {
+            under_way += change[cut - 1];
+            // What happened at one place is not taken apart.
+            let whole = self.log.get(cut).is_none_or(|entry| entry.place != self.log[cut - 1].place);
+            if whole && under_way <= fewest {
+                (fewest, latest) = (under_way, cut);
+            }
+            if latest > 0 && cut >= waists.last().unwrap_or(&0) + STRETCH {
+                waists.push(latest);
+                (fewest, latest) = (i32::MAX, 0);
+            }
+        }
+        waists.extend(Some(latest).filter(|cut| *cut > 0));
+        waists
     }
 
     /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
@@ -116,6 +157,8 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
         both.links.extend(other.links.iter().copied());
         both.fired.extend(other.fired.iter().copied());
         both.floors.extend(other.floors.iter().copied());
+        // It was said of one cell among one.
+        both.dead_until = 0;
         both.turns = self.turns.max(other.turns);
         both.internals = self.internals.max(other.internals);
         both.deviations += other.deviations;
