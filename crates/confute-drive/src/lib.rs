@@ -1,11 +1,39 @@
 //! Talks to real servers.
 //!
 //! A [`Protocol`] says how a model's messages look on the wire and what can be asked. What the tester does in one case is a
-//! script of [`Step`]s: what to ask on which connection, in which pieces, what to hold back and what to wait for. Nothing
-//! here knows a protocol.
+//! script of [`Step`]s: what to ask on which connection, in which pieces, what to hold back and what to wait for. A
+//! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. Nothing here knows a protocol.
 
+mod case;
+mod figures;
+mod limits;
+mod line;
+mod net;
+mod outbox;
 mod protocol;
+mod raw;
 mod script;
+mod spread;
+mod talk;
+mod trouble;
 
+pub use case::{CaseRun, Ended, Setup, run_case};
+pub use figures::{Figures, Gauge};
+pub use limits::{Limits, Target};
+pub use net::Net;
 pub use protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View};
-pub use script::{Peer, Step, Until};
+pub use raw::Chunk;
+pub use script::{Peer, Replay, Step, Until};
+pub use spread::{Quantiles, Spread};
+pub use talk::Talk;
+pub use trouble::Trouble;
+
+/// A message in a line that is not long.
+fn brief(message: &impl std::fmt::Debug) -> String {
+    const LONGEST: usize = 120;
+    let text = format!("{message:?}");
+    if text.chars().count() <= LONGEST {
+        return text;
+    }
+    text.chars().take(LONGEST).chain(['…']).collect()
+}

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::script::{Peer, Step};
+use crate::talk::Talk;
+use crate::trouble::Trouble;
 
 /// Who opened a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,43 @@ pub trait Protocol: Send + Sync {
 
     /// A reader for a new connection.
     fn reader(&self, side: Side) -> Self::Reader;
+
+    /// Whether a reply completes an answer. One that only announces another (HTTP's 100) does not.
+    fn completes(&self, reply: &Msg<Self>) -> bool {
+        let _ = reply;
+        true
+    }
+
+    /// Whether a server may close a connection whenever it likes. If so, an end is told to the tester as a hang-up: what was
+    /// outstanding there may or may not have happened, and no answer is owed. If not, the model has to explain it.
+    fn close_is_free(&self) -> bool {
+        true
+    }
+
+    /// Whether a request that the server sent to the tester belongs to this case. What does not (a health check, a
+    /// straggler of an earlier case) is not judged, and its connection is ended.
+    fn belongs(&self, message: &Msg<Self>, case: &str) -> bool {
+        let _ = (message, case);
+        true
+    }
+
+    /// Something that every live server answers. It is asked on a fresh connection when an answer does not come: if this
+    /// one does, the other is really missing. Without it a silent server is merely silent.
+    fn probe(&self) -> Option<Self::Ask> {
+        None
+    }
+
+    /// Finds out before the campaign what the server can do, and says so, a line each.
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let _ = talk;
+        Ok(Vec::new())
+    }
+
+    /// Makes room for a case, where the server wants that: a collection, say. Not judged.
+    fn prepare(&self, case: &str, talk: &Talk<'_, Self>) -> Result<(), Trouble> {
+        let _ = (case, talk);
+        Ok(())
+    }
 }
 
 /// Makes messages of the bytes of one connection. Whatever comes, it yields messages and never fails: what cannot be read
@@ -90,11 +129,13 @@ pub struct Exchange<A, M> {
 pub struct Past<P: Protocol + ?Sized> {
     /// In the order of asking.
     pub exchanges: Vec<Exchange<P::Ask, Msg<P>>>,
+    /// What came on connections that the server opened, in order, answered or not.
+    pub asked: Vec<(Peer, Msg<P>)>,
 }
 
 impl<P: Protocol + ?Sized> Default for Past<P> {
     fn default() -> Self {
-        Self { exchanges: Vec::new() }
+        Self { exchanges: Vec::new(), asked: Vec::new() }
     }
 }
 
@@ -118,4 +159,10 @@ pub struct View<'a, P: Protocol + ?Sized> {
 pub trait Generator<P: Protocol + ?Sized> {
     /// The next step, or `None` when the case is over. `pick(n)` is a random number below `n`.
     fn next(&mut self, view: &View<'_, P>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>>;
+
+    /// Whether to wait for outstanding answers when an ask refers to something that was not seen yet. A script that was
+    /// written down does: last time the answer was there.
+    fn waits_for_references(&self) -> bool {
+        false
+    }
 }

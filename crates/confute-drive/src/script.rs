@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::{Generator, Protocol, View};
+
 /// A connection of a case, by who opened it, counted from zero in the order of opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -16,7 +18,8 @@ pub enum Peer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
-    /// So many answers are still outstanding, or fewer. Zero is a barrier.
+    /// So many answers are still outstanding, or fewer. Zero is a barrier. What is outstanding on a connection that is
+    /// held does not count; and the wait ends when the server asks the tester something that only it can answer.
     Outstanding(usize),
     /// Something has come: an answer, an end, a connection.
     Something,
@@ -49,4 +52,27 @@ pub enum Step<A> {
     HangUp(Peer),
     /// Says that nothing more will be sent on it, and goes on reading.
     Finish(Peer),
+}
+
+/// Does again what was done before.
+#[derive(Clone, Debug)]
+pub struct Replay<A> {
+    steps: std::vec::IntoIter<Step<A>>,
+}
+
+impl<A> Replay<A> {
+    /// Does these steps.
+    pub fn new(steps: Vec<Step<A>>) -> Self {
+        Self { steps: steps.into_iter() }
+    }
+}
+
+impl<P: Protocol + ?Sized> Generator<P> for Replay<P::Ask> {
+    fn next(&mut self, _: &View<'_, P>, _: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>> {
+        self.steps.next()
+    }
+
+    fn waits_for_references(&self) -> bool {
+        true
+    }
 }

@@ -1,0 +1,118 @@
+//! The end of a case: nothing of it may be under way when the next one begins.
+
+use std::time::{Duration, Instant};
+
+use confute::trace::Event;
+
+use super::Case;
+use crate::protocol::Protocol;
+use crate::script::Peer;
+use crate::trouble::Trouble;
+
+/// How long to wait for what no longer matters.
+const AFTERMATH: Duration = Duration::from_millis(250);
+/// How long to wait for answers when somebody said stop.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How often a slow server may surprise us while we ask whether it is alive.
+const SURPRISES: u32 = 3;
+
+impl<P: Protocol> Case<'_, P> {
+    /// Waits for what is outstanding. What does not come is looked into.
+    pub(super) fn finish(&mut self) {
+        let patience = self.setup.limits.patience;
+        let stopped = !self.draining && self.setup.stop.load(std::sync::atomic::Ordering::Relaxed);
+        self.draining = true;
+        self.freed = Instant::now();
+        self.release_all();
+        if self.record.is_over() || self.trouble.is_some() {
+            self.deadline = Instant::now() + AFTERMATH;
+            while self.owed > 0 && Instant::now() < self.deadline && !self.is_gone() {
+                self.turn(Duration::from_millis(10));
+            }
+            return;
+        }
+        for _ in 0..SURPRISES {
+            // A server that drips is not silent, but it does not get for ever.
+            self.deadline = Instant::now() + if stopped { FAREWELL.min(patience) } else { patience * 4 };
+            // What the tester was asked and did not answer, others may wait for.
+            let came = self.wait_until(None, |case| {
+                !case.asked.is_empty() || !case.lines.iter().flatten().any(|line| line.is_waiting())
+            });
+            if came || self.record.is_over() || self.trouble.is_some() || (stopped && !self.silent) {
+                return;
+            }
+            let owed = self.owed;
+            let alive = self.is_alive();
+            if self.owed == owed {
+                if alive {
+                    self.record.tell(Event::Quiescent, self.owed);
+                }
+                self.despair(alive);
+                return;
+            }
+            // It was only slow.
+        }
+        self.despair(true);
+    }
+
+    /// Whether nothing will come any more.
+    fn is_gone(&self) -> bool {
+        matches!(&self.trouble, Some(trouble) if trouble.is_absence())
+    }
+
+    /// Whether a fresh connection is answered.
+    fn is_alive(&mut self) -> bool {
+        self.silent = false;
+        let protocol = self.setup.protocol;
+        let message = protocol.probe().and_then(|ask| protocol.resolve(&ask, self.setup.name, &self.past));
+        let Some(message) = message else { return false };
+        // One that the script does not know.
+        let number = self.slots.len() as u32;
+        let Some(token) = self.open(number) else { return false };
+        let owed = self.owed;
+        self.deadline = Instant::now() + self.setup.limits.patience;
+        self.freed = self.deadline;
+        if self.send(token, message, &[], None).is_none() || self.owed == owed {
+            return false;
+        }
+        self.attend(token);
+        let probe = |case: &Self| {
+            let line = case.lines[token].as_ref().filter(|line| line.peer == Peer::Opened(number));
+            line.map(|line| line.owed.is_empty())
+        };
+        self.wait_until(None, |case| probe(case) != Some(false));
+        let alive = probe(self) == Some(true);
+        if !alive && probe(self).is_some() {
+            self.hang_up(token);
+        }
+        self.silent = false;
+        alive
+    }
+
+    /// Says which answer did not come.
+    fn despair(&mut self, alive: bool) {
+        let Self { setup, .. } = *self;
+        let waited = setup.limits.patience;
+        let oldest =
+            self.lines.iter().flatten().filter(|line| line.is_waiting()).min_by_key(|line| line.since);
+        let Some(line) = oldest else { return };
+        if line.is_connecting() {
+            self.fail(Trouble::Unresponsive { address: setup.target.address, waited });
+            return;
+        }
+        let exchange = line.owed.front().and_then(|owed| self.past.exchanges.get(owed.exchange?));
+        let request =
+            exchange.map_or_else(|| "what was sent last".to_owned(), |one| crate::brief(&one.request));
+        self.fail(Trouble::Silent { request, outstanding: self.owed, waited, alive });
+    }
+
+    /// Ends every connection; nothing is told any more.
+    pub(super) fn hang_up_all(&mut self) {
+        for line in self.lines.drain(..).flatten() {
+            // Only if nothing is lost by it.
+            if line.owed.is_empty() && line.outbox.is_empty() && !line.readable {
+                line.drop_at_once();
+            }
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Sockets of a case: opening, accepting, reading, writing, ends.
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use confute::trace::{Event, WireConn};
+use mio::net::TcpStream;
+use mio::{Interest, Token};
+
+use super::Case;
+use crate::line::{Got, Line, Wrote};
+use crate::net::LISTENER;
+use crate::protocol::{Msg, Protocol, Reader as _, Side};
+use crate::script::Peer;
+use crate::trouble::Trouble;
+
+/// How often one connection is read before the others have their turn.
+const READS: u32 = 4;
+/// A wait is never longer, so that a request to stop is heard.
+const NAP: Duration = Duration::from_millis(50);
+/// More connections than this nobody means.
+const MOST_OPENED: u32 = 1 << 16;
+
+impl<P: Protocol> Case<'_, P> {
+    /// Waits until this is so; `false` if the case is over, or the time is up, first.
+    pub(super) fn wait_until(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
+        loop {
+            if done(self) {
+                return true;
+            }
+            let now = Instant::now();
+            let end = until.map_or(self.deadline, |until| until.min(self.deadline));
+            if self.is_over() || now >= end {
+                return false;
+            }
+            let pause = self.lines.iter().flatten().filter_map(|line| line.outbox.pause()).min();
+            let next = [Some(end), pause, self.silence()].into_iter().flatten().min().unwrap_or(end);
+            let moved = self.turn(next.saturating_duration_since(now).min(NAP));
+            if !moved && self.silence().is_some_and(|silence| Instant::now() >= silence) {
+                self.silent = true;
+            }
+        }
+    }
+
+    /// When the patience with the server ends. Never, while the tester itself holds something back: the server may be
+    /// waiting for that.
+    fn silence(&mut self) -> Option<Instant> {
+        if self.holds_back() {
+            self.freed = Instant::now();
+            return None;
+        }
+        let waiting = self.lines.iter().flatten().filter(|line| line.is_waiting());
+        let since = waiting.map(|line| line.since).min()?;
+        Some(since.max(self.freed) + self.setup.limits.patience)
+    }
+
+    /// Whether the server may be waiting for the tester.
+    pub(super) fn holds_back(&self) -> bool {
+        let holds = |line: &Line<_>| line.held || line.outbox.pause().is_some();
+        !self.asked.is_empty() || self.lines.iter().flatten().any(|line| holds(line))
+    }
+
+    /// Asks the system for news, waiting so long at most, and handles what there is; whether there was any.
+    pub(super) fn turn(&mut self, wait: Duration) -> bool {
+        let wait = if self.ready.is_empty() { wait } else { Duration::ZERO };
+        let start = Instant::now();
+        if let Err(error) = self.net.poll.poll(&mut self.net.events, Some(wait)) {
+            self.net.events.clear();
+            if error.kind() != ErrorKind::Interrupted {
+                self.fail(Trouble::Local { what: "cannot wait for sockets", why: error.to_string() });
+            }
+        }
+        self.polled = Instant::now();
+        if !wait.is_zero() {
+            self.record.figures.waiting += self.polled.saturating_duration_since(start);
+        }
+        let mut ready = std::mem::take(&mut self.ready);
+        let mut accepts = false;
+        for event in &self.net.events {
+            if event.token() == LISTENER {
+                accepts = true;
+            } else if let Some(Some(line)) = self.lines.get_mut(event.token().0) {
+                line.ready(event);
+                ready.push(event.token().0);
+            }
+        }
+        for (token, line) in self.lines.iter().enumerate() {
+            if line.as_ref().is_some_and(|line| line.outbox.pause().is_some_and(|pause| pause <= self.polled))
+            {
+                ready.push(token);
+            }
+        }
+        let moved = !ready.is_empty() || accepts;
+        for token in ready.drain(..) {
+            self.attend(token);
+        }
+        if self.ready.is_empty() {
+            self.ready = ready;
+        }
+        if accepts {
+            self.accept();
+        }
+        moved
+    }
+
+    /// Writes to and reads from a connection what can be.
+    pub(super) fn attend(&mut self, token: usize) {
+        let Some(mut line) = self.lines.get_mut(token).and_then(Option::take) else { return };
+        if self.serve(token, &mut line) {
+            self.lines[token] = Some(line);
+        } else {
+            self.retire(token, *line);
+        }
+    }
+
+    /// The same; whether the connection goes on.
+    fn serve(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
+        let was_connecting = line.is_connecting();
+        let (wire, raw, start) = (line.wire, &mut self.raw, self.start);
+        let mut wrote = false;
+        let outcome = line.flush(|bytes| {
+            wrote = true;
+            if let Some(wire) = wire {
+                raw.keep(wire, true, start.elapsed().as_micros() as u64, bytes);
+            }
+        });
+        if wrote {
+            line.since = Instant::now();
+        }
+        if let Wrote::Unconnected(error) = outcome {
+            self.unconnected(&error);
+            self.ended(line, false);
+            return false;
+        }
+        if line.is_connecting() {
+            return true;
+        }
+        self.connected |= was_connecting;
+        for _ in 0..READS {
+            if !line.readable || line.held {
+                return true;
+            }
+            match line.read(&mut self.net.buffer) {
+                Got::Nothing => return true,
+                Got::Bytes(count) => {
+                    let bytes = &self.net.buffer[..count];
+                    line.unasked += count;
+                    if let Some(wire) = line.wire {
+                        self.raw.keep(wire, false, self.start.elapsed().as_micros() as u64, bytes);
+                    }
+                    line.reader.feed(bytes, &mut self.inbox);
+                    if !self.take_in(token, line) {
+                        return false;
+                    }
+                    let (held, limits) = (line.reader.held(), self.setup.limits);
+                    if held > limits.message || line.unasked > limits.unasked {
+                        let unfinished = held > limits.message;
+                        let bytes = if unfinished { held } else { line.unasked };
+                        self.fail(Trouble::Flood { bytes, unfinished });
+                        self.part(line);
+                        return false;
+                    }
+                }
+                Got::End { orderly } => {
+                    line.reader.end(orderly, &mut self.inbox);
+                    if self.take_in(token, line) {
+                        self.ended(line, orderly);
+                    }
+                    return false;
+                }
+            }
+        }
+        self.ready.push(token);
+        true
+    }
+
+    /// Takes the messages that were read; whether the connection goes on.
+    fn take_in(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
+        if self.inbox.is_empty() {
+            return true;
+        }
+        let mut inbox = std::mem::take(&mut self.inbox);
+        let goes_on = inbox.drain(..).all(|message| self.received(token, line, message));
+        self.inbox = inbox;
+        goes_on
+    }
+
+    fn received(&mut self, token: usize, line: &mut Line<P::Reader>, mut message: Msg<P>) -> bool {
+        let protocol = self.setup.protocol;
+        let now = Instant::now();
+        protocol.stamp(&mut message, self.micros(now));
+        if matches!(line.peer, Peer::Accepted(_)) && !protocol.belongs(&message, self.setup.name) {
+            self.part(line);
+            return false;
+        }
+        let wire = match line.wire {
+            Some(wire) => wire,
+            None => self.introduce(token, line),
+        };
+        self.happened += 1;
+        self.record.figures.answers += 1;
+        self.record.tell(Event::Received(wire, message.clone()), self.owed);
+        let Peer::Opened(number) = line.peer else {
+            self.asked.push((line.peer, message.clone()));
+            self.past.asked.push((line.peer, message));
+            return true;
+        };
+        let Some(owed) = line.owed.front_mut() else { return true };
+        let exchange = owed.exchange;
+        if protocol.completes(&message) {
+            owed.answers -= 1;
+            if owed.answers == 0 {
+                line.owed.pop_front();
+            }
+            self.owed -= 1;
+            if let Some(count) = self.outstanding.get_mut(number as usize) {
+                *count -= 1;
+            }
+            line.since = now;
+            line.unasked = 0;
+            self.fruitless = 0;
+        }
+        if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get_mut(exchange)) {
+            exchange.replies.push(message);
+        }
+        true
+    }
+
+    /// Tells the tester of an accepted connection: now it carries something.
+    fn introduce(&mut self, token: usize, line: &mut Line<P::Reader>) -> WireConn {
+        let wire = self.next_wire();
+        line.wire = Some(wire);
+        line.peer = Peer::Accepted(self.accepted.len() as u32);
+        self.accepted.push(Some(token));
+        self.record.figures.accepted += 1;
+        self.record.tell(Event::Accepted(wire), self.owed);
+        wire
+    }
+
+    fn next_wire(&mut self) -> WireConn {
+        self.wires += 1;
+        WireConn(self.wires - 1)
+    }
+
+    /// The server has ended a connection.
+    fn ended(&mut self, line: &Line<P::Reader>, orderly: bool) {
+        self.happened += 1;
+        self.record.figures.ended += 1;
+        if let Some(wire) = line.wire {
+            // After our own end, or a break, nobody can say that the server chose to close.
+            let free = self.setup.protocol.close_is_free() || !orderly || line.finished;
+            let event = if free { Event::HungUp(wire) } else { Event::Closed(wire) };
+            self.record.tell(event, self.owed);
+        }
+        if let (Peer::Opened(_), false) = (line.peer, line.owed.is_empty()) {
+            self.fruitless += 1;
+            if self.fruitless > self.setup.limits.fruitless {
+                self.fail(Trouble::Fruitless { connections: self.fruitless });
+            }
+        }
+    }
+
+    /// Forgets a connection that has ended.
+    fn retire(&mut self, token: usize, line: Line<P::Reader>) {
+        self.free.push(token);
+        match line.peer {
+            Peer::Opened(number) => {
+                let lost: u32 = line.owed.iter().map(|owed| owed.answers).sum();
+                self.owed -= lost as usize;
+                if let Some(count) = self.outstanding.get_mut(number as usize) {
+                    *count -= lost;
+                }
+                if let Some(slot) = self.slots.get_mut(number as usize).filter(|slot| **slot == Some(token)) {
+                    *slot = None;
+                }
+            }
+            Peer::Accepted(number) => {
+                if let Some(slot) =
+                    self.accepted.get_mut(number as usize).filter(|slot| **slot == Some(token))
+                {
+                    *slot = None;
+                    self.asked.retain(|(peer, _)| *peer != line.peer);
+                }
+            }
+        }
+    }
+
+    /// The tester ends a connection.
+    pub(super) fn hang_up(&mut self, token: usize) {
+        let Some(line) = self.lines[token].take() else { return };
+        self.part(&line);
+        self.retire(token, *line);
+    }
+
+    /// Tells the tester that it does.
+    fn part(&mut self, line: &Line<P::Reader>) {
+        if let Some(wire) = line.wire {
+            self.record.tell(Event::HungUp(wire), self.owed);
+        }
+    }
+
+    /// Opens `Peer::Opened(number)`.
+    pub(super) fn open(&mut self, number: u32) -> Option<usize> {
+        if number >= MOST_OPENED {
+            return None;
+        }
+        let stream = match TcpStream::connect(self.setup.target.address) {
+            Ok(stream) => stream,
+            Err(error) => {
+                self.unconnected(&error);
+                return None;
+            }
+        };
+        let wire = self.next_wire();
+        let token = self.add(stream, Peer::Opened(number), Some(wire))?;
+        let place = number as usize;
+        if self.slots.len() <= place {
+            self.slots.resize(place + 1, None);
+        }
+        if self.outstanding.len() <= place {
+            self.outstanding.resize(place + 1, 0);
+        }
+        self.slots[place] = Some(token);
+        self.record.figures.opened += 1;
+        self.record.tell(Event::Opened(wire), self.owed);
+        Some(token)
+    }
+
+    fn add(&mut self, stream: TcpStream, peer: Peer, wire: Option<WireConn>) -> Option<usize> {
+        let side = if wire.is_some() { Side::Opened } else { Side::Accepted };
+        let reader = self.setup.protocol.reader(side);
+        let mut line = Box::new(Line::new(stream, peer, wire, reader, Instant::now()));
+        let token = self.free.pop().unwrap_or_else(|| {
+            self.lines.push(None);
+            self.lines.len() - 1
+        });
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if let Err(error) = self.net.poll.registry().register(line.stream(), Token(token), interest) {
+            self.fail(Trouble::Local { what: "cannot wait for a socket", why: error.to_string() });
+            self.free.push(token);
+            return None;
+        }
+        self.lines[token] = Some(line);
+        Some(token)
+    }
+
+    fn accept(&mut self) {
+        loop {
+            let Some(listener) = &self.net.listener else { return };
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    // It gets its number when something comes on it.
+                    if self.add(stream, Peer::Accepted(u32::MAX), None).is_none() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+                Err(error) => {
+                    self.fail(Trouble::Local { what: "cannot accept a connection", why: error.to_string() });
+                    return;
+                }
+            }
+        }
+    }
+
+    /// No connection was made.
+    fn unconnected(&mut self, error: &std::io::Error) {
+        let (address, why) = (self.setup.target.address, error.to_string());
+        let server = matches!(
+            error.kind(),
+            ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::TimedOut
+                | ErrorKind::HostUnreachable
+                | ErrorKind::NetworkUnreachable
+        );
+        self.fail(match (server, self.connected) {
+            (false, _) => Trouble::Local { what: "cannot open a connection", why },
+            (true, false) => Trouble::Refused { address, why },
+            (true, true) => Trouble::Gone { address, why },
+        });
+    }
+
+    /// The first trouble counts: others follow from it.
+    pub(super) fn fail(&mut self, trouble: Trouble) {
+        self.trouble.get_or_insert(trouble);
+    }
+}

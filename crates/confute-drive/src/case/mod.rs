@@ -1,0 +1,271 @@
+//! Runs one case: does what a generator says, and tells the tester what happens.
+//!
+//! One thread, one order of observations. A message is recorded as sent before its first byte is written, and as
+//! received after its last byte was read. That is the invariant a verdict rests on: the other way round, a correct
+//! server would seem to answer before it was asked. What goes wrong on the way is an observation or [`Trouble`], never a
+//! violation by itself.
+
+mod end;
+mod io;
+mod record;
+mod steps;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use confute::network::Tcp;
+use confute::random::Random;
+use confute::trace::Event;
+use confute::{Options, Pulse, Tester, Verdict};
+
+use crate::figures::{Figures, Gauge};
+use crate::limits::{Limits, Target};
+use crate::line::Line;
+use crate::net::Net;
+use crate::protocol::{Generator, Msg, Past, Protocol, View};
+use crate::raw::{Chunk, Raw};
+use crate::script::{Peer, Step, Until};
+use crate::trouble::Trouble;
+use record::Record;
+
+/// How long the tester may think when somebody said stop.
+const HURRY: Duration = Duration::from_secs(1);
+
+/// So many times the alternatives that call for a barrier are too many even after one.
+const CROWD: usize = 50;
+
+/// What a case needs to know.
+pub struct Setup<'a, P: Protocol> {
+    /// What is spoken.
+    pub protocol: &'a P,
+    /// With whom.
+    pub target: Target,
+    /// At what cost.
+    pub limits: &'a Limits,
+    /// A name that no other case has: what it writes lies below it.
+    pub name: &'a str,
+    /// What the generator's random numbers come from.
+    pub seed: u64,
+    /// Rules that the server may break.
+    pub relaxed: &'a [&'static str],
+    /// Set when it is time to stop.
+    pub stop: &'a AtomicBool,
+    /// Shows how it is doing.
+    pub gauge: &'a Gauge,
+}
+
+/// Why a case ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ended {
+    /// There was nothing more to do.
+    Done,
+    /// The tester made up its mind, or gave up.
+    Judged,
+    /// Its time was over, or it had enough steps.
+    Limit,
+    /// Too many alternatives were open, and waiting for all answers did not help.
+    Crowded,
+    /// Somebody said stop.
+    Stopped,
+    /// The conversation could not go on.
+    Trouble,
+}
+
+/// What became of a case.
+pub struct CaseRun<P: Protocol> {
+    /// Its name.
+    pub name: String,
+    /// What was done.
+    pub script: Vec<Step<P::Ask>>,
+    /// What happened.
+    pub trace: Vec<Event<Msg<P>>>,
+    /// What the tester thinks of it.
+    pub verdict: Verdict,
+    /// Why it ended.
+    pub ended: Ended,
+    /// What went wrong, if anything did. The verdict holds for what happened before.
+    pub trouble: Option<Trouble>,
+    /// In numbers.
+    pub figures: Figures,
+    /// The latest bytes on the wire.
+    pub raw: Vec<Chunk>,
+    /// How many bytes before them are not kept.
+    pub raw_lost: u64,
+}
+
+/// Runs a case. The generator may be a [`Replay`](crate::Replay).
+pub fn run_case<P: Protocol>(
+    net: &mut Net,
+    setup: &Setup<'_, P>,
+    generator: &mut dyn Generator<P>,
+) -> CaseRun<P> {
+    let start = Instant::now();
+    let thought = Cell::new(start);
+    let (most, stop) = (setup.limits.thought, setup.stop);
+    let watch = |_: &Pulse| {
+        let hurried = if stop.load(Ordering::Relaxed) { most.min(HURRY) } else { most };
+        thought.get().elapsed() > hurried
+    };
+    let options = Options {
+        memory: setup.limits.memory,
+        watch: Some(&watch),
+        relaxed: setup.relaxed.to_vec(),
+        ..Options::default()
+    };
+    let network = Tcp::default();
+    let tester = Tester::new(setup.protocol.model(), &network, options);
+    let case = Case {
+        setup,
+        net,
+        record: Record::new(tester, &thought, setup.gauge),
+        lines: Vec::new(),
+        free: Vec::new(),
+        slots: Vec::new(),
+        accepted: Vec::new(),
+        outstanding: vec![0; setup.limits.connections as usize],
+        owed: 0,
+        asked: Vec::new(),
+        past: Past::default(),
+        script: Vec::new(),
+        wires: 0,
+        start,
+        deadline: start + setup.limits.time,
+        polled: start,
+        freed: start,
+        happened: 0,
+        ready: Vec::new(),
+        inbox: Vec::new(),
+        raw: Raw::new(setup.limits.raw),
+        trouble: None,
+        silent: false,
+        connected: false,
+        fruitless: 0,
+        draining: false,
+        crowd: setup.limits.alternatives,
+    };
+    case.run(generator)
+}
+
+struct Case<'a, P: Protocol> {
+    setup: &'a Setup<'a, P>,
+    net: &'a mut Net,
+    record: Record<'a, P::Model>,
+    /// Connections, by token.
+    lines: Vec<Option<Box<Line<P::Reader>>>>,
+    /// Tokens that can be used again.
+    free: Vec<usize>,
+    /// Which connection `Peer::Opened(n)` is at present.
+    slots: Vec<Option<usize>>,
+    /// Which connection `Peer::Accepted(n)` is, while it lasts.
+    accepted: Vec<Option<usize>>,
+    /// Answers outstanding, by opened connection.
+    outstanding: Vec<u32>,
+    /// And over all of them.
+    owed: usize,
+    /// What the server asked and nobody answered yet.
+    asked: Vec<(Peer, Msg<P>)>,
+    past: Past<P>,
+    script: Vec<Step<P::Ask>>,
+    /// How many connections the tester was told of.
+    wires: u32,
+    start: Instant,
+    deadline: Instant,
+    /// When the system was last asked for news.
+    polled: Instant,
+    /// When the tester last held something back.
+    freed: Instant,
+    /// Counts what comes: answers, ends, connections.
+    happened: u64,
+    /// Connections to attend to.
+    ready: Vec<usize>,
+    inbox: Vec<Msg<P>>,
+    raw: Raw,
+    trouble: Option<Trouble>,
+    /// An answer did not come.
+    silent: bool,
+    /// Whether the server ever took a connection.
+    connected: bool,
+    /// How many connections in a row ended without an answer.
+    fruitless: u32,
+    draining: bool,
+    /// So many alternatives call for a barrier.
+    crowd: usize,
+}
+
+impl<P: Protocol> Case<'_, P> {
+    fn run(mut self, generator: &mut dyn Generator<P>) -> CaseRun<P> {
+        let mut random = Random::new(self.setup.seed);
+        let mut ended = Ended::Done;
+        while !self.is_over() {
+            if self.script.len() >= self.setup.limits.steps || Instant::now() >= self.deadline {
+                ended = Ended::Limit;
+                break;
+            }
+            if self.record.is_laboured(self.crowd) && !self.relieve() {
+                ended = Ended::Crowded;
+                break;
+            }
+            let view = View {
+                past: &self.past,
+                steps: self.script.len(),
+                connections: self.setup.limits.connections,
+                outstanding: &self.outstanding,
+                asked: &self.asked,
+                alternatives: self.record.alternatives,
+            };
+            let Some(step) = generator.next(&view, &mut |bound| random.below(bound)) else { break };
+            self.script.push(step.clone());
+            self.step(step, generator.waits_for_references());
+        }
+        if self.setup.stop.load(Ordering::Relaxed) {
+            ended = Ended::Stopped;
+        }
+        self.finish();
+        let verdict = self.record.verdict();
+        if self.trouble.is_some() {
+            ended = Ended::Trouble;
+        } else if self.record.is_over() {
+            ended = Ended::Judged;
+        }
+        self.hang_up_all();
+        let mut figures = self.record.figures;
+        figures.elapsed = self.start.elapsed();
+        let (raw, raw_lost) = self.raw.into_chunks();
+        CaseRun {
+            name: self.setup.name.to_owned(),
+            script: self.script,
+            trace: self.record.trace,
+            verdict,
+            ended,
+            trouble: self.trouble,
+            figures,
+            raw,
+            raw_lost,
+        }
+    }
+
+    /// Whether to do nothing more.
+    fn is_over(&self) -> bool {
+        let stopped = !self.draining && self.setup.stop.load(Ordering::Relaxed);
+        self.trouble.is_some() || self.silent || self.record.is_over() || stopped
+    }
+
+    fn micros(&self, now: Instant) -> u64 {
+        now.saturating_duration_since(self.start).as_micros() as u64
+    }
+
+    /// Waits until everything is answered, so that the tester can settle; whether that is enough.
+    fn relieve(&mut self) -> bool {
+        let barrier = Until::Outstanding(0);
+        self.script.push(Step::Wait(barrier));
+        self.record.figures.barriers += 1;
+        self.wait(barrier);
+        let limits = self.setup.limits;
+        // What is settled is let go of later, so there is no barrier again before there are many more.
+        let open = self.record.relieved();
+        self.crowd = limits.alternatives.max(2 * open);
+        open <= CROWD * limits.alternatives
+    }
+}

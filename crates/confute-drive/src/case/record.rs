@@ -1,0 +1,103 @@
+//! What is told to the tester, in the one order that counts.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use confute::lang::ServerModel;
+use confute::trace::Event;
+use confute::{Tester, Verdict};
+
+use crate::figures::{Figures, Gauge};
+
+/// After so many events somebody looks at how the tester is doing.
+const LOOK: u64 = 64;
+
+/// A thought that took so long calls for a rest.
+const LONG: Duration = Duration::from_millis(10);
+
+pub(super) struct Record<'a, S: ServerModel> {
+    tester: Tester<'a, S>,
+    pub(super) trace: Vec<Event<S::Msg>>,
+    pub(super) figures: Figures,
+    /// When the present thought began.
+    thought: &'a Cell<Instant>,
+    gauge: &'a Gauge,
+    shown: u64,
+    pub(super) alternatives: usize,
+    /// A thought took long.
+    laboured: bool,
+    over: bool,
+}
+
+impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
+    pub(super) fn new(tester: Tester<'a, S>, thought: &'a Cell<Instant>, gauge: &'a Gauge) -> Self {
+        let (trace, figures) = (Vec::new(), Figures::default());
+        Self {
+            tester,
+            trace,
+            figures,
+            thought,
+            gauge,
+            shown: 0,
+            alternatives: 0,
+            laboured: false,
+            over: false,
+        }
+    }
+
+    /// Tells the tester. Once it is done with this server, nothing is recorded any more.
+    pub(super) fn tell(&mut self, event: Event<S::Msg>, outstanding: usize) {
+        if self.over {
+            return;
+        }
+        let start = Instant::now();
+        self.thought.set(start);
+        self.trace.push(event.clone());
+        self.over = !self.tester.observe(event).is_unrefuted();
+        self.figures.events += 1;
+        if self.figures.events.is_multiple_of(LOOK) {
+            self.alternatives = self.tester.alternatives();
+            self.figures.alternatives.add(self.alternatives as u64);
+            self.show(outstanding);
+        }
+        let thought = start.elapsed();
+        self.laboured |= thought > LONG;
+        self.figures.thinking += thought;
+    }
+
+    fn show(&mut self, outstanding: usize) {
+        let answers = self.figures.answers;
+        self.gauge.show(answers - self.shown, outstanding as u64, self.alternatives as u64);
+        self.shown = answers;
+    }
+
+    /// Whether the tester has made up its mind, or given up.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether the tester has a hard time: so many alternatives, or a long thought.
+    pub(super) fn is_laboured(&self, most: usize) -> bool {
+        self.alternatives > most || self.laboured
+    }
+
+    /// Everything was answered: how many alternatives are left.
+    pub(super) fn relieved(&mut self) -> usize {
+        self.laboured = false;
+        self.alternatives = self.tester.alternatives();
+        self.alternatives
+    }
+
+    /// What it thinks, all considered.
+    pub(super) fn verdict(&mut self) -> Verdict {
+        let start = Instant::now();
+        self.thought.set(start);
+        let verdict = self.tester.verdict().clone();
+        self.figures.alternatives.add(self.tester.alternatives() as u64);
+        self.figures.thinking += start.elapsed();
+        self.figures.turns = self.tester.turns();
+        self.alternatives = 0;
+        self.show(0);
+        verdict
+    }
+}

@@ -1,0 +1,181 @@
+//! The steps of a script, one by one.
+
+use std::time::{Duration, Instant};
+
+use confute::trace::Event;
+
+use super::Case;
+use crate::line::Owed;
+use crate::protocol::{Exchange, Protocol, Reader as _};
+use crate::script::{Peer, Step, Until};
+
+/// A send looks for news first, unless it did so just now: what came before it is worth more than what came after.
+const FRESH: Duration = Duration::from_micros(50);
+
+impl<P: Protocol> Case<'_, P> {
+    pub(super) fn step(&mut self, step: Step<P::Ask>, waits_for_references: bool) {
+        match step {
+            Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
+            Step::Wait(until) => self.wait(until),
+            Step::Hold(peer) => {
+                if let Some(token) = self.opened_or_accepted(peer)
+                    && let Some(line) = &mut self.lines[token]
+                {
+                    line.held = true;
+                }
+            }
+            Step::Release(peer) => {
+                if let Some(token) = self.current(peer) {
+                    self.release(token);
+                }
+            }
+            Step::HangUp(peer) => {
+                if let Some(token) = self.current(peer) {
+                    self.hang_up(token);
+                }
+            }
+            Step::Finish(peer) => {
+                if let Some(token) = self.current(peer)
+                    && let Some(line) = &mut self.lines[token]
+                {
+                    line.finish();
+                    self.attend(token);
+                }
+            }
+        }
+    }
+
+    /// The connection of this name, if there is one.
+    fn current(&self, peer: Peer) -> Option<usize> {
+        match peer {
+            Peer::Opened(number) => *self.slots.get(number as usize)?,
+            Peer::Accepted(number) => *self.accepted.get(number as usize)?,
+        }
+    }
+
+    /// The same; opened if it can be.
+    fn opened_or_accepted(&mut self, peer: Peer) -> Option<usize> {
+        let token = self.current(peer);
+        let usable = token.filter(|token| self.lines[*token].as_ref().is_some_and(|line| line.is_open()));
+        match peer {
+            Peer::Opened(number) => usable.or_else(|| self.open(number)),
+            Peer::Accepted(_) => usable,
+        }
+    }
+
+    fn ask(&mut self, on: Peer, ask: P::Ask, cuts: &[(usize, u64)], waits_for_references: bool) {
+        if self.polled.elapsed() > FRESH {
+            self.turn(Duration::ZERO);
+        }
+        if self.owed >= self.setup.limits.outstanding {
+            self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
+        }
+        if let Peer::Accepted(_) = on {
+            // Last time it was there; this time it may be late.
+            self.wait_until(Some(self.patience()), |case| case.asked.iter().any(|(peer, _)| *peer == on));
+        }
+        let (protocol, name) = (self.setup.protocol, self.setup.name);
+        let mut message = protocol.resolve(&ask, name, &self.past);
+        while message.is_none() && waits_for_references && self.owed > 0 && !self.is_over() {
+            let before = self.happened;
+            if !self.wait_until(Some(self.patience()), |case| case.happened != before) {
+                break;
+            }
+            message = protocol.resolve(&ask, name, &self.past);
+        }
+        if self.is_over() {
+            return;
+        }
+        let Some(message) = message else {
+            self.record.figures.skipped += 1;
+            return;
+        };
+        let Some(token) = self.opened_or_accepted(on) else {
+            self.record.figures.skipped += 1;
+            return;
+        };
+        let exchange = self.past.exchanges.len();
+        let request = self.send(token, message, cuts, Some(exchange));
+        let Some(request) = request else { return };
+        if let Some(place) = self.asked.iter().position(|(peer, _)| *peer == on) {
+            self.asked.remove(place);
+        }
+        let step = self.script.len() - 1;
+        self.past.exchanges.push(Exchange { step, on, ask, request, replies: Vec::new() });
+        self.attend(token);
+    }
+
+    /// Records a message and puts it out to be written. The caller attends to the connection next.
+    pub(super) fn send(
+        &mut self,
+        token: usize,
+        mut message: crate::protocol::Msg<P>,
+        cuts: &[(usize, u64)],
+        exchange: Option<usize>,
+    ) -> Option<crate::protocol::Msg<P>> {
+        let protocol = self.setup.protocol;
+        let now = Instant::now();
+        let micros = self.micros(now);
+        let line = self.lines[token].as_mut()?;
+        let wire = line.wire?;
+        protocol.stamp(&mut message, micros);
+        line.reader.sent(&message);
+        line.since = now;
+        let answers = protocol.answers(&message);
+        if let (Peer::Opened(number), 1..) = (line.peer, answers) {
+            line.owed.push_back(Owed { exchange, answers });
+            self.owed += answers as usize;
+            if let Some(count) = self.outstanding.get_mut(number as usize) {
+                *count += answers;
+            }
+        }
+        line.outbox.push(cuts, |bytes| protocol.encode(&message, bytes));
+        self.record.figures.requests += 1;
+        self.record.figures.outstanding.add(self.owed as u64);
+        self.record.tell(Event::Sent(wire, message.clone()), self.owed);
+        Some(message)
+    }
+
+    fn release(&mut self, token: usize) {
+        if let Some(line) = &mut self.lines[token]
+            && std::mem::take(&mut line.held)
+        {
+            line.since = Instant::now();
+            self.attend(token);
+        }
+    }
+
+    pub(super) fn release_all(&mut self) {
+        (0..self.lines.len()).for_each(|token| self.release(token));
+    }
+
+    pub(super) fn wait(&mut self, until: Until) {
+        match until {
+            Until::Outstanding(most) => {
+                let asked = self.past.asked.len();
+                // A server that waits for the tester would be waited for in vain.
+                let until = self.holds_back().then(|| self.patience());
+                self.wait_until(until, |case| case.counted() <= most || case.past.asked.len() > asked);
+            }
+            Until::Something => {
+                let before = self.happened;
+                self.wait_until(Some(self.patience()), |case| case.happened != before || case.counted() == 0);
+            }
+            Until::Millis(millis) => {
+                let end = Instant::now() + Duration::from_millis(millis);
+                self.wait_until(Some(end), |_| false);
+            }
+        }
+    }
+
+    /// Answers outstanding on connections that are read.
+    fn counted(&self) -> usize {
+        let held = self.lines.iter().flatten().filter(|line| line.held);
+        let unread: usize = held.flat_map(|line| &line.owed).map(|owed| owed.answers as usize).sum();
+        self.owed - unread
+    }
+
+    fn patience(&self) -> Instant {
+        Instant::now() + self.setup.limits.patience
+    }
+}

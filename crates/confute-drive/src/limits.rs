@@ -1,0 +1,69 @@
+//! Whom to talk to, and how much to put up with.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The server under test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Where the tester listens, if the server opens connections too (a proxy).
+    pub listen: Option<SocketAddr>,
+}
+
+impl Target {
+    /// A server that opens no connections.
+    pub fn new(address: SocketAddr) -> Self {
+        Self { address, listen: None }
+    }
+}
+
+/// What a case may cost. Whatever a server does, a case ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many connections the tester has open at once.
+    pub connections: u32,
+    /// How long to wait for an answer.
+    pub patience: Duration,
+    /// How long a case may take. Then it is drained and ends.
+    pub time: Duration,
+    /// How many steps a case may have.
+    pub steps: usize,
+    /// How many answers may be outstanding; a send waits until there are fewer.
+    pub outstanding: usize,
+    /// How many bytes of an unfinished message are taken.
+    pub message: usize,
+    /// How many bytes are taken on a connection since it last answered something.
+    pub unasked: usize,
+    /// How long the tester may think about one event.
+    pub thought: Duration,
+    /// About how many bytes the search may hold.
+    pub memory: usize,
+    /// How many alternatives may be open: above, the case waits until everything is answered. If there are far more even
+    /// then, it ends.
+    pub alternatives: usize,
+    /// How many of the latest bytes are kept for reports, both directions together.
+    pub raw: usize,
+    /// How many connections in a row the server may end without an answer.
+    pub fruitless: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8,
+            patience: Duration::from_secs(5),
+            time: Duration::from_secs(30),
+            steps: 1_000_000,
+            outstanding: 4096,
+            message: 16 << 20,
+            unasked: 64 << 20,
+            thought: Duration::from_secs(5),
+            memory: 512 << 20,
+            alternatives: 300,
+            raw: 1 << 20,
+            fruitless: 32,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One connection of a case: the socket, what is to be written, who reads, and what is owed.
+//!
+//! It never blocks and records nothing: the order of observations is the case's affair.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+use confute::trace::WireConn;
+use mio::net::TcpStream;
+use socket2::SockRef;
+
+use crate::outbox::Outbox;
+use crate::script::Peer;
+
+/// What reading gave.
+pub(crate) enum Got {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// The end: orderly, or broken off.
+    End { orderly: bool },
+}
+
+/// What became of an attempt to write.
+pub(crate) enum Wrote {
+    /// All that may be written now is out, or the system takes no more.
+    Fine,
+    /// The connection was never made.
+    Unconnected(io::Error),
+    /// Nobody reads any more. What was sent to the tester before can still be read.
+    Broken,
+}
+
+/// An answer that is owed.
+pub(crate) struct Owed {
+    /// To which exchange; `None` if it is nobody's business.
+    pub(crate) exchange: Option<usize>,
+    /// How many messages.
+    pub(crate) answers: u32,
+}
+
+pub(crate) struct Line<R> {
+    pub(crate) peer: Peer,
+    /// `None` while nothing has come on an accepted connection.
+    pub(crate) wire: Option<WireConn>,
+    pub(crate) reader: R,
+    pub(crate) owed: VecDeque<Owed>,
+    pub(crate) outbox: Outbox,
+    stream: TcpStream,
+    connecting: bool,
+    /// There may be something to read.
+    pub(crate) readable: bool,
+    /// The end is in sight: a short read is not the last.
+    ending: bool,
+    writable: bool,
+    pub(crate) held: bool,
+    finishing: bool,
+    pub(crate) finished: bool,
+    /// Nobody reads what the tester writes.
+    deaf: bool,
+    /// When an answer was last waited for anew: something was written out or answered.
+    pub(crate) since: Instant,
+    /// Bytes since something was last answered.
+    pub(crate) unasked: usize,
+}
+
+impl<R> Line<R> {
+    pub(crate) fn new(
+        stream: TcpStream,
+        peer: Peer,
+        wire: Option<WireConn>,
+        reader: R,
+        now: Instant,
+    ) -> Self {
+        // Without it, pieces would wait for acknowledgements. If it fails the connection has failed too, which shows.
+        let _ = stream.set_nodelay(true);
+        Self {
+            peer,
+            wire,
+            reader,
+            owed: VecDeque::new(),
+            outbox: Outbox::default(),
+            stream,
+            connecting: wire.is_some(),
+            readable: false,
+            ending: false,
+            writable: true,
+            held: false,
+            finishing: false,
+            finished: false,
+            deaf: false,
+            since: now,
+            unasked: 0,
+        }
+    }
+
+    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+        &mut self.stream
+    }
+
+    pub(crate) fn is_connecting(&self) -> bool {
+        self.connecting
+    }
+
+    /// Whether the server has something to do for it.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.owed.is_empty() || !self.outbox.is_empty()
+    }
+
+    /// What the system says about it.
+    pub(crate) fn ready(&mut self, event: &mio::event::Event) {
+        self.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        self.ending |= event.is_read_closed() || event.is_error();
+        self.writable |= event.is_writable() || event.is_write_closed() || event.is_error();
+    }
+
+    /// Writes what may be written; tells what went out.
+    pub(crate) fn flush(&mut self, mut wrote: impl FnMut(&[u8])) -> Wrote {
+        if !self.writable || self.deaf {
+            return Wrote::Fine;
+        }
+        if self.connecting {
+            match self.stream.take_error() {
+                Ok(Some(error)) | Err(error) => return Wrote::Unconnected(error),
+                Ok(None) => {}
+            }
+            match self.stream.peer_addr() {
+                Ok(_) => self.connecting = false,
+                Err(error) if error.kind() == ErrorKind::NotConnected => {
+                    self.writable = false;
+                    return Wrote::Fine;
+                }
+                Err(error) => return Wrote::Unconnected(error),
+            }
+        }
+        loop {
+            let bytes = self.outbox.ready(Instant::now);
+            if bytes.is_empty() {
+                break;
+            }
+            match self.stream.write(bytes) {
+                Ok(0) => return self.broken(),
+                Ok(count) => {
+                    wrote(&bytes[..count]);
+                    self.outbox.wrote(count, Instant::now);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.writable = false;
+                    break;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return self.broken(),
+            }
+        }
+        if self.finishing && self.outbox.is_empty() && !self.finished {
+            self.finished = true;
+            let _ = self.stream.shutdown(Shutdown::Write);
+        }
+        Wrote::Fine
+    }
+
+    /// From now on only the end is waited for.
+    fn broken(&mut self) -> Wrote {
+        self.deaf = true;
+        self.readable = true;
+        self.ending = true;
+        Wrote::Broken
+    }
+
+    /// Nothing more will be sent once what waits is out.
+    pub(crate) fn finish(&mut self) {
+        self.finishing = true;
+    }
+
+    /// Whether something can still be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.finishing && !self.deaf
+    }
+
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Got {
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) => return Got::End { orderly: true },
+                Ok(count) => {
+                    // An edge comes again only after everything was read; less than asked for was everything.
+                    self.readable = count == buffer.len() || self.ending;
+                    return Got::Bytes(count);
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.readable = false;
+                    // Nobody reads what we write, but it did not say goodbye: over all the same.
+                    return if self.deaf { Got::End { orderly: false } } else { Got::Nothing };
+                }
+                Err(_) => return Got::End { orderly: false },
+            }
+        }
+    }
+
+    /// Ends it without leaving the port occupied. Only for connections on which nothing is under way.
+    pub(crate) fn drop_at_once(self) {
+        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+    }
+}

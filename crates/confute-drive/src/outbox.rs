@@ -1,0 +1,93 @@
+//! Bytes that wait to be written on one connection, and where to pause.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// What is still to be written.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    bytes: Vec<u8>,
+    /// How many of them are out.
+    done: usize,
+    /// Where to pause, and for how long, in order.
+    cuts: VecDeque<(usize, Duration)>,
+    /// Until when the pause at `done` lasts.
+    pause: Option<Instant>,
+}
+
+impl Outbox {
+    /// Adds a message, to be cut at these places (counted from its start).
+    pub(crate) fn push(&mut self, cuts: &[(usize, u64)], encode: impl FnOnce(&mut Vec<u8>)) {
+        if self.is_empty() {
+            self.bytes.clear();
+            self.done = 0;
+        }
+        let start = self.bytes.len();
+        encode(&mut self.bytes);
+        let length = self.bytes.len() - start;
+        // A cut at an end cuts nothing.
+        let inner = cuts.iter().filter(|(at, _)| (1..length).contains(at));
+        let from = self.cuts.len();
+        self.cuts.extend(inner.map(|(at, millis)| (start + at, Duration::from_millis(*millis))));
+        self.cuts.make_contiguous()[from..].sort_unstable();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.done == self.bytes.len()
+    }
+
+    /// What may be written now; nothing during a pause.
+    pub(crate) fn ready(&mut self, now: impl FnOnce() -> Instant) -> &[u8] {
+        if let Some(pause) = self.pause {
+            if now() < pause {
+                return &[];
+            }
+            self.pause = None;
+        }
+        let end = self.cuts.front().map_or(self.bytes.len(), |(at, _)| *at);
+        &self.bytes[self.done..end]
+    }
+
+    /// So many bytes were written.
+    pub(crate) fn wrote(&mut self, count: usize, now: impl FnOnce() -> Instant) {
+        self.done += count;
+        if self.cuts.front().is_some_and(|(at, _)| *at == self.done)
+            && let Some((_, pause)) = self.cuts.pop_front()
+        {
+            // No pause is none at all: the pieces are still written one by one.
+            self.pause = (!pause.is_zero()).then(|| now() + pause);
+        }
+    }
+
+    /// Until when nothing may be written.
+    pub(crate) fn pause(&self) -> Option<Instant> {
+        self.pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_where_it_is_cut() {
+        let start = Instant::now();
+        let mut outbox = Outbox::default();
+        outbox.push(&[(4, 0), (2, 10), (0, 5), (6, 5)], |bytes| bytes.extend_from_slice(b"abcdef"));
+        outbox.push(&[], |bytes| bytes.extend_from_slice(b"gh"));
+        assert_eq!(outbox.ready(|| start), b"ab");
+        outbox.wrote(1, || start);
+        assert_eq!(outbox.ready(|| start), b"b");
+        outbox.wrote(1, || start);
+        assert_eq!(outbox.ready(|| start), b"");
+        let later = start + Duration::from_millis(10);
+        assert_eq!(outbox.pause(), Some(later));
+        assert_eq!(outbox.ready(|| later), b"cd");
+        outbox.wrote(2, || later);
+        assert_eq!(outbox.ready(|| later), b"efgh");
+        outbox.wrote(4, || later);
+        assert!(outbox.is_empty());
+        outbox.push(&[], |bytes| bytes.push(b'i'));
+        assert_eq!(outbox.ready(|| later), b"i");
+    }
+}

@@ -1,0 +1,97 @@
+//! One question on a connection of its own, and the wait for its answer: for what happens around cases, and is not judged.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+use crate::limits::Limits;
+use crate::protocol::{Msg, Past, Protocol, Reader as _, Side};
+use crate::trouble::Trouble;
+
+/// Asks the server.
+pub struct Talk<'a, P: Protocol + ?Sized> {
+    protocol: &'a P,
+    address: SocketAddr,
+    patience: Duration,
+    most: usize,
+}
+
+impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
+    /// Talks to this server.
+    pub fn new(protocol: &'a P, address: SocketAddr, limits: &Limits) -> Self {
+        Self { protocol, address, patience: limits.patience, most: limits.message }
+    }
+
+    /// Whether somebody takes connections there.
+    pub fn knock(&self) -> Result<(), Trouble> {
+        self.connect().map(drop)
+    }
+
+    /// Asks this, below the names of this case, and returns what came back: all answers, or fewer if the server closed.
+    /// Nothing is asked, and nothing comes back, if the ask refers to something.
+    pub fn ask(&self, ask: &P::Ask, case: &str) -> Result<Vec<Msg<P>>, Trouble> {
+        match self.protocol.resolve(ask, case, &Past::default()) {
+            Some(message) => self.say(&message),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Sends this message and returns what came back, likewise.
+    pub fn say(&self, message: &Msg<P>) -> Result<Vec<Msg<P>>, Trouble> {
+        let mut stream = self.connect()?;
+        let mut reader = self.protocol.reader(Side::Opened);
+        let mut bytes = Vec::new();
+        self.protocol.encode(message, &mut bytes);
+        reader.sent(message);
+        let mut replies = Vec::new();
+        if stream.write_all(&bytes).is_err() {
+            return Ok(replies);
+        }
+        let (start, wanted) = (Instant::now(), self.protocol.answers(message) as usize);
+        let mut buffer = [0; 16 << 10];
+        while replies.iter().filter(|reply| self.protocol.completes(reply)).count() < wanted {
+            match stream.read(&mut buffer) {
+                Ok(0) => {
+                    reader.end(true, &mut replies);
+                    break;
+                }
+                Ok(count) => reader.feed(&buffer[..count], &mut replies),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    return Err(self.silent(message));
+                }
+                Err(_) => {
+                    reader.end(false, &mut replies);
+                    break;
+                }
+            }
+            if reader.held() > self.most {
+                return Err(Trouble::Flood { bytes: reader.held(), unfinished: true });
+            }
+            // One who drips must not keep us for ever.
+            if start.elapsed() > self.patience * 4 {
+                return Err(self.silent(message));
+            }
+        }
+        Ok(replies)
+    }
+
+    fn silent(&self, message: &Msg<P>) -> Trouble {
+        let request = crate::brief(message);
+        Trouble::Silent { request, outstanding: 1, waited: self.patience, alive: false }
+    }
+
+    fn connect(&self) -> Result<TcpStream, Trouble> {
+        let Self { address, patience, .. } = *self;
+        let stream = TcpStream::connect_timeout(&address, patience).map_err(|error| match error.kind() {
+            ErrorKind::TimedOut => Trouble::Unresponsive { address, waited: patience },
+            _ => Trouble::Refused { address, why: error.to_string() },
+        })?;
+        let set = stream
+            .set_nodelay(true)
+            .and_then(|()| stream.set_read_timeout(Some(patience)))
+            .and_then(|()| stream.set_write_timeout(Some(patience)));
+        set.map_err(|error| Trouble::Local { what: "cannot set up a socket", why: error.to_string() })?;
+        Ok(stream)
+    }
+}

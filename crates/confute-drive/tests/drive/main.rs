@@ -1,0 +1,54 @@
+//! The driver against real sockets: tiny servers of lines, in threads.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod cases;
+mod protocol;
+mod server;
+mod trouble;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use confute_drive::{CaseRun, Gauge, Generator, Limits, Net, Setup, Target, run_case};
+
+use protocol::Lines;
+
+/// Runs one case under a name of its own.
+fn run(
+    address: std::net::SocketAddr,
+    limits: &Limits,
+    seed: u64,
+    generator: &mut dyn Generator<Lines>,
+) -> CaseRun<Lines> {
+    run_as(&Lines::default(), address, limits, seed, generator)
+}
+
+fn run_as(
+    protocol: &Lines,
+    address: std::net::SocketAddr,
+    limits: &Limits,
+    seed: u64,
+    generator: &mut dyn Generator<Lines>,
+) -> CaseRun<Lines> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let name = format!("c{}", COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut net = Net::new(None).unwrap();
+    let setup = Setup {
+        protocol,
+        target: Target::new(address),
+        limits,
+        name: &name,
+        seed,
+        relaxed: &[],
+        stop: &AtomicBool::new(false),
+        gauge: &Gauge::default(),
+    };
+    let run = run_case(&mut net, &setup, generator);
+    confute::trace::validate(&run.trace).unwrap();
+    run
+}
+
+fn limits() -> Limits {
+    Limits { connections: 8, patience: Duration::from_secs(1), ..Limits::default() }
+}

@@ -1,0 +1,165 @@
+//! Servers of lines: a correct one, and some with manners of their own.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Correct,
+    /// Answers so many gets with nothing, one in so many.
+    ReadsNothing(u64),
+    /// Confirms one set in so many and forgets it.
+    Forgets(u64),
+    /// Says done instead of ok.
+    SaysDone,
+    /// Answers with nonsense.
+    Garbage,
+    /// Sends a line without end.
+    Endless,
+    /// Sends lines that nobody asked for, without end.
+    Chatty,
+    /// Never answers.
+    Hangs,
+    /// Does not answer the n-th request.
+    SkipsOne(u64),
+    /// Closes a connection as soon as it is made.
+    ClosesAtOnce,
+    /// Resets it when the first request comes.
+    Resets,
+    /// Closes after so many answers, politely.
+    ClosesAfter(u64),
+    /// The whole server ends after so many requests.
+    DiesAfter(u64),
+    /// Answers late, by so many milliseconds.
+    Slow(u64),
+    /// Closes in the middle of an answer, every so many.
+    TearsAnswers(u64),
+}
+
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) requests: Arc<AtomicU64>,
+    /// Whatever came, in order of coming, with the time.
+    pub(crate) seen: Arc<Mutex<Vec<(Instant, String)>>>,
+    values: Arc<Mutex<HashMap<String, u32>>>,
+    dead: Arc<AtomicBool>,
+    manner: Manner,
+}
+
+impl Server {
+    pub(crate) fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            requests: Arc::default(),
+            seen: Arc::default(),
+            values: Arc::default(),
+            dead: Arc::default(),
+            manner,
+        };
+        let handle = server.clone();
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if handle.dead.load(Ordering::Relaxed) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                if manner == Manner::ClosesAtOnce {
+                    drop(stream);
+                    continue;
+                }
+                let handle = handle.clone();
+                thread::spawn(move || handle.serve(&stream));
+            }
+        });
+        server
+    }
+
+    fn serve(&self, stream: &TcpStream) -> Option<()> {
+        stream.set_nodelay(true).ok()?;
+        let mut input = BufReader::new(stream);
+        let mut out = stream;
+        let mut answered = 0;
+        loop {
+            let mut line = String::new();
+            if input.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+            let line = line.trim_end();
+            self.seen.lock().unwrap().push((Instant::now(), line.to_owned()));
+            let every = |often: u64| number.is_multiple_of(often);
+            match self.manner {
+                Manner::Garbage => out.write_all(b"?!\x00\xff <html>\n").ok()?,
+                Manner::Endless => loop {
+                    out.write_all(&[b'x'; 4096]).ok()?;
+                },
+                Manner::Chatty => loop {
+                    out.write_all(b"ok\n").ok()?;
+                },
+                Manner::Hangs => continue,
+                Manner::SkipsOne(which) if number == which => continue,
+                Manner::Resets => {
+                    // What is unread makes it a reset.
+                    return None;
+                }
+                Manner::DiesAfter(most) if number >= most => {
+                    self.dead.store(true, Ordering::Relaxed);
+                    let _ = TcpStream::connect(self.address);
+                    stream.shutdown(Shutdown::Both).ok()?;
+                    return None;
+                }
+                Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),
+                Manner::TearsAnswers(often) if every(often) => {
+                    out.write_all(b"valu").ok()?;
+                    return None;
+                }
+                _ => {}
+            }
+            if self.dead.load(Ordering::Relaxed) {
+                return None;
+            }
+            if number.is_multiple_of(7) {
+                thread::sleep(Duration::from_micros(number % 300));
+            }
+            let answer = match line.split(' ').collect::<Vec<_>>()[..] {
+                ["get", _] if matches!(self.manner, Manner::ReadsNothing(often) if every(often)) => {
+                    "value 0\n".to_owned()
+                }
+                ["get", key] => {
+                    let value = self.values.lock().unwrap().get(key).copied().unwrap_or_default();
+                    format!("value {value}\n")
+                }
+                ["set", key, value] => {
+                    if !matches!(self.manner, Manner::Forgets(often) if every(often)) {
+                        self.values.lock().unwrap().insert(key.to_owned(), value.parse().unwrap());
+                    }
+                    if self.manner == Manner::SaysDone { "done\n" } else { "ok\n" }.to_owned()
+                }
+                _ => "what?\n".to_owned(),
+            };
+            if self.manner == Manner::Garbage {
+                continue;
+            }
+            out.write_all(answer.as_bytes()).ok()?;
+            answered += 1;
+            if matches!(self.manner, Manner::ClosesAfter(most) if answered >= most) {
+                stream.shutdown(Shutdown::Write).ok()?;
+                let _ = stream.set_read_timeout(Some(Duration::from_millis(50)));
+                let _ = input.read_to_end(&mut Vec::new());
+                return None;
+            }
+        }
+    }
+}
+
+/// An address where nobody listens.
+pub(crate) fn nobody() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}

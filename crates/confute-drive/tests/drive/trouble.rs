@@ -1,0 +1,87 @@
+//! Servers that cannot be talked with: told apart from those that are wrong, and survived.
+
+use std::time::{Duration, Instant};
+
+use confute::Verdict;
+use confute::trace::Event;
+use confute_drive::{Ended, Limits, Trouble};
+
+use crate::protocol::{Busy, Lines};
+use crate::server::{Manner, Server, nobody};
+use crate::{limits, run, run_as};
+
+fn impatient() -> Limits {
+    Limits { patience: Duration::from_millis(200), ..limits() }
+}
+
+#[test]
+fn refused() {
+    let run = run(nobody(), &limits(), 0, &mut Busy::new(100));
+    assert!(matches!(run.trouble, Some(Trouble::Refused { .. })), "{:?}", run.trouble);
+    assert_eq!((run.verdict, run.ended), (Verdict::Unrefuted, Ended::Trouble));
+}
+
+#[test]
+fn dies() {
+    for seed in 0..5 {
+        let server = Server::start(Manner::DiesAfter(100));
+        let run = run(server.address, &limits(), seed, &mut Busy::new(3000));
+        assert!(matches!(run.trouble, Some(Trouble::Gone { .. })), "{:?}", run.trouble);
+        assert_eq!(run.verdict, Verdict::Unrefuted);
+        assert!(run.figures.answers > 20);
+    }
+}
+
+#[test]
+fn closes_or_resets() {
+    for manner in [Manner::ClosesAtOnce, Manner::Resets] {
+        let server = Server::start(manner);
+        let run = run(server.address, &limits(), 0, &mut Busy::new(3000));
+        assert!(matches!(run.trouble, Some(Trouble::Fruitless { .. })), "{manner:?} {:?}", run.trouble);
+        assert_eq!(run.verdict, Verdict::Unrefuted, "{manner:?}");
+    }
+}
+
+#[test]
+fn hangs() {
+    for has_probe in [false, true] {
+        let server = Server::start(Manner::Hangs);
+        let start = Instant::now();
+        let run = run_as(&Lines { has_probe }, server.address, &impatient(), 0, &mut Busy::new(100));
+        assert!(matches!(run.trouble, Some(Trouble::Silent { alive: false, .. })), "{:?}", run.trouble);
+        assert_eq!(run.verdict, Verdict::Unrefuted);
+        assert!(start.elapsed() < Duration::from_secs(2));
+    }
+}
+
+#[test]
+fn skips_one_answer() {
+    let server = Server::start(Manner::SkipsOne(50));
+    let lines = Lines { has_probe: true };
+    // One at a time on each connection, or what comes next is taken for the missing answer.
+    let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(200) });
+    assert!(matches!(run.trouble, Some(Trouble::Silent { alive: true, .. })), "{:?}", run.trouble);
+    assert!(run.verdict.is_refuted());
+    assert_eq!(run.trace.last(), Some(&Event::Quiescent));
+}
+
+#[test]
+fn slow_is_not_silent() {
+    let server = Server::start(Manner::Slow(120));
+    let lines = Lines { has_probe: true };
+    let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(30) });
+    assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
+}
+
+#[test]
+fn floods() {
+    let limits = Limits { message: 1 << 20, unasked: 4 << 20, ..limits() };
+    let server = Server::start(Manner::Endless);
+    let run = run(server.address, &limits, 0, &mut Busy::new(100));
+    assert!(matches!(run.trouble, Some(Trouble::Flood { unfinished: true, .. })), "{:?}", run.trouble);
+    assert_eq!(run.verdict, Verdict::Unrefuted);
+    // Here the first line too many is a violation; the tester need not drown to see it.
+    let server = Server::start(Manner::Chatty);
+    let run = crate::run(server.address, &limits, 0, &mut Busy::new(100));
+    assert!(run.verdict.is_refuted(), "{:?} {:?}", run.verdict, run.trouble);
+}
