@@ -2,8 +2,10 @@
 //!
 //! A [`Protocol`] says how a model's messages look on the wire and what can be asked. What the tester does in one case is a
 //! script of [`Step`]s: what to ask on which connection, in which pieces, what to hold back and what to wait for. A
-//! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. Nothing here knows a protocol.
+//! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. A [`campaign`] runs many
+//! cases, relaxes what was found broken, and lists every distinct violation. Nothing here knows a protocol.
 
+mod campaign;
 mod case;
 mod figures;
 mod limits;
@@ -17,6 +19,9 @@ mod spread;
 mod talk;
 mod trouble;
 
+pub use campaign::{
+    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Sink, Tally, campaign, case_seed,
+};
 pub use case::{CaseRun, Ended, Setup, run_case};
 pub use figures::{Figures, Gauge};
 pub use limits::{Limits, Target};

@@ -1,16 +1,14 @@
-//! Sockets of a case: opening, accepting, reading, writing, ends.
+//! The sockets of a case: waiting, writing, reading.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-use confute::trace::{Event, WireConn};
-use mio::net::TcpStream;
-use mio::{Interest, Token};
+use confute::trace::Event;
 
 use super::Case;
 use crate::line::{Got, Line, Wrote};
 use crate::net::LISTENER;
-use crate::protocol::{Msg, Protocol, Reader as _, Side};
+use crate::protocol::{Msg, Protocol, Reader as _};
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
@@ -18,8 +16,6 @@ use crate::trouble::Trouble;
 const READS: u32 = 4;
 /// A wait is never longer, so that a request to stop is heard.
 const NAP: Duration = Duration::from_millis(50);
-/// More connections than this nobody means.
-const MOST_OPENED: u32 = 1 << 16;
 
 impl<P: Protocol> Case<'_, P> {
     /// Waits until this is so; `false` if the case is over, or the time is up, first.
@@ -224,168 +220,5 @@ impl<P: Protocol> Case<'_, P> {
             exchange.replies.push(message);
         }
         true
-    }
-
-    /// Tells the tester of an accepted connection: now it carries something.
-    fn introduce(&mut self, token: usize, line: &mut Line<P::Reader>) -> WireConn {
-        let wire = self.next_wire();
-        line.wire = Some(wire);
-        line.peer = Peer::Accepted(self.accepted.len() as u32);
-        self.accepted.push(Some(token));
-        self.record.figures.accepted += 1;
-        self.record.tell(Event::Accepted(wire), self.owed);
-        wire
-    }
-
-    fn next_wire(&mut self) -> WireConn {
-        self.wires += 1;
-        WireConn(self.wires - 1)
-    }
-
-    /// The server has ended a connection.
-    fn ended(&mut self, line: &Line<P::Reader>, orderly: bool) {
-        self.happened += 1;
-        self.record.figures.ended += 1;
-        if let Some(wire) = line.wire {
-            // After our own end, or a break, nobody can say that the server chose to close.
-            let free = self.setup.protocol.close_is_free() || !orderly || line.finished;
-            let event = if free { Event::HungUp(wire) } else { Event::Closed(wire) };
-            self.record.tell(event, self.owed);
-        }
-        if let (Peer::Opened(_), false) = (line.peer, line.owed.is_empty()) {
-            self.fruitless += 1;
-            if self.fruitless > self.setup.limits.fruitless {
-                self.fail(Trouble::Fruitless { connections: self.fruitless });
-            }
-        }
-    }
-
-    /// Forgets a connection that has ended.
-    fn retire(&mut self, token: usize, line: Line<P::Reader>) {
-        self.free.push(token);
-        match line.peer {
-            Peer::Opened(number) => {
-                let lost: u32 = line.owed.iter().map(|owed| owed.answers).sum();
-                self.owed -= lost as usize;
-                if let Some(count) = self.outstanding.get_mut(number as usize) {
-                    *count -= lost;
-                }
-                if let Some(slot) = self.slots.get_mut(number as usize).filter(|slot| **slot == Some(token)) {
-                    *slot = None;
-                }
-            }
-            Peer::Accepted(number) => {
-                if let Some(slot) =
-                    self.accepted.get_mut(number as usize).filter(|slot| **slot == Some(token))
-                {
-                    *slot = None;
-                    self.asked.retain(|(peer, _)| *peer != line.peer);
-                }
-            }
-        }
-    }
-
-    /// The tester ends a connection.
-    pub(super) fn hang_up(&mut self, token: usize) {
-        let Some(line) = self.lines[token].take() else { return };
-        self.part(&line);
-        self.retire(token, *line);
-    }
-
-    /// Tells the tester that it does.
-    fn part(&mut self, line: &Line<P::Reader>) {
-        if let Some(wire) = line.wire {
-            self.record.tell(Event::HungUp(wire), self.owed);
-        }
-    }
-
-    /// Opens `Peer::Opened(number)`.
-    pub(super) fn open(&mut self, number: u32) -> Option<usize> {
-        if number >= MOST_OPENED {
-            return None;
-        }
-        let stream = match TcpStream::connect(self.setup.target.address) {
-            Ok(stream) => stream,
-            Err(error) => {
-                self.unconnected(&error);
-                return None;
-            }
-        };
-        let wire = self.next_wire();
-        let token = self.add(stream, Peer::Opened(number), Some(wire))?;
-        let place = number as usize;
-        if self.slots.len() <= place {
-            self.slots.resize(place + 1, None);
-        }
-        if self.outstanding.len() <= place {
-            self.outstanding.resize(place + 1, 0);
-        }
-        self.slots[place] = Some(token);
-        self.record.figures.opened += 1;
-        self.record.tell(Event::Opened(wire), self.owed);
-        Some(token)
-    }
-
-    fn add(&mut self, stream: TcpStream, peer: Peer, wire: Option<WireConn>) -> Option<usize> {
-        let side = if wire.is_some() { Side::Opened } else { Side::Accepted };
-        let reader = self.setup.protocol.reader(side);
-        let mut line = Box::new(Line::new(stream, peer, wire, reader, Instant::now()));
-        let token = self.free.pop().unwrap_or_else(|| {
-            self.lines.push(None);
-            self.lines.len() - 1
-        });
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if let Err(error) = self.net.poll.registry().register(line.stream(), Token(token), interest) {
-            self.fail(Trouble::Local { what: "cannot wait for a socket", why: error.to_string() });
-            self.free.push(token);
-            return None;
-        }
-        self.lines[token] = Some(line);
-        Some(token)
-    }
-
-    fn accept(&mut self) {
-        loop {
-            let Some(listener) = &self.net.listener else { return };
-            match listener.accept() {
-                Ok((stream, _)) => {
-                    // It gets its number when something comes on it.
-                    if self.add(stream, Peer::Accepted(u32::MAX), None).is_none() {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                Err(error)
-                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
-                Err(error) => {
-                    self.fail(Trouble::Local { what: "cannot accept a connection", why: error.to_string() });
-                    return;
-                }
-            }
-        }
-    }
-
-    /// No connection was made.
-    fn unconnected(&mut self, error: &std::io::Error) {
-        let (address, why) = (self.setup.target.address, error.to_string());
-        let server = matches!(
-            error.kind(),
-            ErrorKind::ConnectionRefused
-                | ErrorKind::ConnectionReset
-                | ErrorKind::ConnectionAborted
-                | ErrorKind::TimedOut
-                | ErrorKind::HostUnreachable
-                | ErrorKind::NetworkUnreachable
-        );
-        self.fail(match (server, self.connected) {
-            (false, _) => Trouble::Local { what: "cannot open a connection", why },
-            (true, false) => Trouble::Refused { address, why },
-            (true, true) => Trouble::Gone { address, why },
-        });
-    }
-
-    /// The first trouble counts: others follow from it.
-    pub(super) fn fail(&mut self, trouble: Trouble) {
-        self.trouble.get_or_insert(trouble);
     }
 }

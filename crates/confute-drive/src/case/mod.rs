@@ -7,6 +7,7 @@
 
 mod end;
 mod io;
+mod lines;
 mod record;
 mod steps;
 

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod campaigns;
 mod cases;
 mod protocol;
+mod proxies;
 mod server;
 mod trouble;
 

@@ -1,0 +1,110 @@
+//! From a refuted case to a finding: judged again, cut at the event that nothing explains, and blamed.
+//!
+//! The case is judged anew, by the search that knows the whole trace. Only if that refutes it too, there is a finding.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use confute::lang::{Level, Rule, ServerModel as _};
+use confute::network::Tcp;
+use confute::trace::Event;
+use confute::{Options, Pulse, Refutation, Verdict, blame, explain, judge};
+
+use super::finding::Finding;
+use crate::case::CaseRun;
+use crate::protocol::{Msg, Protocol};
+
+/// How long it may take when it is time to stop.
+const HURRY: Duration = Duration::from_secs(3);
+
+/// How long it may take, and with how much memory.
+pub(super) struct Budget<'a> {
+    pub(super) time: Duration,
+    pub(super) memory: usize,
+    /// Set when it is time to stop.
+    pub(super) halt: &'a AtomicBool,
+}
+
+impl Budget<'_> {
+    fn is_spent(&self, start: Instant) -> bool {
+        let time = if self.halt.load(Ordering::Relaxed) { self.time.min(HURRY) } else { self.time };
+        start.elapsed() > time
+    }
+}
+
+/// A finding without a number, unless the second judge does not agree.
+pub(super) fn diagnose<P: Protocol>(
+    protocol: &P,
+    run: CaseRun<P>,
+    (case, seed): (u64, u64),
+    relaxed: &[&'static str],
+    budget: &Budget<'_>,
+) -> Option<Finding<P>> {
+    let (model, network) = (protocol.model(), Tcp::default());
+    let start = Instant::now();
+    let watch = |_: &Pulse| budget.is_spent(start);
+    let options = Options {
+        watch: Some(&watch),
+        memory: budget.memory,
+        relaxed: relaxed.to_vec(),
+        ..Options::default()
+    };
+    let mut trace = run.trace;
+    let Verdict::Refuted(found) = judge(model, &network, &trace, &options) else { return None };
+    // It says where nothing was explainable any more; the shortest refuted beginning says which event is to blame.
+    let refutation: Refutation = explain(model, &network, &trace, &found, &options);
+    let shorter = &trace[..(refutation.event + 1).min(trace.len())];
+    if judge(model, &network, shorter, &options).is_refuted() {
+        trace.truncate(shorter.len());
+    }
+    let silent = matches!(trace.last(), Some(Event::Quiescent));
+    let mut blamed = blame(model, &network, &trace, &options);
+    blamed.diagnoses.sort_by(|left, right| (left.level, &left.rules).cmp(&(right.level, &right.rules)));
+    let level = if silent {
+        // That nothing comes is known only from waiting.
+        Some(Level::Live)
+    } else {
+        blamed.level().or_else(|| worth::<P>(protocol, &trace, relaxed, budget))
+    };
+    Some(Finding {
+        number: 0,
+        incomplete: blamed.incomplete,
+        diagnoses: blamed.diagnoses,
+        level,
+        refutation,
+        case,
+        name: run.name,
+        seed,
+        script: run.script,
+        trace,
+        relaxed: relaxed.to_vec(),
+        raw: run.raw,
+        times: 1,
+    })
+}
+
+/// What an accusation is worth that no rule was found for: some rule of this level, or of a higher one, was broken, for
+/// without all weaker rules it is still one.
+fn worth<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    relaxed: &[&'static str],
+    budget: &Budget<'_>,
+) -> Option<Level> {
+    let (model, network) = (protocol.model(), Tcp::default());
+    let start = Instant::now();
+    let watch = |_: &Pulse| budget.is_spent(start);
+    let mut worth = None;
+    for level in [Level::Live, Level::Should, Level::Store, Level::Must] {
+        let weaker = |rule: &&Rule| rule.level < level;
+        let mut without = relaxed.to_vec();
+        without.extend(model.rules().iter().filter(weaker).map(|rule| rule.name));
+        let options =
+            Options { watch: Some(&watch), memory: budget.memory, relaxed: without, ..Options::default() };
+        if !judge(model, &network, trace, &options).is_refuted() {
+            break;
+        }
+        worth = Some(level);
+    }
+    worth
+}

@@ -1,0 +1,323 @@
+//! Runs case after case, over several threads, until something says stop, and lists every distinct violation.
+//!
+//! After a violation the blamed rule is relaxed for all later cases, so the next one is something else.
+
+mod diagnose;
+mod finding;
+mod sink;
+mod worker;
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use confute::Verdict;
+use confute::lang::Level;
+
+use crate::figures::{Figures, Gauge};
+use crate::limits::{Limits, Target};
+use crate::protocol::Protocol;
+use crate::talk::Talk;
+use crate::trouble::Trouble;
+use finding::Findings;
+use worker::{Shared, Told, work};
+
+pub use finding::Finding;
+pub use sink::{CaseReport, Live, News, Sink};
+pub use worker::{Factory, case_seed};
+
+/// How often to look up and tell how it is going.
+const TICK: Duration = Duration::from_millis(50);
+/// So many cases in a row that end in trouble are enough.
+const ENOUGH: u32 = 3;
+
+/// What to do, and when to stop.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Against whom.
+    pub target: Target,
+    /// At what cost for each case.
+    pub limits: Limits,
+    /// What all choices come from.
+    pub seed: u64,
+    /// How many threads. A server that opens connections is tested by one only: they could not be told apart.
+    pub workers: usize,
+    /// How many cases at most.
+    pub cases: Option<u64>,
+    /// How long at most.
+    pub max_time: Option<Duration>,
+    /// How many violations are enough. One that no rule was found for counts each time it is met.
+    pub max_failures: usize,
+    /// Rules that are not asked for.
+    pub allow: Vec<&'static str>,
+    /// From which level on a violation refutes. What is weaker is a warning.
+    pub level: Level,
+    /// How long to look for the broken rule.
+    pub blame_time: Duration,
+}
+
+impl Plan {
+    /// Thirty seconds against this server.
+    pub fn new(target: Target) -> Self {
+        Self {
+            target,
+            limits: Limits::default(),
+            seed: 0,
+            workers: 1,
+            cases: None,
+            max_time: Some(Duration::from_secs(30)),
+            max_failures: 20,
+            allow: Vec::new(),
+            level: Level::Store,
+            blame_time: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a campaign comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The server was proven wrong.
+    Refuted,
+    /// Everything that was seen is explained.
+    Unrefuted,
+    /// It is not known, for this reason.
+    Inconclusive(String),
+}
+
+/// How many cases ended how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All.
+    pub cases: u64,
+    /// Explained to the end.
+    pub unrefuted: u64,
+    /// Refuted.
+    pub refuted: u64,
+    /// The tester's budget ran out.
+    pub inconclusive: u64,
+    /// Ended before its script did, for want of time or because too much was open.
+    pub early: u64,
+    /// Refuted while it ran, but not when it was judged again: not counted as a violation.
+    pub doubtful: u64,
+}
+
+/// All that is known at the end.
+pub struct Outcome<P: Protocol> {
+    /// The verdict.
+    pub conclusion: Conclusion,
+    /// Every distinct violation.
+    pub findings: Vec<Finding<P>>,
+    /// What went wrong, and how often.
+    pub troubles: Vec<(Trouble, u64)>,
+    /// How the cases ended.
+    pub tally: Tally,
+    /// All cases together.
+    pub figures: Figures,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Rules that were no longer asked for at the end.
+    pub relaxed: Vec<&'static str>,
+}
+
+/// Runs a campaign. It ends soon after `stop` is set, with what is known by then.
+pub fn campaign<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    make: Factory<'_, P>,
+    sink: &mut dyn Sink<P>,
+    stop: &AtomicBool,
+) -> Outcome<P> {
+    let start = Instant::now();
+    let mut campaign = Campaign::new(plan, sink);
+    match protocol.survey(&Talk::new(protocol, plan.target.address, &plan.limits)) {
+        Ok(remarks) => campaign.sink.surveyed(&remarks),
+        Err(trouble) => {
+            campaign.trouble(trouble);
+            return campaign.conclude(start, Vec::new());
+        }
+    }
+    let shared = Shared {
+        next: AtomicU64::new(0),
+        halt: AtomicBool::new(false),
+        relaxed: Mutex::new(plan.allow.clone()),
+        met: AtomicBool::new(false),
+        run: run_name(plan.seed),
+    };
+    let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
+    let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::default()).collect();
+    std::thread::scope(|scope| {
+        let (tell, told) = mpsc::channel();
+        for gauge in &gauges {
+            let (tell, shared) = (tell.clone(), &shared);
+            scope.spawn(move || work(protocol, plan, shared, gauge, make, &tell));
+        }
+        drop(tell);
+        loop {
+            match told.recv_timeout(TICK) {
+                Ok(told) => campaign.hear(told, &shared),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let late = plan.max_time.is_some_and(|most| start.elapsed() >= most);
+            if late || stop.load(Ordering::Relaxed) || campaign.has_enough() {
+                shared.halt.store(true, Ordering::Relaxed);
+            }
+            campaign.tick(&gauges, start.elapsed());
+        }
+    });
+    let relaxed = shared.relaxed.into_inner().unwrap_or_default();
+    campaign.conclude(start, relaxed)
+}
+
+/// A name that no other run has.
+fn run_name(seed: u64) -> String {
+    // The system's random keys, and the time for good measure.
+    let mut hasher = RandomState::new().build_hasher();
+    hasher.write_u64(seed);
+    if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
+        hasher.write_u128(now.as_nanos());
+    }
+    format!("{seed:x}-{:010x}", hasher.finish() & 0xff_ffff_ffff)
+}
+
+struct Campaign<'a, P: Protocol> {
+    plan: &'a Plan,
+    sink: &'a mut dyn Sink<P>,
+    findings: Findings<P>,
+    troubles: Vec<(Trouble, u64)>,
+    tally: Tally,
+    figures: Figures,
+    /// Cases in a row that ended in trouble.
+    troubled: u32,
+    /// Violations that no rule was found for, each time.
+    unblamed: usize,
+    /// When it was last told how it is going, and how many answers there had been.
+    told: (Duration, u64),
+}
+
+impl<'a, P: Protocol> Campaign<'a, P> {
+    fn new(plan: &'a Plan, sink: &'a mut dyn Sink<P>) -> Self {
+        Self {
+            plan,
+            sink,
+            findings: Findings { list: Vec::new() },
+            troubles: Vec::new(),
+            tally: Tally::default(),
+            figures: Figures::default(),
+            troubled: 0,
+            unblamed: 0,
+            told: (Duration::ZERO, 0),
+        }
+    }
+
+    fn hear(&mut self, told: Told<P>, shared: &Shared) {
+        match told {
+            Told::Started(number, name) => self.sink.started(number, &name),
+            Told::Ended(case) => self.ended(*case),
+            Told::Found(found) => self.found(*found, shared),
+            Told::Doubt => {
+                self.tally.refuted -= 1;
+                self.tally.doubtful += 1;
+            }
+            Told::Trouble(trouble) => self.trouble(trouble),
+        }
+    }
+
+    fn ended(&mut self, mut case: CaseReport) {
+        self.tally.cases += 1;
+        match case.verdict {
+            Verdict::Unrefuted => self.tally.unrefuted += 1,
+            Verdict::Refuted(_) => self.tally.refuted += 1,
+            Verdict::Inconclusive(_) => self.tally.inconclusive += 1,
+        }
+        self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
+        self.figures.merge(&case.figures);
+        self.sink.ended(&case);
+        match case.trouble.take() {
+            Some(trouble) => self.trouble(trouble),
+            None => self.troubled = 0,
+        }
+    }
+
+    fn found(&mut self, found: Finding<P>, shared: &Shared) {
+        self.unblamed += usize::from(found.diagnoses.is_empty());
+        let (place, news) = self.findings.take(found);
+        self.sink.found(&self.findings.list[place], news);
+        let mut relaxed = self.plan.allow.clone();
+        relaxed.extend(self.findings.list.iter().flat_map(Finding::remedy));
+        relaxed.sort_unstable();
+        relaxed.dedup();
+        if let Ok(mut shared) = shared.relaxed.lock() {
+            *shared = relaxed;
+        }
+    }
+
+    fn trouble(&mut self, trouble: Trouble) {
+        self.troubled += 1;
+        self.sink.trouble(&trouble);
+        let same = |known: &&mut (Trouble, u64)| {
+            std::mem::discriminant(&known.0) == std::mem::discriminant(&trouble)
+        };
+        match self.troubles.iter_mut().find(same) {
+            Some((_, times)) => *times += 1,
+            None => self.troubles.push((trouble, 1)),
+        }
+    }
+
+    fn has_enough(&self) -> bool {
+        let blamed = self.findings.list.iter().filter(|finding| !finding.diagnoses.is_empty()).count();
+        blamed + self.unblamed >= self.plan.max_failures || self.troubled >= ENOUGH
+    }
+
+    fn tick(&mut self, gauges: &[Gauge], elapsed: Duration) {
+        let since = elapsed.saturating_sub(self.told.0);
+        if since < TICK {
+            return;
+        }
+        let sum =
+            |of: fn(&Gauge) -> &AtomicU64| gauges.iter().map(|gauge| of(gauge).load(Ordering::Relaxed)).sum();
+        let answers: u64 = sum(|gauge| &gauge.answers);
+        #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+        let rate = (answers - self.told.1) as f64 / since.as_secs_f64();
+        self.told = (elapsed, answers);
+        self.sink.tick(&Live {
+            elapsed,
+            cases: self.tally.cases,
+            answers,
+            rate,
+            outstanding: sum(|gauge| &gauge.outstanding),
+            alternatives: sum(|gauge| &gauge.alternatives),
+            findings: self.findings.list.len(),
+        });
+    }
+
+    fn conclude(self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
+        let refutes = self.findings.list.iter().any(|finding| finding.refutes(self.plan.level));
+        let conclusion = if refutes {
+            Conclusion::Refuted
+        } else if let Some((trouble, _)) = self.troubles.first() {
+            Conclusion::Inconclusive(trouble.to_string())
+        } else if self.tally.doubtful > 0 {
+            let doubt = "a case was refuted while it ran, but not within the budget when it was judged again";
+            Conclusion::Inconclusive(doubt.to_owned())
+        } else if self.figures.answers == 0 {
+            Conclusion::Inconclusive("nothing was tested: no answer was seen".to_owned())
+        } else if self.tally.unrefuted + self.tally.refuted == 0 {
+            Conclusion::Inconclusive("no case could be judged within its budget".to_owned())
+        } else {
+            Conclusion::Unrefuted
+        };
+        Outcome {
+            conclusion,
+            findings: self.findings.list,
+            troubles: self.troubles,
+            tally: self.tally,
+            figures: self.figures,
+            elapsed: start.elapsed(),
+            relaxed,
+        }
+    }
+}

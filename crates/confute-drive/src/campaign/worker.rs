@@ -1,0 +1,157 @@
+//! One thread of a campaign: runs cases one after the other.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use confute::random::Random;
+
+use super::Plan;
+use super::diagnose::{Budget, diagnose};
+use super::finding::Finding;
+use super::sink::CaseReport;
+use crate::case::{CaseRun, Setup, run_case};
+use crate::figures::Gauge;
+use crate::net::Net;
+use crate::protocol::{Generator, Protocol};
+use crate::talk::Talk;
+use crate::trouble::Trouble;
+
+/// How often to knock at the door of a server that is gone.
+const KNOCK: Duration = Duration::from_millis(50);
+
+/// Makes the generator of a case, by its number.
+pub type Factory<'a, P> = &'a (dyn Fn(u64) -> Box<dyn Generator<P> + 'a> + Sync);
+
+/// What the threads share.
+pub(super) struct Shared {
+    /// The next case.
+    pub(super) next: AtomicU64,
+    /// Time to stop, for whatever reason.
+    pub(super) halt: AtomicBool,
+    /// Rules that the server may break by now.
+    pub(super) relaxed: Mutex<Vec<&'static str>>,
+    /// Whether the server ever took a connection.
+    pub(super) met: AtomicBool,
+    /// What the names of all cases begin with.
+    pub(super) run: String,
+}
+
+/// What a thread has to tell.
+pub(super) enum Told<P: Protocol> {
+    Started(u64, String),
+    Ended(Box<CaseReport>),
+    Found(Box<Finding<P>>),
+    /// The two judges do not agree.
+    Doubt,
+    Trouble(Trouble),
+}
+
+pub(super) fn work<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    shared: &Shared,
+    gauge: &Gauge,
+    make: Factory<'_, P>,
+    tell: &Sender<Told<P>>,
+) {
+    // Nobody listens any more only when it is all over.
+    let tell = |told| drop(tell.send(told));
+    let mut net = match Net::new(plan.target.listen) {
+        Ok(net) => net,
+        Err(trouble) => {
+            shared.halt.store(true, Ordering::Relaxed);
+            tell(Told::Trouble(trouble));
+            return;
+        }
+    };
+    let talk = Talk::new(protocol, plan.target.address, &plan.limits);
+    while !shared.halt.load(Ordering::Relaxed) {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        if plan.cases.is_some_and(|cases| number >= cases) {
+            return;
+        }
+        let name = format!("{}-{number:x}", shared.run);
+        let seed = case_seed(plan.seed, number);
+        tell(Told::Started(number, name.clone()));
+        if let Err(trouble) = protocol.prepare(&name, &talk) {
+            let absent = trouble.is_absence();
+            tell(Told::Trouble(known(trouble, shared)));
+            if absent && !returns(&talk, plan, shared) {
+                shared.halt.store(true, Ordering::Relaxed);
+            }
+            continue;
+        }
+        let relaxed =
+            shared.relaxed.lock().map_or_else(|held| held.into_inner().clone(), |held| held.clone());
+        let setup = Setup {
+            protocol,
+            target: plan.target,
+            limits: &plan.limits,
+            name: &name,
+            seed,
+            relaxed: &relaxed,
+            stop: &shared.halt,
+            gauge,
+        };
+        let mut run = run_case(&mut net, &setup, &mut *make(number));
+        if run.figures.answers > 0 {
+            shared.met.store(true, Ordering::Relaxed);
+        }
+        run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
+        let absent = run.trouble.as_ref().is_some_and(Trouble::is_absence);
+        tell(Told::Ended(Box::new(report(&run, number, seed))));
+        if run.verdict.is_refuted() {
+            let budget = Budget { time: plan.blame_time, memory: plan.limits.memory, halt: &shared.halt };
+            match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
+                Some(finding) => tell(Told::Found(Box::new(finding))),
+                None => tell(Told::Doubt),
+            }
+        }
+        if absent && !returns(&talk, plan, shared) {
+            shared.halt.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What the choices of a case come from.
+pub fn case_seed(seed: u64, number: u64) -> u64 {
+    let mut random = Random::new(seed);
+    random.below(u64::MAX) ^ Random::new(number.wrapping_add(1)).below(u64::MAX)
+}
+
+fn report<P: Protocol>(run: &CaseRun<P>, number: u64, seed: u64) -> CaseReport {
+    CaseReport {
+        number,
+        name: run.name.clone(),
+        seed,
+        verdict: run.verdict.clone(),
+        ended: run.ended,
+        trouble: run.trouble.clone(),
+        figures: run.figures.clone(),
+    }
+}
+
+/// Nobody is refused by a server that was there before: it is gone.
+fn known(trouble: Trouble, shared: &Shared) -> Trouble {
+    match trouble {
+        Trouble::Refused { address, why } if shared.met.load(Ordering::Relaxed) => {
+            Trouble::Gone { address, why }
+        }
+        other => other,
+    }
+}
+
+/// Whether a server that was gone takes connections again, within the patience.
+fn returns<P: Protocol>(talk: &Talk<'_, P>, plan: &Plan, shared: &Shared) -> bool {
+    let end = Instant::now() + plan.limits.patience;
+    // One that was never there is not waited for.
+    while shared.met.load(Ordering::Relaxed) && Instant::now() < end && !shared.halt.load(Ordering::Relaxed) {
+        if talk.knock().is_ok() {
+            return true;
+        }
+        std::thread::sleep(KNOCK);
+    }
+    false
+}

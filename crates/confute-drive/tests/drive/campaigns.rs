@@ -1,0 +1,173 @@
+//! Many cases: every distinct violation once, and an end to it all.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use confute::lang::Level;
+use confute_drive::{
+    CaseReport, Conclusion, Finding, Generator, Live, News, Outcome, Plan, Sink, Target, Trouble, campaign,
+};
+
+use crate::limits;
+use crate::protocol::{Busy, Lines, READ_CURRENT, SAYS_OK, SET_LASTS};
+use crate::server::{Manner, Server, nobody};
+
+fn plan(address: SocketAddr) -> Plan {
+    Plan {
+        limits: limits(),
+        seed: 7,
+        cases: Some(40),
+        max_time: Some(Duration::from_mins(1)),
+        ..Plan::new(Target::new(address))
+    }
+}
+
+fn make(_: u64) -> Box<dyn Generator<Lines>> {
+    Box::new(Busy { most: 1, ..Busy::new(400) })
+}
+
+fn go(plan: &Plan) -> Outcome<Lines> {
+    campaign(&Lines { has_probe: true }, plan, &make, &mut (), &AtomicBool::new(false))
+}
+
+fn rules(outcome: &Outcome<Lines>) -> Vec<Vec<&'static str>> {
+    let found = outcome.findings.iter().map(|finding| {
+        finding.diagnoses.iter().flat_map(|one| one.rules.iter().copied()).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+#[test]
+fn correct_server() {
+    let server = Server::start(Manner::Slow(0));
+    let outcome = go(&Plan { workers: 2, ..plan(server.address) });
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+    assert!(outcome.findings.is_empty() && outcome.troubles.is_empty());
+    assert_eq!((outcome.tally.cases, outcome.tally.unrefuted), (40, 40));
+    assert!(outcome.figures.answers > 10_000);
+    assert_eq!(outcome.figures.outstanding.count(), outcome.figures.requests);
+}
+
+#[test]
+fn each_violation_once() {
+    for (manner, rule, level) in [
+        (Manner::ReadsNothing(20), &READ_CURRENT, Level::Store),
+        (Manner::Forgets(20), &SET_LASTS, Level::Must),
+    ] {
+        let server = Server::start(manner);
+        let outcome = go(&plan(server.address));
+        assert_eq!(outcome.conclusion, Conclusion::Refuted);
+        assert_eq!(rules(&outcome), [vec![rule.name]], "{manner:?}");
+        let finding = &outcome.findings[0];
+        assert_eq!(finding.level, Some(level));
+        assert_eq!(finding.refutation.event + 1, finding.trace.len());
+        assert!(!finding.refutation.expected.is_empty() && !finding.script.is_empty());
+        assert_eq!(outcome.relaxed, [rule.name]);
+        // With the rule relaxed the other cases are fine.
+        assert_eq!(outcome.tally.cases, 40);
+        assert!(outcome.tally.unrefuted >= 35, "{:?}", outcome.tally);
+    }
+}
+
+#[test]
+fn warnings_and_what_is_allowed() {
+    let server = Server::start(Manner::SaysDone);
+    let plan = plan(server.address);
+    let outcome = go(&plan);
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+    assert_eq!(rules(&outcome), [vec![SAYS_OK.name]]);
+    assert_eq!(go(&Plan { level: Level::Should, ..plan.clone() }).conclusion, Conclusion::Refuted);
+    let allowed = go(&Plan { level: Level::Should, allow: vec![SAYS_OK.name], ..plan });
+    assert_eq!(allowed.conclusion, Conclusion::Unrefuted);
+    assert!(allowed.findings.is_empty());
+}
+
+#[test]
+fn nothing_to_blame() {
+    let server = Server::start(Manner::Garbage);
+    let outcome = go(&Plan { max_failures: 4, ..plan(server.address) });
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    assert_eq!(rules(&outcome), [Vec::<&str>::new()]);
+    assert_eq!((outcome.findings[0].level, outcome.findings[0].times), (Some(Level::Must), 4));
+    assert!(outcome.tally.cases <= 5);
+}
+
+#[test]
+fn trouble_is_no_violation() {
+    let outcome = go(&plan(nobody()));
+    assert!(matches!(outcome.troubles[..], [(Trouble::Refused { .. }, 1)]), "{:?}", outcome.troubles);
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
+
+    let server = Server::start(Manner::DiesAfter(3000));
+    let outcome = go(&plan(server.address));
+    assert!(matches!(outcome.troubles[..], [(Trouble::Gone { .. }, 1)]), "{:?}", outcome.troubles);
+    assert!(outcome.tally.unrefuted > 3 && outcome.findings.is_empty());
+
+    let mut hangs = plan(Server::start(Manner::Hangs).address);
+    hangs.limits.patience = Duration::from_millis(100);
+    let outcome = go(&hangs);
+    assert!(
+        matches!(outcome.troubles[..], [(Trouble::Silent { alive: false, .. }, 3)]),
+        "{:?}",
+        outcome.troubles
+    );
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
+
+    let mut skips = plan(Server::start(Manner::SkipsOne(1000)).address);
+    skips.limits.patience = Duration::from_millis(200);
+    let outcome = go(&skips);
+    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.findings[0].level, Some(Level::Live));
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
+}
+
+#[derive(Default)]
+struct Notes {
+    started: u64,
+    ended: u64,
+    found: Vec<News>,
+    ticks: u64,
+}
+
+impl Sink<Lines> for Notes {
+    fn started(&mut self, _: u64, _: &str) {
+        self.started += 1;
+    }
+    fn ended(&mut self, case: &CaseReport) {
+        assert!(!case.name.is_empty());
+        self.ended += 1;
+    }
+    fn found(&mut self, _: &Finding<Lines>, news: News) {
+        self.found.push(news);
+    }
+    fn tick(&mut self, live: &Live) {
+        assert!(live.rate >= 0.0);
+        self.ticks += 1;
+    }
+}
+
+#[test]
+fn stops_when_told() {
+    let server = Server::start(Manner::ReadsNothing(50));
+    let (mut notes, stop) = (Notes::default(), AtomicBool::new(false));
+    let plan = Plan { cases: None, max_time: None, workers: 2, ..plan(server.address) };
+    let start = Instant::now();
+    let outcome = thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(700));
+            stop.store(true, Ordering::Relaxed);
+        });
+        campaign(&Lines::default(), &plan, &make, &mut notes, &stop)
+    });
+    assert!(start.elapsed() < Duration::from_secs(6));
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    assert_eq!((notes.started, notes.ended), (outcome.tally.cases, outcome.tally.cases));
+    assert_eq!(notes.found[0], News::New);
+    assert!(notes.ticks > 3);
+    let timed = Plan { max_time: Some(Duration::from_millis(300)), ..plan };
+    let start = Instant::now();
+    assert!(go(&timed).tally.cases > 0);
+    assert!(start.elapsed() < Duration::from_secs(6));
+}

@@ -1,0 +1,181 @@
+//! Connections that the server opens: a tiny proxy of lines, with the tester as its client and its origin.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use confute::Verdict;
+use confute::trace::Event;
+use confute_drive::{
+    CaseRun, Gauge, Generator, Net, Past, Peer, Protocol, Reader, Replay, Setup, Side, Step, Target, Until,
+    View, run_case,
+};
+use confute_models::proxy::{Message, Proxy};
+
+use crate::limits;
+use serde::{Deserialize, Serialize};
+
+struct Proxied;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Ask {
+    Request(u64),
+    /// Answers what was asked on this connection.
+    Answer(u64),
+}
+
+impl Protocol for Proxied {
+    type Model = Proxy;
+    type Ask = Ask;
+    type Reader = Words;
+
+    fn model(&self) -> &Proxy {
+        &Proxy
+    }
+
+    fn resolve(&self, ask: &Ask, case: &str, _: &Past<Self>) -> Option<Message> {
+        Some(match ask {
+            Ask::Request(number) => Message::Request(format!("{case}.{number}").into()),
+            Ask::Answer(number) => Message::Response(format!("{case}.{number}").into()),
+        })
+    }
+
+    fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
+        let (Message::Request(text) | Message::Response(text)) = message;
+        bytes.extend_from_slice(text.as_bytes());
+        bytes.push(b'\n');
+    }
+
+    fn answers(&self, message: &Message) -> u32 {
+        u32::from(matches!(message, Message::Request(_)))
+    }
+
+    fn reader(&self, side: Side) -> Words {
+        Words { side, held: Vec::new() }
+    }
+
+    fn belongs(&self, message: &Message, case: &str) -> bool {
+        let (Message::Request(text) | Message::Response(text)) = message;
+        text.starts_with(case)
+    }
+}
+
+struct Words {
+    side: Side,
+    held: Vec<u8>,
+}
+
+impl Reader<Message> for Words {
+    fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
+        self.held.extend_from_slice(bytes);
+        while let Some(end) = self.held.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.held.drain(..=end).collect();
+            let text = String::from_utf8_lossy(&line[..end]).into();
+            messages.push(if self.side == Side::Opened {
+                Message::Response(text)
+            } else {
+                Message::Request(text)
+            });
+        }
+    }
+
+    fn end(&mut self, _: bool, _: &mut Vec<Message>) {}
+
+    fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+/// Forwards each line on a new connection; now and then one that carries nothing, and a health check.
+fn start_proxy(origin: SocketAddr, twice: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            thread::spawn(move || forward(&stream, origin, twice));
+        }
+    });
+    address
+}
+
+fn forward(client: &TcpStream, origin: SocketAddr, twice: bool) -> Option<()> {
+    for (number, line) in BufReader::new(client).lines().enumerate() {
+        let line = line.ok()?;
+        if number % 3 == 1 {
+            drop(TcpStream::connect(origin).ok()?);
+            let mut health = TcpStream::connect(origin).ok()?;
+            health.write_all(b"are you well?\n").ok()?;
+        }
+        let mut upstream = TcpStream::connect(origin).ok()?;
+        writeln!(upstream, "{line}").ok()?;
+        if twice && number == 2 {
+            writeln!(TcpStream::connect(origin).ok()?, "{line}").ok()?;
+        }
+        let mut answer = String::new();
+        BufReader::new(&upstream).read_line(&mut answer).ok()?;
+        (&mut &*client).write_all(answer.as_bytes()).ok()?;
+    }
+    None
+}
+
+struct Traffic {
+    left: u64,
+}
+
+impl Generator<Proxied> for Traffic {
+    fn next(&mut self, view: &View<'_, Proxied>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        if !view.asked.is_empty() && (self.left == 0 || pick(2) == 0) {
+            let (peer, _) = view.asked[pick(view.asked.len() as u64) as usize];
+            return Some(Step::Ask { on: peer, ask: Ask::Answer(pick(1 << 40)), cuts: Vec::new() });
+        }
+        let free = (0..view.connections).find(|on| view.outstanding[*on as usize] == 0);
+        match free {
+            Some(on) if self.left > 0 => {
+                self.left -= 1;
+                let ask = Ask::Request(pick(1 << 40));
+                Some(Step::Ask { on: Peer::Opened(on), ask, cuts: Vec::new() })
+            }
+            _ if view.outstanding.iter().any(|count| *count > 0) => Some(Step::Wait(Until::Something)),
+            _ => None,
+        }
+    }
+}
+
+fn run(twice: bool, name: &str, generator: &mut dyn Generator<Proxied>) -> CaseRun<Proxied> {
+    let mut net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
+    let address = start_proxy(net.listens_at().unwrap(), twice);
+    let limits = confute_drive::Limits { connections: 3, patience: Duration::from_millis(500), ..limits() };
+    let setup = Setup {
+        protocol: &Proxied,
+        target: Target::new(address),
+        limits: &limits,
+        name,
+        seed: 5,
+        relaxed: &[],
+        stop: &AtomicBool::new(false),
+        gauge: &Gauge::default(),
+    };
+    run_case(&mut net, &setup, generator)
+}
+
+#[test]
+fn a_proxy_is_client_and_server() {
+    let first = run(false, "p1", &mut Traffic { left: 20 });
+    assert_eq!((&first.verdict, &first.trouble), (&Verdict::Unrefuted, &None));
+    // What carried nothing, and what was no business of this case, was not told.
+    assert_eq!(first.figures.accepted, 20);
+    assert_eq!(first.trace.iter().filter(|event| matches!(event, Event::Accepted(_))).count(), 20);
+    assert_eq!(first.figures.answers, 40);
+    let again = run(false, "p2", &mut Replay::new(first.script.clone()));
+    assert_eq!((again.verdict, again.trouble), (Verdict::Unrefuted, None));
+    assert_eq!((again.figures.requests, again.figures.skipped), (first.figures.requests, 0));
+}
+
+#[test]
+fn a_request_forwarded_twice() {
+    let run = run(true, "p3", &mut Traffic { left: 20 });
+    assert!(run.verdict.is_refuted(), "{:?} {:?}", run.verdict, run.trouble);
+}
