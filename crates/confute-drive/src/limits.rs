@@ -43,6 +43,9 @@ pub struct Limits {
     /// How many alternatives may be open: above, the case waits until everything is answered. If there are far more even
     /// then, it ends.
     pub alternatives: usize,
+    /// How many requests may be left unanswered by connections that ended: each may take effect at any time after, so
+    /// with more of them the case ends.
+    pub lost: usize,
     /// How many of the latest bytes are kept for reports, both directions together.
     pub raw: usize,
     /// How many connections in a row the server may end without an answer.
@@ -62,8 +65,9 @@ impl Default for Limits {
             thought: Duration::from_secs(5),
             memory: 512 << 20,
             alternatives: 300,
+            lost: 32,
             raw: 1 << 20,
-            fruitless: 32,
+            fruitless: 16,
         }
     }
 }

@@ -160,9 +160,9 @@ pub trait Generator<P: Protocol + ?Sized> {
     /// The next step, or `None` when the case is over. `pick(n)` is a random number below `n`.
     fn next(&mut self, view: &View<'_, P>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>>;
 
-    /// Whether to wait for outstanding answers when an ask refers to something that was not seen yet. A script that was
-    /// written down does: last time the answer was there.
-    fn waits_for_references(&self) -> bool {
+    /// Whether this was done before. Then an ask that refers to something not seen yet waits for it, because last time it
+    /// was there, and nothing is added to the script.
+    fn is_replay(&self) -> bool {
         false
     }
 }

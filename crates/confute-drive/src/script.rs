@@ -21,6 +21,9 @@ pub enum Until {
     /// So many answers are still outstanding, or fewer. Zero is a barrier. What is outstanding on a connection that is
     /// held does not count; and the wait ends when the server asks the tester something that only it can answer.
     Outstanding(usize),
+    /// The ask of this step, counted from zero, is answered, or will never be. The driver adds such waits where a generator
+    /// went on after an answer without having waited for it: what came before an ask is part of what was done.
+    Answered(usize),
     /// Something has come: an answer, an end, a connection.
     Something,
     /// So many milliseconds have passed.
@@ -72,7 +75,7 @@ impl<P: Protocol + ?Sized> Generator<P> for Replay<P::Ask> {
         self.steps.next()
     }
 
-    fn waits_for_references(&self) -> bool {
+    fn is_replay(&self) -> bool {
         true
     }
 }

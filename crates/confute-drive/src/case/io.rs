@@ -207,6 +207,10 @@ impl<P: Protocol> Case<'_, P> {
             owed.answers -= 1;
             if owed.answers == 0 {
                 line.owed.pop_front();
+                if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get(exchange)) {
+                    self.answered.retain(|(peer, _)| *peer != line.peer);
+                    self.answered.push((line.peer, exchange.step));
+                }
             }
             self.owed -= 1;
             if let Some(count) = self.outstanding.get_mut(number as usize) {

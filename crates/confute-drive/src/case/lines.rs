@@ -44,6 +44,7 @@ impl<P: Protocol> Case<'_, P> {
             self.record.tell(event, self.owed);
         }
         if let (Peer::Opened(_), false) = (line.peer, line.owed.is_empty()) {
+            self.lost += line.owed.len();
             self.fruitless += 1;
             if self.fruitless > self.setup.limits.fruitless {
                 self.fail(Trouble::Fruitless { connections: self.fruitless });

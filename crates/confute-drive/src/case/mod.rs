@@ -66,7 +66,8 @@ pub enum Ended {
     Judged,
     /// Its time was over, or it had enough steps.
     Limit,
-    /// Too many alternatives were open, and waiting for all answers did not help.
+    /// Too many alternatives were open, and waiting for all answers did not help, or too many requests will never be
+    /// answered.
     Crowded,
     /// Somebody said stop.
     Stopped,
@@ -143,6 +144,8 @@ pub fn run_case<P: Protocol>(
         silent: false,
         connected: false,
         fruitless: 0,
+        lost: 0,
+        answered: Vec::new(),
         draining: false,
         crowd: setup.limits.alternatives,
     };
@@ -190,6 +193,10 @@ struct Case<'a, P: Protocol> {
     connected: bool,
     /// How many connections in a row ended without an answer.
     fruitless: u32,
+    /// How many requests were left without an answer by connections that ended.
+    lost: usize,
+    /// The last ask on each connection that was answered since the script last said so.
+    answered: Vec<(Peer, usize)>,
     draining: bool,
     /// So many alternatives call for a barrier.
     crowd: usize,
@@ -198,15 +205,22 @@ struct Case<'a, P: Protocol> {
 impl<P: Protocol> Case<'_, P> {
     fn run(mut self, generator: &mut dyn Generator<P>) -> CaseRun<P> {
         let mut random = Random::new(self.setup.seed);
+        let replays = generator.is_replay();
         let mut ended = Ended::Done;
         while !self.is_over() {
             if self.script.len() >= self.setup.limits.steps || Instant::now() >= self.deadline {
                 ended = Ended::Limit;
                 break;
             }
-            if self.record.is_laboured(self.crowd) && !self.relieve() {
+            if self.lost > self.setup.limits.lost
+                || (!replays && self.record.is_laboured(self.crowd) && !self.relieve())
+            {
                 ended = Ended::Crowded;
                 break;
+            }
+            self.look_for_news();
+            if !replays {
+                self.note_answers();
             }
             let view = View {
                 past: &self.past,
@@ -218,7 +232,7 @@ impl<P: Protocol> Case<'_, P> {
             };
             let Some(step) = generator.next(&view, &mut |bound| random.below(bound)) else { break };
             self.script.push(step.clone());
-            self.step(step, generator.waits_for_references());
+            self.step(step, replays);
         }
         if self.setup.stop.load(Ordering::Relaxed) {
             ended = Ended::Stopped;

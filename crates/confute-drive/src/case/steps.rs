@@ -9,10 +9,27 @@ use crate::line::Owed;
 use crate::protocol::{Exchange, Protocol, Reader as _};
 use crate::script::{Peer, Step, Until};
 
-/// A send looks for news first, unless it did so just now: what came before it is worth more than what came after.
+/// So long is just now.
 const FRESH: Duration = Duration::from_micros(50);
 
+/// So long a replay waits for an answer that the tester itself may hold up.
+const STALEMATE: Duration = Duration::from_millis(100);
+
 impl<P: Protocol> Case<'_, P> {
+    /// Looks for news before the next step, unless it did so just now: what came before a send is worth more than what
+    /// came after.
+    pub(super) fn look_for_news(&mut self) {
+        if self.polled.elapsed() > FRESH {
+            self.turn(Duration::ZERO);
+        }
+    }
+
+    /// Puts into the script what was answered since the last step: the next one is done in this knowledge.
+    pub(super) fn note_answers(&mut self) {
+        let waits = self.answered.drain(..).map(|(_, step)| Step::Wait(Until::Answered(step)));
+        self.script.extend(waits);
+    }
+
     pub(super) fn step(&mut self, step: Step<P::Ask>, waits_for_references: bool) {
         match step {
             Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
@@ -64,9 +81,6 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     fn ask(&mut self, on: Peer, ask: P::Ask, cuts: &[(usize, u64)], waits_for_references: bool) {
-        if self.polled.elapsed() > FRESH {
-            self.turn(Duration::ZERO);
-        }
         if self.owed >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
         }
@@ -86,12 +100,13 @@ impl<P: Protocol> Case<'_, P> {
         if self.is_over() {
             return;
         }
-        let Some(message) = message else {
+        let found = message.and_then(|message| Some((self.opened_or_accepted(on)?, message)));
+        let Some((token, message)) = found else {
             self.record.figures.skipped += 1;
-            return;
-        };
-        let Some(token) = self.opened_or_accepted(on) else {
-            self.record.figures.skipped += 1;
+            if let (Some(step), false) = (self.script.last_mut(), waits_for_references) {
+                // Nothing was done, and nothing is to be done next time.
+                *step = Step::Wait(Until::Millis(0));
+            }
             return;
         };
         let exchange = self.past.exchanges.len();
@@ -156,6 +171,15 @@ impl<P: Protocol> Case<'_, P> {
                 // A server that waits for the tester would be waited for in vain.
                 let until = self.holds_back().then(|| self.patience());
                 self.wait_until(until, |case| case.counted() <= most || case.past.asked.len() > asked);
+                if self.owed == 0 {
+                    // That says it all.
+                    self.answered.clear();
+                }
+            }
+            Until::Answered(step) => {
+                // What is held back may be what it waits for: last time it was not, but servers differ.
+                let until = self.holds_back().then(|| Instant::now() + STALEMATE);
+                self.wait_until(until, |case| !case.is_owed(step));
             }
             Until::Something => {
                 let before = self.happened;
@@ -166,6 +190,14 @@ impl<P: Protocol> Case<'_, P> {
                 self.wait_until(Some(end), |_| false);
             }
         }
+    }
+
+    /// Whether an answer to this step is still to come.
+    fn is_owed(&self, step: usize) -> bool {
+        let Ok(place) = self.past.exchanges.binary_search_by_key(&step, |exchange| exchange.step) else {
+            return false;
+        };
+        self.lines.iter().flatten().flat_map(|line| &line.owed).any(|owed| owed.exchange == Some(place))
     }
 
     /// Answers outstanding on connections that are read.

@@ -33,19 +33,15 @@ fn correct_server_is_unrefuted() {
 
 #[test]
 fn closing_is_free() {
-    for manner in [Manner::ClosesAfter(3), Manner::TearsAnswers(50)] {
-        let server = Server::start(manner);
-        for seed in 0..5 {
-            // A torn answer is an odd message: here, as with any reader that says so, it is wrong. So not that.
-            let run = run(server.address, &limits(), seed, &mut Busy { keys: 16, ..Busy::new(500) });
-            if let Manner::ClosesAfter(_) = manner {
-                assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None), "seed {seed}");
-                assert!(run.figures.ended > 10 && run.figures.opened > 18, "{:?}", run.figures);
-            } else {
-                assert!(run.verdict.is_refuted());
-            }
-        }
+    let server = Server::start(Manner::ClosesAfter(3));
+    for seed in 0..5 {
+        let run = run(server.address, &limits(), seed, &mut Busy { keys: 16, ..Busy::new(500) });
+        assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None), "seed {seed}");
+        assert!(run.figures.ended > 10 && run.figures.opened > 18, "{:?}", run.figures);
     }
+    // But half an answer is no answer: the reader says so, and the model knows no such message.
+    let server = Server::start(Manner::TearsAnswers(50));
+    assert!(run(server.address, &limits(), 1, &mut Busy::new(500)).verdict.is_refuted());
 }
 
 #[test]
@@ -128,7 +124,7 @@ fn replay_sends_the_same() {
     let server = Server::start(Manner::Slow(1));
     let again = run(server.address, &limits(), 3, &mut Replay::new(first.script.clone()));
     assert_eq!(again.verdict, Verdict::Unrefuted);
-    assert_eq!(first.script, again.script);
+    assert!(first.script == again.script);
     let kinds = |run: &confute_drive::CaseRun<crate::protocol::Lines>| {
         let sent = run.trace.iter().filter_map(|event| match event {
             Event::Sent(conn, Message::Get(key)) => {
@@ -141,15 +137,9 @@ fn replay_sends_the_same() {
         });
         sent.collect::<Vec<_>>()
     };
-    let asked = |step: &Step<Ask>| matches!(step, Step::Ask { .. });
     assert!(kinds(&first).len() > 100);
-    assert_eq!(
-        kinds(&again).len() + again.figures.skipped as usize,
-        first.script.iter().filter(|s| asked(s)).count()
-    );
-    if first.figures.skipped == again.figures.skipped {
-        assert_eq!(kinds(&first), kinds(&again));
-    }
+    assert_eq!(again.figures.skipped, 0);
+    assert!(kinds(&first) == kinds(&again));
 }
 
 #[test]
