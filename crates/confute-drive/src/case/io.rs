@@ -51,9 +51,13 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Whether the server may be waiting for the tester.
-    pub(super) fn holds_back(&self) -> bool {
-        let holds = |line: &Line<_>| line.held || line.outbox.pause().is_some();
-        !self.asked.is_empty() || self.lines.iter().flatten().any(|line| holds(line))
+    fn holds_back(&self) -> bool {
+        self.withholds() || self.lines.iter().flatten().any(|line| line.outbox.pause().is_some())
+    }
+
+    /// Whether it may wait until the script goes on.
+    pub(super) fn withholds(&self) -> bool {
+        !self.asked.is_empty() || self.lines.iter().flatten().any(|line| line.held)
     }
 
     /// Asks the system for news, waiting so long at most, and handles what there is; whether there was any.
@@ -194,6 +198,7 @@ impl<P: Protocol> Case<'_, P> {
             None => self.introduce(token, line),
         };
         self.happened += 1;
+        self.news = now;
         self.record.figures.answers += 1;
         self.record.tell(Event::Received(wire, message.clone()), self.owed);
         let Peer::Opened(number) = line.peer else {

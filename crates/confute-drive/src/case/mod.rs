@@ -137,6 +137,7 @@ pub fn run_case<P: Protocol>(
         polled: start,
         freed: start,
         happened: 0,
+        news: start,
         ready: Vec::new(),
         inbox: Vec::new(),
         raw: Raw::new(setup.limits.raw),
@@ -182,6 +183,8 @@ struct Case<'a, P: Protocol> {
     freed: Instant,
     /// Counts what comes: answers, ends, connections.
     happened: u64,
+    /// When that was last.
+    news: Instant,
     /// Connections to attend to.
     ready: Vec<usize>,
     inbox: Vec<Msg<P>>,

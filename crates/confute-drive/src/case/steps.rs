@@ -12,7 +12,7 @@ use crate::script::{Peer, Step, Until};
 /// So long is just now.
 const FRESH: Duration = Duration::from_micros(50);
 
-/// So long a replay waits for an answer that the tester itself may hold up.
+/// So long it waits for what the tester itself may hold up.
 const STALEMATE: Duration = Duration::from_millis(100);
 
 impl<P: Protocol> Case<'_, P> {
@@ -86,13 +86,13 @@ impl<P: Protocol> Case<'_, P> {
         }
         if let Peer::Accepted(_) = on {
             // Last time it was there; this time it may be late.
-            self.wait_until(Some(self.patience()), |case| case.asked.iter().any(|(peer, _)| *peer == on));
+            self.wait_for(Some(self.patience()), |case| case.asked.iter().any(|(peer, _)| *peer == on));
         }
         let (protocol, name) = (self.setup.protocol, self.setup.name);
         let mut message = protocol.resolve(&ask, name, &self.past);
         while message.is_none() && waits_for_references && self.owed > 0 && !self.is_over() {
             let before = self.happened;
-            if !self.wait_until(Some(self.patience()), |case| case.happened != before) {
+            if !self.wait_for(Some(self.patience()), |case| case.happened != before) {
                 break;
             }
             message = protocol.resolve(&ask, name, &self.past);
@@ -168,28 +168,32 @@ impl<P: Protocol> Case<'_, P> {
         match until {
             Until::Outstanding(most) => {
                 let asked = self.past.asked.len();
-                // A server that waits for the tester would be waited for in vain.
-                let until = self.holds_back().then(|| self.patience());
-                self.wait_until(until, |case| case.counted() <= most || case.past.asked.len() > asked);
+                self.wait_for(None, |case| case.counted() <= most || case.past.asked.len() > asked);
                 if self.owed == 0 {
                     // That says it all.
                     self.answered.clear();
                 }
             }
             Until::Answered(step) => {
-                // What is held back may be what it waits for: last time it was not, but servers differ.
-                let until = self.holds_back().then(|| Instant::now() + STALEMATE);
-                self.wait_until(until, |case| !case.is_owed(step));
+                self.wait_for(None, |case| !case.is_owed(step));
             }
             Until::Something => {
-                let before = self.happened;
-                self.wait_until(Some(self.patience()), |case| case.happened != before || case.counted() == 0);
+                let (before, patience) = (self.happened, self.patience());
+                self.wait_for(Some(patience), |case| case.happened != before || case.counted() == 0);
             }
             Until::Millis(millis) => {
                 let end = Instant::now() + Duration::from_millis(millis);
                 self.wait_until(Some(end), |_| false);
             }
         }
+    }
+
+    /// Waits until this is so. A server that waits for the tester would be waited for in vain, so not long for that one.
+    fn wait_for(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
+        let start = Instant::now();
+        self.wait_until(until, |case| {
+            done(case) || (case.withholds() && case.news.max(start).elapsed() > STALEMATE)
+        }) && done(self)
     }
 
     /// Whether an answer to this step is still to come.
