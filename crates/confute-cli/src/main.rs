@@ -9,6 +9,8 @@ mod demo;
 mod exit;
 mod json;
 mod ladder;
+#[cfg_attr(not(test), expect(dead_code, reason = "waits for its first protocol"))]
+mod live;
 mod near;
 mod output;
 mod progress;

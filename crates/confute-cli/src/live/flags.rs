@@ -1,0 +1,133 @@
+//! The flags that all tests of live servers share.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Args, ValueEnum};
+use confute::lang::{Level, Rule};
+use confute_drive::{Limits, Plan, Target};
+
+use crate::args::Format;
+use crate::{near, quantity};
+
+/// How long, how hard, and what to say.
+#[derive(Debug, Args)]
+pub(crate) struct Flags {
+    /// What all random choices come from [default: another one each time; it is always printed].
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// How long to test: 30s, 5m, 1h.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
+    pub(crate) max_time: Duration,
+    /// How many cases to run at most.
+    #[arg(long, value_name = "N")]
+    pub(crate) cases: Option<u64>,
+    /// How many violations are enough.
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) max_failures: usize,
+    /// How many connections a case has open.
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) connections: u32,
+    /// How many cases run at once.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) workers: u16,
+    /// How long to wait for an answer.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = quantity::duration)]
+    pub(crate) patience: Duration,
+    /// Let the server break this rule; can be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// From which level on a violation counts; weaker ones are warnings.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "store", conflicts_with = "strict")]
+    pub(crate) level: From,
+    /// Count violations of what a standard only recommends (--level should).
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Write what was found into this directory: for each violation its trace and its script, and a summary.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) report_dir: Option<PathBuf>,
+    /// For people, or one JSON object a line.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Test a server that is not on this machine. It will be written to.
+    #[arg(long)]
+    pub(crate) remote: bool,
+    /// Say only the verdict.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show messages in full, and progress even where standard error is no terminal.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// A level, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum From {
+    /// Answers that never come count too.
+    Live,
+    /// What a standard recommends.
+    Should,
+    /// What a store with one copy does.
+    Store,
+    /// What a standard demands.
+    Must,
+}
+
+impl Flags {
+    /// What to do with this server, whose model has these rules.
+    pub(crate) fn plan(&self, target: Target, rules: &'static [Rule]) -> Result<Plan> {
+        if !target.address.ip().is_loopback() && !self.remote {
+            bail!(
+                "{} is not on this machine, and it would be written to; say --remote if that is meant",
+                target.address
+            );
+        }
+        let mut allow = Vec::new();
+        for name in &self.allow {
+            match rules.iter().find(|rule| rule.name == name) {
+                Some(rule) => allow.push(rule.name),
+                None => bail!(
+                    "--allow {name}: {}",
+                    near::unknown("rule", name, rules.iter().map(|rule| rule.name))
+                ),
+            }
+        }
+        let limits = Limits {
+            connections: self.connections,
+            patience: self.patience,
+            memory: (1 << 30) / usize::from(self.workers),
+            ..Limits::default()
+        };
+        Ok(Plan {
+            limits,
+            seed: self.seed.unwrap_or_else(fresh_seed),
+            workers: self.workers.into(),
+            cases: self.cases,
+            max_time: Some(self.max_time),
+            max_failures: self.max_failures.max(1),
+            allow,
+            level: match self.level {
+                _ if self.strict => Level::Should,
+                From::Live => Level::Live,
+                From::Should => Level::Should,
+                From::Store => Level::Store,
+                From::Must => Level::Must,
+            },
+            ..Plan::new(target)
+        })
+    }
+}
+
+/// Where `host:port` is.
+pub(crate) fn address(place: &str) -> Result<SocketAddr> {
+    let mut found = place.to_socket_addrs().with_context(|| format!("cannot find {place}"))?;
+    found.next().with_context(|| format!("{place} has no address"))
+}
+
+/// Short enough to be typed again.
+fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher as _, RandomState};
+    RandomState::new().hash_one(0) & 0xffff_ffff
+}

@@ -1,0 +1,129 @@
+//! Tests live servers: flags, progress, reports. What is spoken, and what is sent, comes from the protocols.
+
+pub(crate) mod flags;
+mod lines;
+mod report;
+mod screen;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Debug;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, Result};
+use confute::lang::ServerModel as _;
+use confute_drive::{
+    CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Target, Trouble, campaign,
+};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use crate::args::{Color, Format};
+use crate::exit::Exit;
+
+pub(crate) use flags::Flags;
+
+/// What is tested.
+pub(crate) struct Subject<'a> {
+    /// The model's name, for traces.
+    pub(crate) model: &'a str,
+    /// The server, as the user named it.
+    pub(crate) shown: &'a str,
+    /// Where it is.
+    pub(crate) target: Target,
+}
+
+/// Tests a server and says what came of it.
+pub(crate) fn run<P: Protocol>(
+    protocol: &P,
+    subject: &Subject<'_>,
+    flags: &Flags,
+    make: Factory<'_, P>,
+    color: Color,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let rules = protocol.model().rules();
+    let plan = flags.plan(subject.target, rules)?;
+    // Before the server is bothered: a report that cannot be written is worth nothing.
+    let reports = flags.report_dir.as_deref().map(report::Reports::create).transpose()?;
+    let stop = stopped_by_signals()?;
+    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None };
+    if flags.format == Format::Json {
+        teller.lines = Some(lines::Lines::new(flags.verbose));
+    }
+    let outcome = campaign(protocol, &plan, make, &mut teller, &stop);
+    teller.screen.erase();
+    let mut paths = Vec::new();
+    if let Some(reports) = &reports {
+        paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
+    }
+    match teller.lines {
+        Some(lines) => lines.end(subject, &plan, &outcome, out)?,
+        None => summary::write(subject, &plan, &outcome, rules, flags, &paths, out)?,
+    }
+    Ok(exit(&outcome.conclusion))
+}
+
+/// What a script can learn without reading.
+pub(crate) fn exit(conclusion: &Conclusion) -> Exit {
+    match conclusion {
+        Conclusion::Refuted => Exit::Refuted,
+        Conclusion::Unrefuted => Exit::Unrefuted,
+        Conclusion::Inconclusive(_) => Exit::Inconclusive,
+    }
+}
+
+/// A flag that Ctrl-C sets, so that the report is still written; the second time it ends the program.
+fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the first signal finds the flag unset.
+        signal_hook::flag::register_conditional_shutdown(
+            signal,
+            Exit::Inconclusive.code().into(),
+            Arc::clone(&stop),
+        )
+        .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+        .context("cannot listen to signals")?;
+    }
+    Ok(stop)
+}
+
+/// Tells those who watch, and those who read along.
+struct Teller {
+    screen: screen::Screen,
+    lines: Option<lines::Lines>,
+}
+
+impl<P: Protocol> Sink<P> for Teller {
+    fn surveyed(&mut self, remarks: &[String]) {
+        remarks.iter().for_each(|remark| self.screen.say(remark));
+    }
+
+    fn ended(&mut self, case: &CaseReport) {
+        if let Some(lines) = &mut self.lines {
+            lines.case(case);
+        }
+    }
+
+    fn found(&mut self, finding: &Finding<P>, news: News) {
+        if news == News::New {
+            self.screen.say(&format!("violation {}: {}", finding.number, summary::name(finding)));
+        }
+    }
+
+    fn trouble(&mut self, trouble: &Trouble) {
+        self.screen.say(&format!("trouble: {trouble}"));
+    }
+
+    fn tick(&mut self, live: &Live) {
+        self.screen.show(live);
+    }
+}
+
+/// A message in one line.
+fn said(message: &impl Debug) -> String {
+    format!("{message:?}")
+}

@@ -1,0 +1,103 @@
+//! One line on standard error that says how it is going.
+//!
+//! On a terminal the line is overwritten and erased at the end; elsewhere (with `-v`) there is one line a second.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use confute_drive::Live;
+
+use super::Flags;
+use crate::args::Color;
+use crate::output;
+use crate::text::{clip, count, grouped};
+
+pub(super) struct Screen {
+    color: Color,
+    terminal: bool,
+    tells: bool,
+    told: Duration,
+    shown: bool,
+    /// Smoothed.
+    rate: f64,
+}
+
+impl Screen {
+    pub(super) fn new(flags: &Flags, color: Color) -> Self {
+        let terminal = output::is_watched() && !flags.quiet;
+        Self {
+            color,
+            terminal,
+            tells: terminal || flags.verbose,
+            told: Duration::ZERO,
+            shown: false,
+            rate: 0.0,
+        }
+    }
+
+    pub(super) fn show(&mut self, live: &Live) {
+        self.rate = if self.rate == 0.0 { live.rate } else { 0.8 * self.rate + 0.2 * live.rate };
+        let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
+        if !self.tells || live.elapsed.saturating_sub(self.told) < pause {
+            return;
+        }
+        self.told = live.elapsed;
+        let line = line(live, self.rate);
+        let mut err = output::stderr(self.color);
+        let _ = if self.terminal { write!(err, "\r\x1b[K{line}") } else { writeln!(err, "{line}") };
+        let _ = err.flush();
+        self.shown = self.terminal;
+    }
+
+    /// Says something that stays.
+    pub(super) fn say(&mut self, what: &str) {
+        if self.tells {
+            self.erase();
+            let _ = writeln!(output::stderr(self.color), "{what}");
+        }
+    }
+
+    /// Takes the line away again.
+    pub(super) fn erase(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(output::stderr(self.color), "\r\x1b[K");
+        }
+    }
+}
+
+fn line(live: &Live, rate: f64) -> String {
+    #[expect(clippy::cast_sign_loss, reason = "rates have no sign")]
+    let rate = rate as u64;
+    let line = format!(
+        "{:.0} s: {}, {} exchanges/s, {} outstanding, {} hypotheses, {} so far",
+        live.elapsed.as_secs_f64(),
+        count(live.cases, "case"),
+        grouped(rate),
+        grouped(live.outstanding),
+        grouped(live.alternatives + 1),
+        count(live.findings as u64, "violation"),
+    );
+    clip(&line, crate::text::WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fits_in_a_line() {
+        let live = Live {
+            elapsed: Duration::from_secs(12),
+            cases: 1200,
+            answers: 1,
+            rate: 0.0,
+            outstanding: 31,
+            alternatives: 411,
+            findings: 2,
+        };
+        assert_eq!(
+            line(&live, 12_345.6),
+            "12 s: 1,200 cases, 12,345 exchanges/s, 31 outstanding, 412 hypotheses, 2 violat…"
+        );
+    }
+}
