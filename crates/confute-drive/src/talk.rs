@@ -38,16 +38,33 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
 
     /// Sends this message and returns what came back, likewise.
     pub fn say(&self, message: &Msg<P>) -> Result<Vec<Msg<P>>, Trouble> {
-        let mut stream = self.connect()?;
         let mut reader = self.protocol.reader(Side::Opened);
         let mut bytes = Vec::new();
         self.protocol.encode(message, &mut bytes);
         reader.sent(message);
+        let silent = || self.silent(crate::brief(message));
+        self.exchange(&bytes, reader, self.protocol.answers(message) as usize, silent)
+    }
+
+    /// Sends these bytes, which need not be a message of the model, and returns what came back, up to so many answers.
+    pub fn raw(&self, bytes: &[u8], answers: usize) -> Result<Vec<Msg<P>>, Trouble> {
+        let silent = || self.silent(crate::brief(&String::from_utf8_lossy(bytes)));
+        self.exchange(bytes, self.protocol.reader(Side::Opened), answers, silent)
+    }
+
+    fn exchange(
+        &self,
+        bytes: &[u8],
+        mut reader: P::Reader,
+        wanted: usize,
+        silent: impl Fn() -> Trouble,
+    ) -> Result<Vec<Msg<P>>, Trouble> {
+        let mut stream = self.connect()?;
         let mut replies = Vec::new();
-        if stream.write_all(&bytes).is_err() {
+        if stream.write_all(bytes).is_err() {
             return Ok(replies);
         }
-        let (start, wanted) = (Instant::now(), self.protocol.answers(message) as usize);
+        let start = Instant::now();
         let mut buffer = [0; 16 << 10];
         while replies.iter().filter(|reply| self.protocol.completes(reply)).count() < wanted {
             match stream.read(&mut buffer) {
@@ -58,7 +75,7 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
                 Ok(count) => reader.feed(&buffer[..count], &mut replies),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Err(self.silent(message));
+                    return Err(silent());
                 }
                 Err(_) => {
                     reader.end(false, &mut replies);
@@ -70,14 +87,13 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             }
             // One who drips must not keep us for ever.
             if start.elapsed() > self.patience * 4 {
-                return Err(self.silent(message));
+                return Err(silent());
             }
         }
         Ok(replies)
     }
 
-    fn silent(&self, message: &Msg<P>) -> Trouble {
-        let request = crate::brief(message);
+    fn silent(&self, request: String) -> Trouble {
         Trouble::Silent { request, outstanding: 1, waited: self.patience, alive: false }
     }
 

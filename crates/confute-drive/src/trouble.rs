@@ -23,6 +23,15 @@ pub enum Trouble {
         /// What the system says.
         why: String,
     },
+    /// Everything broke off at once, and what came after does not go with what was before.
+    #[error(
+        "all {connections} connections broke off at once, and what came after does not go with what was before: \
+         the server seems to have been restarted"
+    )]
+    Restarted {
+        /// How many connections.
+        connections: usize,
+    },
     /// No connection within the patience.
     #[error("the server at {address} took no connection within {} ms", waited.as_millis())]
     Unresponsive {

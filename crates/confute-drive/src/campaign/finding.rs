@@ -9,6 +9,9 @@ use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
 use crate::script::Step;
 
+/// So many cases are enough to tell which of several rules is to blame, if it can be told.
+const CLEAR: u64 = 4;
+
 /// One distinct violation.
 pub struct Finding<P: Protocol> {
     /// Counted from one.
@@ -45,9 +48,14 @@ impl<P: Protocol> Finding<P> {
         self.level.is_some_and(|level| level >= from)
     }
 
-    /// What to relax to see what else is wrong.
+    /// What to relax to see what else is wrong. Nothing yet, while several rules could be to blame and another case may
+    /// tell which.
     pub(crate) fn remedy(&self) -> &[&'static str] {
-        self.diagnoses.first().map_or(&[], |diagnosis| &diagnosis.rules)
+        match &self.diagnoses[..] {
+            [_, _, ..] if self.times < CLEAR => &[],
+            [first, ..] => &first.rules,
+            [] => &[],
+        }
     }
 }
 

@@ -230,6 +230,10 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         self.tally.cases += 1;
         match case.verdict {
             Verdict::Unrefuted => self.tally.unrefuted += 1,
+            // Whom a restart made forget is not refuted.
+            Verdict::Refuted(_) if matches!(case.trouble, Some(Trouble::Restarted { .. })) => {
+                self.tally.inconclusive += 1;
+            }
             Verdict::Refuted(_) => self.tally.refuted += 1,
             Verdict::Inconclusive(_) => self.tally.inconclusive += 1,
         }

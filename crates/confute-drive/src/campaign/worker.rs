@@ -102,7 +102,8 @@ pub(super) fn work<P: Protocol>(
         run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
         let absent = run.trouble.as_ref().is_some_and(Trouble::is_absence);
         tell(Told::Ended(Box::new(report(&run, number, seed))));
-        if run.verdict.is_refuted() {
+        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        if run.verdict.is_refuted() && !restarted {
             let budget = Budget { time: plan.blame_time, memory: plan.limits.memory, halt: &shared.halt };
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
                 Some(finding) => tell(Told::Found(Box::new(finding))),

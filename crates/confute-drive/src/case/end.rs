@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use confute::trace::Event;
 
 use super::Case;
+use crate::line::Line;
 use crate::protocol::Protocol;
 use crate::script::Peer;
 use crate::trouble::Trouble;
@@ -44,7 +45,7 @@ impl<P: Protocol> Case<'_, P> {
             let owed = self.owed;
             let alive = self.is_alive();
             if self.owed == owed {
-                if alive {
+                if alive && self.is_all_out() {
                     self.record.tell(Event::Quiescent, self.owed);
                 }
                 self.despair(alive);
@@ -53,6 +54,12 @@ impl<P: Protocol> Case<'_, P> {
             // It was only slow.
         }
         self.despair(true);
+    }
+
+    /// Whether everything was sent, and whoever owes an answer can still give it. Else its absence says nothing.
+    fn is_all_out(&self) -> bool {
+        let is_out = |line: &Line<_>| line.outbox.is_empty() && !line.is_connecting();
+        self.lines.iter().flatten().all(|line| is_out(line) && (line.owed.is_empty() || line.is_open()))
     }
 
     /// Whether nothing will come any more.

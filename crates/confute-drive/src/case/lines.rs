@@ -37,6 +37,7 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn ended(&mut self, line: &Line<P::Reader>, orderly: bool) {
         self.happened += 1;
         self.news = Instant::now();
+        self.downfall.note(line, self.wires, self.news);
         self.record.figures.ended += 1;
         if let Some(wire) = line.wire {
             // After our own end, or a break, nobody can say that the server chose to close.
@@ -56,6 +57,7 @@ impl<P: Protocol> Case<'_, P> {
     /// Forgets a connection that has ended.
     pub(super) fn retire(&mut self, token: usize, line: Line<P::Reader>) {
         self.free.push(token);
+        self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
         match line.peer {
             Peer::Opened(number) => {
                 let lost: u32 = line.owed.iter().map(|owed| owed.answers).sum();

@@ -5,6 +5,7 @@
 //! server would seem to answer before it was asked. What goes wrong on the way is an observation or [`Trouble`], never a
 //! violation by itself.
 
+mod downfall;
 mod end;
 mod io;
 mod lines;
@@ -28,6 +29,7 @@ use crate::protocol::{Generator, Msg, Past, Protocol, View};
 use crate::raw::{Chunk, Raw};
 use crate::script::{Peer, Step, Until};
 use crate::trouble::Trouble;
+use downfall::Downfall;
 use record::Record;
 
 /// How long the tester may think when somebody said stop.
@@ -87,7 +89,8 @@ pub struct CaseRun<P: Protocol> {
     pub verdict: Verdict,
     /// Why it ended.
     pub ended: Ended,
-    /// What went wrong, if anything did. The verdict holds for what happened before.
+    /// What went wrong, if anything did. The verdict holds for what happened before; but after a restart
+    /// ([`Trouble::Restarted`]) it is no proof.
     pub trouble: Option<Trouble>,
     /// In numbers.
     pub figures: Figures,
@@ -146,6 +149,7 @@ pub fn run_case<P: Protocol>(
         connected: false,
         fruitless: 0,
         lost: 0,
+        downfall: Downfall::default(),
         answered: Vec::new(),
         draining: false,
         crowd: setup.limits.alternatives,
@@ -198,6 +202,7 @@ struct Case<'a, P: Protocol> {
     fruitless: u32,
     /// How many requests were left without an answer by connections that ended.
     lost: usize,
+    downfall: Downfall,
     /// The last ask on each connection that was answered since the script last said so.
     answered: Vec<(Peer, usize)>,
     draining: bool,
@@ -242,6 +247,9 @@ impl<P: Protocol> Case<'_, P> {
         }
         self.finish();
         let verdict = self.record.verdict();
+        if let (true, Some(connections)) = (verdict.is_refuted(), self.downfall.connections()) {
+            self.fail(Trouble::Restarted { connections });
+        }
         if self.trouble.is_some() {
             ended = Ended::Trouble;
         } else if self.record.is_over() {

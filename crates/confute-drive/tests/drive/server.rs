@@ -35,6 +35,8 @@ pub(crate) enum Manner {
     ClosesAfter(u64),
     /// The whole server ends after so many requests.
     DiesAfter(u64),
+    /// Goes down after so many requests, and comes back at once with nothing.
+    ForgetsAll(u64),
     /// Answers late, by so many milliseconds.
     Slow(u64),
     /// Closes in the middle of an answer, every so many.
@@ -49,6 +51,7 @@ pub(crate) struct Server {
     pub(crate) seen: Arc<Mutex<Vec<(Instant, String)>>>,
     values: Arc<Mutex<HashMap<String, u32>>>,
     dead: Arc<AtomicBool>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
     manner: Manner,
 }
 
@@ -61,6 +64,7 @@ impl Server {
             seen: Arc::default(),
             values: Arc::default(),
             dead: Arc::default(),
+            open: Arc::default(),
             manner,
         };
         let handle = server.clone();
@@ -86,6 +90,9 @@ impl Server {
         let mut input = BufReader::new(stream);
         let mut out = stream;
         let mut answered = 0;
+        if let Manner::ForgetsAll(_) = self.manner {
+            self.open.lock().unwrap().push(stream.try_clone().ok()?);
+        }
         loop {
             let mut line = String::new();
             if input.read_line(&mut line).ok()? == 0 {
@@ -113,6 +120,15 @@ impl Server {
                     self.dead.store(true, Ordering::Relaxed);
                     let _ = TcpStream::connect(self.address);
                     stream.shutdown(Shutdown::Both).ok()?;
+                    return None;
+                }
+                Manner::ForgetsAll(most) if number == most => {
+                    // Nobody may hear from it between the two.
+                    let mut values = self.values.lock().unwrap();
+                    for open in self.open.lock().unwrap().drain(..) {
+                        let _ = open.shutdown(Shutdown::Both);
+                    }
+                    values.clear();
                     return None;
                 }
                 Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),

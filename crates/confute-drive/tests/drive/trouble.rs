@@ -33,6 +33,20 @@ fn dies() {
 }
 
 #[test]
+fn restarts() {
+    let mut noticed = 0;
+    for seed in 0..10 {
+        let server = Server::start(Manner::ForgetsAll(200));
+        let run = run(server.address, &limits(), seed, &mut Busy { most: 1, ..Busy::new(3000) });
+        if run.verdict.is_refuted() {
+            assert!(matches!(run.trouble, Some(Trouble::Restarted { .. })), "{:?}", run.trouble);
+            noticed += 1;
+        }
+    }
+    assert!(noticed > 0);
+}
+
+#[test]
 fn closes_or_resets() {
     for manner in [Manner::ClosesAtOnce, Manner::Resets] {
         let server = Server::start(manner);

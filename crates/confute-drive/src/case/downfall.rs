@@ -1,0 +1,55 @@
+//! Notices when the server seems to have gone down and come back within a case.
+//!
+//! A store in memory is empty after a restart. Whoever does not notice the restart accuses it of forgetting. What gives
+//! it away: all connections end at once, some of them with answers outstanding. That alone is allowed; only together with
+//! a refutation it means something.
+
+use std::time::{Duration, Instant};
+
+use crate::line::Line;
+use crate::script::Peer;
+
+/// So long is at once.
+const AT_ONCE: Duration = Duration::from_millis(250);
+
+#[derive(Default)]
+pub(super) struct Downfall {
+    /// When connections ended lately, and whether answers were outstanding.
+    ends: Vec<(Instant, bool)>,
+    /// How many connections there had ever been when the first of these ended.
+    before: u32,
+    /// How many connections ended in the last downfall.
+    fell: Option<usize>,
+}
+
+impl Downfall {
+    /// The server has ended a connection; there have been so many.
+    pub(super) fn note<R>(&mut self, line: &Line<R>, wires: u32, now: Instant) {
+        if matches!(line.peer, Peer::Opened(_)) {
+            self.ends.retain(|(when, _)| now.saturating_duration_since(*when) < AT_ONCE);
+            if self.ends.is_empty() {
+                self.before = wires;
+            }
+            self.ends.push((now, !line.owed.is_empty()));
+        }
+    }
+
+    /// Looks at who is left.
+    pub(super) fn look<'a, R: 'a>(&mut self, mut left: impl Iterator<Item = &'a Line<R>>) {
+        let is_older = |line: &Line<R>| {
+            matches!(line.peer, Peer::Opened(_)) && line.wire.is_some_and(|wire| wire.0 < self.before)
+        };
+        if self.ends.len() < 2 || left.any(is_older) {
+            return;
+        }
+        if self.ends.iter().any(|(_, cut_short)| *cut_short) {
+            self.fell = Some(self.ends.len());
+        }
+        self.ends.clear();
+    }
+
+    /// How many connections ended at once, if that happened.
+    pub(super) fn connections(&self) -> Option<usize> {
+        self.fell
+    }
+}
