@@ -26,6 +26,8 @@ impl<P: Protocol> Case<'_, P> {
         self.freed = Instant::now();
         self.release_all();
         if self.record.is_over() || self.trouble.is_some() {
+            // Ends that were not looked at yet tell of a restart.
+            self.turn(Duration::ZERO);
             self.deadline = Instant::now() + AFTERMATH;
             while self.owed > 0 && Instant::now() < self.deadline && !self.is_gone() {
                 self.turn(Duration::from_millis(10));

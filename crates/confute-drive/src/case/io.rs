@@ -91,11 +91,17 @@ impl<P: Protocol> Case<'_, P> {
             }
         }
         let moved = !ready.is_empty() || accepts;
-        for token in ready.drain(..) {
+        let mut tokens = ready.drain(..);
+        for token in tokens.by_ref() {
             self.attend(token);
+            if self.enough.is_some_and(|enough| self.owed <= enough) {
+                break;
+            }
         }
-        if self.ready.is_empty() {
-            self.ready = ready;
+        self.ready.extend(tokens);
+        if self.ready.len() > 2 * self.lines.len() {
+            self.ready.sort_unstable();
+            self.ready.dedup();
         }
         if accepts {
             self.accept();

@@ -151,6 +151,7 @@ pub fn run_case<P: Protocol>(
         lost: 0,
         downfall: Downfall::default(),
         answered: Vec::new(),
+        enough: None,
         draining: false,
         crowd: setup.limits.alternatives,
     };
@@ -205,6 +206,8 @@ struct Case<'a, P: Protocol> {
     downfall: Downfall,
     /// The last ask on each connection that was answered since the script last said so.
     answered: Vec<(Peer, usize)>,
+    /// With so many answers outstanding, nothing more is read for now.
+    enough: Option<usize>,
     draining: bool,
     /// So many alternatives call for a barrier.
     crowd: usize,

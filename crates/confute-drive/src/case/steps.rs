@@ -9,15 +9,15 @@ use crate::line::Owed;
 use crate::protocol::{Exchange, Protocol, Reader as _};
 use crate::script::{Peer, Step, Until};
 
-/// So long is just now.
-const FRESH: Duration = Duration::from_micros(50);
+/// So long is just now. Long enough for a burst: a server that answers faster than the tester asks would otherwise never have
+/// two requests at once.
+const FRESH: Duration = Duration::from_millis(1);
 
 /// So long it waits for what the tester itself may hold up.
 const STALEMATE: Duration = Duration::from_millis(100);
 
 impl<P: Protocol> Case<'_, P> {
-    /// Looks for news before the next step, unless it did so just now: what came before a send is worth more than what
-    /// came after.
+    /// Looks for news before the next step, unless it did so just now.
     pub(super) fn look_for_news(&mut self) {
         if self.polled.elapsed() > FRESH {
             self.turn(Duration::ZERO);
@@ -168,7 +168,10 @@ impl<P: Protocol> Case<'_, P> {
         match until {
             Until::Outstanding(most) => {
                 let asked = self.past.asked.len();
+                // What else has come is read later: so much is to be outstanding, and not less.
+                self.enough = Some(most);
                 self.wait_for(None, |case| case.counted() <= most || case.past.asked.len() > asked);
+                self.enough = None;
                 if self.owed == 0 {
                     // That says it all.
                     self.answered.clear();

@@ -120,7 +120,7 @@ fn trouble_is_no_violation() {
     let mut skips = plan(Server::start(Manner::SkipsOne(1000)).address);
     skips.limits.patience = Duration::from_millis(200);
     let outcome = go(&skips);
-    assert_eq!(outcome.findings.len(), 1);
+    assert_eq!(outcome.findings.len(), 1, "{:?} {:?} {:?}", outcome.troubles, outcome.tally, outcome.conclusion);
     assert_eq!(outcome.findings[0].level, Some(Level::Live));
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
 }

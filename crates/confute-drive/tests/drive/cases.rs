@@ -41,7 +41,8 @@ fn closing_is_free() {
     }
     // But half an answer is no answer: the reader says so, and the model knows no such message.
     let server = Server::start(Manner::TearsAnswers(50));
-    assert!(run(server.address, &limits(), 1, &mut Busy::new(500)).verdict.is_refuted());
+    let run = run(server.address, &limits(), 1, &mut Busy { most: 1, ..Busy::new(500) });
+    assert!(run.verdict.is_refuted(), "{:?}", run.verdict);
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn refused() {
 fn dies() {
     for seed in 0..5 {
         let server = Server::start(Manner::DiesAfter(100));
-        let run = run(server.address, &limits(), seed, &mut Busy::new(3000));
+        let run = run(server.address, &limits(), seed, &mut Busy { most: 1, ..Busy::new(3000) });
         assert!(matches!(run.trouble, Some(Trouble::Gone { .. })), "{:?}", run.trouble);
         assert_eq!(run.verdict, Verdict::Unrefuted);
         assert!(run.figures.answers > 20);
@@ -50,7 +50,7 @@ fn restarts() {
 fn closes_or_resets() {
     for manner in [Manner::ClosesAtOnce, Manner::Resets] {
         let server = Server::start(manner);
-        let run = run(server.address, &limits(), 0, &mut Busy::new(3000));
+        let run = run(server.address, &limits(), 0, &mut Busy { most: 1, ..Busy::new(3000) });
         assert!(matches!(run.trouble, Some(Trouble::Fruitless { .. })), "{manner:?} {:?}", run.trouble);
         assert_eq!(run.verdict, Verdict::Unrefuted, "{manner:?}");
     }
