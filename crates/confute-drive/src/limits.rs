@@ -65,7 +65,7 @@ impl Default for Limits {
             thought: Duration::from_secs(5),
             memory: 512 << 20,
             alternatives: 300,
-            lost: 32,
+            lost: 12,
             raw: 1 << 20,
             fruitless: 16,
         }

@@ -23,7 +23,7 @@ pub(super) struct Downfall {
 }
 
 impl Downfall {
-    /// The server has ended a connection; there have been so many.
+    /// The server has ended a connection, it was found then; there have been so many.
     pub(super) fn note<R>(&mut self, line: &Line<R>, wires: u32, now: Instant) {
         if matches!(line.peer, Peer::Opened(_)) {
             self.ends.retain(|(when, _)| now.saturating_duration_since(*when) < AT_ONCE);

@@ -33,9 +33,21 @@ impl<P: Protocol> Case<'_, P> {
             let next = [Some(end), pause, self.silence()].into_iter().flatten().min().unwrap_or(end);
             let moved = self.turn(next.saturating_duration_since(now).min(NAP));
             if !moved && self.silence().is_some_and(|silence| Instant::now() >= silence) {
-                self.silent = true;
+                self.silent = !self.read_anyway();
             }
         }
+    }
+
+    /// Reads every connection, whatever the system says of it, before anybody is called silent; whether there was anything.
+    fn read_anyway(&mut self) -> bool {
+        let before = self.happened;
+        for token in 0..self.lines.len() {
+            if let Some(line) = &mut self.lines[token] {
+                line.readable = true;
+                self.attend(token);
+            }
+        }
+        self.happened != before
     }
 
     /// When the patience with the server ends. Never, while the tester itself holds something back: the server may be
@@ -75,13 +87,16 @@ impl<P: Protocol> Case<'_, P> {
             self.record.figures.waiting += self.polled.saturating_duration_since(start);
         }
         let mut ready = std::mem::take(&mut self.ready);
-        let mut accepts = false;
+        let (mut accepts, mut ends) = (false, 0);
         for event in &self.net.events {
             if event.token() == LISTENER {
                 accepts = true;
             } else if let Some(Some(line)) = self.lines.get_mut(event.token().0) {
                 line.ready(event);
-                ready.push(event.token().0);
+                // Ends first, and all of them: whether they come at once is worth knowing.
+                let place = if event.is_read_closed() { ends } else { ready.len() };
+                ends += usize::from(event.is_read_closed());
+                ready.insert(place, event.token().0);
             }
         }
         for (token, line) in self.lines.iter().enumerate() {
@@ -94,7 +109,8 @@ impl<P: Protocol> Case<'_, P> {
         let mut tokens = ready.drain(..);
         for token in tokens.by_ref() {
             self.attend(token);
-            if self.enough.is_some_and(|enough| self.owed <= enough) {
+            ends = ends.saturating_sub(1);
+            if ends == 0 && self.enough.is_some_and(|enough| self.owed <= enough) {
                 break;
             }
         }

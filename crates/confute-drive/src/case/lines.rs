@@ -37,7 +37,7 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn ended(&mut self, line: &Line<P::Reader>, orderly: bool) {
         self.happened += 1;
         self.news = Instant::now();
-        self.downfall.note(line, self.wires, self.news);
+        self.downfall.note(line, self.wires, self.polled);
         self.record.figures.ended += 1;
         if let Some(wire) = line.wire {
             // After our own end, or a break, nobody can say that the server chose to close.

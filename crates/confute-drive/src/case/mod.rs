@@ -223,7 +223,8 @@ impl<P: Protocol> Case<'_, P> {
                 ended = Ended::Limit;
                 break;
             }
-            if self.lost > self.setup.limits.lost
+            // While nothing is answered at all, it is not yet known what the matter is.
+            if (self.lost > self.setup.limits.lost && self.fruitless == 0)
                 || (!replays && self.record.is_laboured(self.crowd) && !self.relieve())
             {
                 ended = Ended::Crowded;

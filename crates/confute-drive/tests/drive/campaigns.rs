@@ -118,10 +118,15 @@ fn trouble_is_no_violation() {
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
 
     let mut skips = plan(Server::start(Manner::SkipsOne(1000)).address);
-    skips.limits.patience = Duration::from_millis(200);
+    skips.limits.patience = Duration::from_millis(600);
     let outcome = go(&skips);
-    assert_eq!(outcome.findings.len(), 1, "{:?} {:?} {:?}", outcome.troubles, outcome.tally, outcome.conclusion);
-    assert_eq!(outcome.findings[0].level, Some(Level::Live));
+    // That nothing comes is found only if the search gets to the end of all that may have happened.
+    assert!(outcome.findings.iter().all(|finding| finding.level == Some(Level::Live)));
+    assert!(
+        matches!(outcome.troubles[..], [(Trouble::Silent { alive: true, .. }, 1)]),
+        "{:?}",
+        outcome.troubles
+    );
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
 }
 

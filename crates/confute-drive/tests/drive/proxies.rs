@@ -152,7 +152,7 @@ fn run(
 ) -> CaseRun<Proxied> {
     let mut net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
     let address = start_proxy(net.listens_at().unwrap(), twice);
-    let limits = confute_drive::Limits { connections, patience: Duration::from_millis(500), ..limits() };
+    let limits = confute_drive::Limits { connections, patience: Duration::from_secs(2), ..limits() };
     let setup = Setup {
         protocol: &Proxied,
         target: Target::new(address),
