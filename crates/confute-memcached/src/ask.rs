@@ -1,0 +1,172 @@
+//! What can be asked, with references to what was seen.
+
+use confute_drive::Past;
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Command, Key, Line, Message, Part, Store, Unique};
+use crate::protocol::Memcached;
+
+/// A request that may refer to earlier answers. Keys are numbers: what they are called differs from case to case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// `get` or `gets`.
+    Get {
+        /// Which items.
+        keys: Vec<u32>,
+        /// Whether their `cas unique` is wanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unique: bool,
+    },
+    /// A storage command.
+    Store {
+        /// Which; the `cas unique` of a cas is looked up in `token`.
+        how: StoreKind,
+        /// Which item.
+        key: u32,
+        /// Its flags.
+        #[serde(default)]
+        flags: u32,
+        /// When it expires.
+        #[serde(default)]
+        exptime: i64,
+        /// The data.
+        data: String,
+        /// For a cas.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<TokenRef>,
+        /// Whether an answer is unwanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        noreply: bool,
+    },
+    /// `delete`.
+    Delete {
+        /// Which item.
+        key: u32,
+        /// Whether an answer is unwanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        noreply: bool,
+    },
+    /// `incr` or `decr`.
+    Count {
+        /// Which item.
+        key: u32,
+        /// Whether to add.
+        up: bool,
+        /// How much.
+        by: u64,
+        /// Whether an answer is unwanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        noreply: bool,
+    },
+    /// `touch`.
+    Touch {
+        /// Which item.
+        key: u32,
+        /// When it expires.
+        exptime: i64,
+        /// Whether an answer is unwanted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        noreply: bool,
+    },
+}
+
+/// The storage commands, without what they refer to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StoreKind {
+    /// Store this.
+    Set,
+    /// Only if there is nothing.
+    Add,
+    /// Only if there is something.
+    Replace,
+    /// After what is there.
+    Append,
+    /// Before what is there.
+    Prepend,
+    /// Only if the `cas unique` is right.
+    Cas,
+}
+
+/// A `cas unique` to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TokenRef {
+    /// The one that the answer to this step gave for this key, current or stale, of the key it is sent for or another.
+    Seen {
+        /// The step of the script.
+        step: usize,
+        /// The key.
+        key: u32,
+    },
+    /// A guess.
+    Guess(u64),
+}
+
+impl Ask {
+    /// The messages that it stands for: one for each key of a `get`, otherwise one. None if what it refers to was
+    /// never seen.
+    pub fn messages(&self, case: &str, past: &Past<Memcached>) -> Vec<Message> {
+        let name = |key: &u32| named(case, *key);
+        let wrap =
+            |command: Command, noreply: bool| vec![if noreply { command.hushed() } else { command.asked() }];
+        match self {
+            Ask::Get { keys, unique } => {
+                let last = keys.len().saturating_sub(1);
+                let part = |place| match place {
+                    0 if last == 0 => Part::Only,
+                    0 => Part::First,
+                    place if place == last => Part::Last,
+                    _ => Part::Middle,
+                };
+                let get = |(place, key)| Command::Get { key: name(key), unique: *unique, part: part(place) };
+                keys.iter().enumerate().map(|key| get(key).asked()).collect()
+            }
+            Ask::Store { how, key, flags, exptime, data, token, noreply } => {
+                let how = match how {
+                    StoreKind::Set => Store::Set,
+                    StoreKind::Add => Store::Add,
+                    StoreKind::Replace => Store::Replace,
+                    StoreKind::Append => Store::Append,
+                    StoreKind::Prepend => Store::Prepend,
+                    StoreKind::Cas => match token.and_then(|token| token.look_up(case, past)) {
+                        Some(unique) => Store::Cas(unique),
+                        None => return Vec::new(),
+                    },
+                };
+                let data = data.as_str().into();
+                wrap(Command::Store { how, key: name(key), flags: *flags, exptime: *exptime, data }, *noreply)
+            }
+            Ask::Delete { key, noreply } => wrap(Command::Delete { key: name(key) }, *noreply),
+            Ask::Count { key, up, by, noreply } => {
+                wrap(Command::Count { key: name(key), up: *up, by: *by }, *noreply)
+            }
+            Ask::Touch { key, exptime, noreply } => {
+                wrap(Command::Touch { key: name(key), exptime: *exptime }, *noreply)
+            }
+        }
+    }
+}
+
+impl TokenRef {
+    fn look_up(self, case: &str, past: &Past<Memcached>) -> Option<Unique> {
+        let (step, key) = match self {
+            TokenRef::Guess(number) => return Some(number.to_string().into()),
+            TokenRef::Seen { step, key } => (step, named(case, key)),
+        };
+        let replies = past.exchanges.iter().filter(|exchange| exchange.step == step);
+        replies.flat_map(|exchange| &exchange.replies).find_map(|reply| match reply {
+            Message::Answer(answer) => match &answer.line {
+                Line::Value { key: seen, unique: Some(unique), .. } if *seen == key => Some(unique.clone()),
+                _ => None,
+            },
+            Message::Ask(_) => None,
+        })
+    }
+}
+
+/// What a key is called in a case.
+fn named(case: &str, key: u32) -> Key {
+    format!("{case}k{key}").into()
+}

@@ -1,0 +1,23 @@
+//! The memcached text protocol: how its messages look on the wire, what a correct server does, and what to ask it.
+//!
+//! The standard is `protocol.txt` of memcached. [`MemcachedModel`] is a server with one copy of every item, which may
+//! lose any item at any time; [`rules`] names each of its demands. [`Memcached`] is what the driver needs to know.
+//!
+//! A get of several keys is one message a key: each key is read at a moment of its own, so the model must not see them
+//! together. The wire puts them on one line, and the reader gives every key an answer of its own.
+
+mod ask;
+mod data;
+mod generate;
+mod message;
+mod model;
+mod protocol;
+pub mod rules;
+pub mod wire;
+
+pub use ask::{Ask, StoreKind, TokenRef};
+pub use data::Data;
+pub use generate::{Habits, Traffic};
+pub use message::{Answer, Command, Key, Line, Message, Part, Request, Store, Unique};
+pub use model::{MemcachedModel, Reply};
+pub use protocol::Memcached;

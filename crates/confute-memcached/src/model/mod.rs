@@ -1,0 +1,234 @@
+//! What a correct memcached does, one request at a time.
+//!
+//! A cell holds one item. Every item carries two secrets: its `cas unique`, and the moment at which it is gone by itself,
+//! be it evicted or expired. That moment is never told; a miss says that it came before the answer was received
+//! ([`Reply`]), and then no request sent later may find the item. So nothing happens unprompted here, and a get only
+//! reads.
+//!
+//! What `protocol.txt` leaves open is allowed: a `SERVER_ERROR` at any time (the command was not carried out), blanks
+//! after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys.
+
+mod count;
+mod item;
+mod number;
+mod reply;
+mod store;
+
+use confute::lang::{Conn, Io, Rule, ServerModel, Slot, Stop, Sym, Table, Turn};
+
+use crate::message::{Command, Key, Line, Message, Request, Store};
+use crate::rules;
+
+pub(crate) use item::{Content, Entry, Item};
+pub use reply::Reply;
+pub(crate) use reply::Say;
+
+const ITEMS: Table<Key, Entry> = Table::new("items");
+
+/// The model.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MemcachedModel {
+    /// A server that neither loses items nor fails: less than the protocol allows, and better to simulate.
+    pub calm: bool,
+}
+
+/// How a server finds an item it is to change.
+enum Found {
+    /// It is there.
+    There(Item),
+    /// It was there, and is gone by itself.
+    Vanished(Item),
+    /// It was never there, or was deleted.
+    Absent,
+    /// The server fails.
+    Failed,
+}
+
+impl ServerModel for MemcachedModel {
+    type Msg = Message;
+    type Out = Reply;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        let Message::Ask(request) = &*message else { return io.replies(0) };
+        if let Command::Get { key, unique, .. } = &request.command {
+            return self.get(io, conn, request, key, *unique);
+        }
+        if request.noreply {
+            io.replies(0)?;
+        }
+        let cell = ITEMS.edit(io, request.command.key())?;
+        if request.noreply && io.deviates(&rules::NOREPLY_DONE)? {
+            return Ok(());
+        }
+        if !request.noreply && io.deviates(&rules::VALID_ACCEPTED)? {
+            return io.send(conn, Reply::say(Say::Refused));
+        }
+        let turn = Change { model: self, conn, request, cell };
+        match &request.command {
+            Command::Get { .. } => Ok(()),
+            Command::Store { how, flags, exptime, data, .. } => turn.store(io, how, *flags, *exptime, data),
+            Command::Delete { .. } => turn.delete(io),
+            Command::Count { up, by, .. } => turn.count(io, *up, *by),
+            Command::Touch { exptime, .. } => turn.touch(io, *exptime),
+        }
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        rules::ALL
+    }
+}
+
+impl MemcachedModel {
+    fn get(&self, io: &mut Io<'_, Self>, conn: Conn, request: &Request, key: &Key, unique: bool) -> Turn {
+        let cell = ITEMS.view(io, key)?;
+        if io.deviates(&rules::VALID_ACCEPTED)? {
+            return io.send(conn, Reply::say(Say::Refused));
+        }
+        let Entry { item, old } = cell.get(io)?.unwrap_or_default();
+        let Some(item) = item else {
+            let phantom = io.deviates(&rules::NO_PHANTOMS)?;
+            let say = if phantom { Say::AnyItem(key.clone()) } else { Say::Line(Line::Miss) };
+            return answer(io, conn, Reply { tolerant: true, ..Reply::say(say) });
+        };
+        let content = (!io.deviates(&rules::GET_LATEST)?).then_some(item.content);
+        let flags = (!io.deviates(&rules::FLAGS_KEPT)?).then_some(item.flags);
+        let mut token = None;
+        let mut older = Vec::new();
+        if unique && !io.deviates(&rules::CAS_STABLE)? {
+            token = Some(item.token);
+            if !io.deviates(&rules::CAS_UNIQUE)? {
+                older = old;
+            }
+        }
+        let there = if io.deviates(&rules::GONE_STAYS_GONE)? { None } else { Some(request.sent_at) };
+        let say =
+            Say::Item { key: key.clone(), content, flags, unique, token, older, gone: item.gone, there };
+        answer(io, conn, Reply { tolerant: true, ..Reply::say(say) })
+    }
+}
+
+/// Sends an answer.
+fn answer(io: &mut Io<'_, MemcachedModel>, conn: Conn, reply: Reply) -> Turn {
+    if io.deviates(&rules::WELL_FORMED)? {
+        return io.send(conn, Reply::say(Say::Garbled));
+    }
+    io.send(conn, reply)
+}
+
+/// A request that may change an item.
+struct Change<'a> {
+    model: &'a MemcachedModel,
+    conn: Conn,
+    request: &'a Request,
+    cell: Slot<Entry>,
+}
+
+impl Change<'_> {
+    /// Looks for the item. A server may fail, but not in silence: that is what a rule is about.
+    fn look(&self, io: &mut Io<'_, MemcachedModel>) -> Result<(Found, Entry), Stop> {
+        let mut entry = self.cell.get(io)?.unwrap_or_default();
+        let quiet = self.request.noreply;
+        if !self.model.calm && !quiet && io.choose(2)? == 1 {
+            return Ok((Found::Failed, entry));
+        }
+        let found = match entry.item.take() {
+            None => Found::Absent,
+            Some(item) if self.model.calm || self.overwrites() => Found::There(item),
+            Some(item) if io.choose(2)? == 0 => Found::There(item),
+            Some(item) => Found::Vanished(item),
+        };
+        // Without an answer nothing will tell that the item was still there.
+        if let Found::There(item) = &found
+            && quiet
+            && !self.overwrites()
+            && !io.deviates(&rules::GONE_STAYS_GONE)?
+        {
+            io.assume(moment(self.request.sent_at).less_than(&item.gone))?;
+        }
+        Ok((found, entry))
+    }
+
+    /// Whether it is all the same if an item is there.
+    fn overwrites(&self) -> bool {
+        matches!(self.request.command, Command::Store { how: Store::Set, .. })
+    }
+
+    /// Puts an item into the cell, or nothing.
+    fn put(&self, io: &mut Io<'_, MemcachedModel>, entry: Entry) -> Turn {
+        if entry == Entry::default() { self.cell.clear(io) } else { self.cell.set(io, entry) }
+    }
+
+    fn answer(&self, io: &mut Io<'_, MemcachedModel>, reply: Reply) -> Turn {
+        if self.request.noreply { Ok(()) } else { answer(io, self.conn, reply) }
+    }
+
+    /// The item was there, and this is the answer.
+    fn there(&self, io: &mut Io<'_, MemcachedModel>, item: &Item, say: Say) -> Result<Reply, Stop> {
+        let comes_back = self.request.noreply || io.deviates(&rules::GONE_STAYS_GONE)?;
+        let there = (!comes_back).then(|| (item.gone.clone(), self.request.sent_at));
+        Ok(Reply { there, ..Reply::say(say) })
+    }
+
+    /// The server could not do it.
+    fn fail(&self, io: &mut Io<'_, MemcachedModel>) -> Turn {
+        self.answer(io, Reply::say(Say::Failed))
+    }
+
+    fn delete(&self, io: &mut Io<'_, MemcachedModel>) -> Turn {
+        let (found, entry) = self.look(io)?;
+        match found {
+            Found::There(item) => {
+                let reply = self.there(io, &item, Say::Line(Line::Deleted))?;
+                if !io.deviates(&rules::DELETE_REMOVES)? {
+                    self.put(io, entry.followed(&item))?;
+                }
+                self.answer(io, reply)
+            }
+            Found::Vanished(item) => self.vanished(io, entry, &item, Line::NotFound),
+            Found::Absent => {
+                let claims = io.deviates(&rules::DELETE_CHECKED)?;
+                self.nothing(io, if claims { Line::Deleted } else { Line::NotFound })
+            }
+            Found::Failed => self.fail(io),
+        }
+    }
+
+    fn touch(&self, io: &mut Io<'_, MemcachedModel>, exptime: i64) -> Turn {
+        let (found, entry) = self.look(io)?;
+        match found {
+            Found::There(item) => {
+                let reply = self.there(io, &item, Say::Line(Line::Touched))?;
+                // Whether that is a change to a cas is not said: the token may stay or not.
+                let (token, gone) = (io.fresh()?, io.fresh()?);
+                let next = Item { token, gone, ..item.clone() };
+                let (next, expires) = self.lives(io, next, exptime)?;
+                let entry = if next.is_none() { entry.followed(&item) } else { entry };
+                self.put(io, Entry { item: next, ..entry })?;
+                self.answer(io, Reply { expires, ..reply })
+            }
+            Found::Vanished(item) => self.vanished(io, entry, &item, Line::NotFound),
+            Found::Absent => {
+                let claims = io.deviates(&rules::TOUCH_CHECKED)?;
+                self.nothing(io, if claims { Line::Touched } else { Line::NotFound })
+            }
+            Found::Failed => self.fail(io),
+        }
+    }
+
+    /// There is no item, and nothing changes.
+    fn nothing(&self, io: &mut Io<'_, MemcachedModel>, line: Line) -> Turn {
+        self.answer(io, Reply::say(Say::Line(line)))
+    }
+
+    /// The item is gone by itself, and with this answer that is known.
+    fn vanished(&self, io: &mut Io<'_, MemcachedModel>, entry: Entry, item: &Item, line: Line) -> Turn {
+        self.put(io, entry.followed(item))?;
+        self.answer(io, Reply { vanished: Some(item.gone.clone()), ..Reply::say(Say::Line(line)) })
+    }
+}
+
+/// A moment that is known.
+fn moment(micros: u64) -> Sym<confute::lang::Number> {
+    Sym::known(&i64::try_from(micros).unwrap_or(i64::MAX))
+}

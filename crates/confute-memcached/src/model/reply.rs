@@ -1,0 +1,183 @@
+//! What the model sends: answers with unknown parts, and what follows from seeing them.
+
+use confute::knowledge::{Knowledge, Literal, Value, Var};
+use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym, Token};
+
+use super::{Content, moment};
+use crate::message::{Answer, Key, Line, Message};
+
+/// An answer as the model sends it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Reply {
+    pub(super) say: Say,
+    /// A `SERVER_ERROR` will do as well: nothing was changed.
+    pub(super) tolerant: bool,
+    /// The item was there when the request came: it is gone after this moment, not before.
+    pub(super) there: Option<(Sym<Number>, u64)>,
+    /// The item was gone before the answer came.
+    pub(super) vanished: Option<Sym<Number>>,
+    /// The item is gone so many microseconds after the answer came, or before.
+    pub(super) expires: Option<(Sym<Number>, i64)>,
+}
+
+/// What an answer says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Say {
+    /// Just this.
+    Line(Line),
+    /// An item, or that it is gone by now. What is `None` may be anything.
+    Item {
+        key: Key,
+        content: Option<Content>,
+        flags: Option<u32>,
+        /// Whether a `cas unique` must come.
+        unique: bool,
+        token: Option<Sym<Token>>,
+        /// Tokens that it cannot be.
+        older: Vec<Sym<Token>>,
+        gone: Sym<Number>,
+        /// When the request was sent: an item that was gone by then cannot be found.
+        there: Option<u64>,
+    },
+    /// Any item with this key.
+    AnyItem(Key),
+    /// This number; blanks may follow, up to this width.
+    Number { number: u64, width: usize },
+    /// Any error.
+    Refused,
+    /// A `SERVER_ERROR`.
+    Failed,
+    /// Bytes that cannot be read.
+    Garbled,
+}
+
+impl Reply {
+    pub(super) fn say(say: Say) -> Self {
+        Self { say, tolerant: false, there: None, vanished: None, expires: None }
+    }
+}
+
+/// The item is gone at this moment or before.
+fn gone_by(gone: &Sym<Number>, moment: &Sym<Number>, later: i64) -> Literal {
+    Literal::AtMost { left: gone.term().clone(), right: moment.term().clone(), by: later }
+}
+
+/// That an item was still there when a request was sent need not be remembered, only checked: a miss that contradicts it
+/// was received before the request was sent, so it is known by now.
+fn check_there(gone: &Sym<Number>, sent_at: u64, facts: &Knowledge) -> Result<(), Mismatch> {
+    let gone_before = facts.decide(&gone_by(gone, &moment(sent_at), 0));
+    if gone_before == Some(true) { Err(Mismatch) } else { Ok(()) }
+}
+
+impl Say {
+    fn unify(&self, seen: &Answer, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        let fits = match (self, &seen.line) {
+            (Say::Line(line), seen) => line == seen,
+            (Say::Item { gone, .. }, Line::Miss) => {
+                facts.assert(&gone_by(gone, &moment(seen.received_at), 0))?;
+                true
+            }
+            (Say::Item { key, content, flags, unique, token, older, gone, there }, Line::Value { .. }) => {
+                let Line::Value { key: seen_key, flags: seen_flags, data, unique: seen_token } = &seen.line
+                else {
+                    return Err(Mismatch);
+                };
+                let fits = key == seen_key
+                    && content.as_ref().is_none_or(|content| content.fits(data))
+                    && flags.is_none_or(|flags| flags == *seen_flags)
+                    && (!unique || seen_token.is_some());
+                if !fits {
+                    return Err(Mismatch);
+                }
+                if let Some(sent_at) = there {
+                    check_there(gone, *sent_at, facts)?;
+                }
+                if let (Some(token), Some(seen_token)) = (token, seen_token) {
+                    token.unify(seen_token, facts)?;
+                    let known: Sym<Token> = Sym::known(seen_token);
+                    for old in older {
+                        facts.assert(&Literal::Ne(old.term().clone(), known.term().clone()))?;
+                    }
+                }
+                true
+            }
+            (Say::AnyItem(key), Line::Value { key: seen, .. }) => key == seen,
+            (Say::Number { number, width }, Line::Number(text)) => {
+                let digits = text.trim_end_matches(' ');
+                digits == number.to_string() && text.len() <= (*width).max(digits.len())
+            }
+            (Say::Refused, Line::Error | Line::ClientError(_) | Line::ServerError(_)) => true,
+            (Say::Failed, Line::ServerError(_)) => true,
+            (Say::Garbled, Line::Garbage(_)) => true,
+            _ => false,
+        };
+        if fits { Ok(()) } else { Err(Mismatch) }
+    }
+
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Line {
+        match self {
+            Say::Line(line) => line.clone(),
+            Say::Item { key, content, flags, unique, token, .. } => {
+                let data = match content {
+                    Some(Content::Exact(data)) => data.clone(),
+                    Some(Content::Padded { number, .. }) => number.to_string().into(),
+                    None => "never stored".into(),
+                };
+                let token = match token {
+                    Some(token) => token.instantiate(value),
+                    None => "0".into(),
+                };
+                Line::Value {
+                    key: key.clone(),
+                    flags: flags.unwrap_or(u32::MAX),
+                    data,
+                    unique: unique.then_some(token),
+                }
+            }
+            Say::AnyItem(key) => {
+                let unique = Some("0".into());
+                Line::Value { key: key.clone(), flags: 0, data: "phantom".into(), unique }
+            }
+            Say::Number { number, .. } => Line::Number(number.to_string().into()),
+            Say::Refused => Line::ClientError(" refused".into()),
+            Say::Failed => Line::ServerError(" failed".into()),
+            Say::Garbled => Line::Garbage("?\r\n".into()),
+        }
+    }
+}
+
+impl Pattern<Message> for Reply {
+    fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        let Message::Answer(answer) = seen else { return Err(Mismatch) };
+        if self.tolerant && matches!(answer.line, Line::ServerError(_)) {
+            return Ok(());
+        }
+        self.say.unify(answer, facts)?;
+        if let Some((gone, sent_at)) = &self.there {
+            check_there(gone, *sent_at, facts)?;
+        }
+        let received = moment(answer.received_at);
+        if let Some(gone) = &self.vanished {
+            facts.assert(&gone_by(gone, &received, 0))?;
+        }
+        if let Some((gone, later)) = &self.expires {
+            facts.assert(&gone_by(gone, &received, *later))?;
+        }
+        Ok(())
+    }
+
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Message {
+        self.say.instantiate(value).into()
+    }
+
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        if let Say::Item { token, older, gone, .. } = &self.say {
+            HasVars::vars(token, visit);
+            HasVars::vars(older, visit);
+            gone.vars(visit);
+        }
+        self.there.iter().for_each(|(gone, _)| gone.vars(visit));
+        self.vanished.iter().for_each(|gone| gone.vars(visit));
+        self.expires.iter().for_each(|(gone, _)| gone.vars(visit));
+    }
+}

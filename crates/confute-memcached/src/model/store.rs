@@ -1,0 +1,199 @@
+//! Storage commands.
+
+use confute::lang::{Io, Number, Stop, Sym, Turn};
+
+use super::{Change, Content, Entry, Found, Item, MemcachedModel, Reply, Say};
+use crate::data::Data;
+use crate::message::{Line, Store};
+use crate::rules;
+
+/// Up to this many seconds an expiration time counts from now; beyond it is a date.
+const MOST_SECONDS: i64 = 60 * 60 * 24 * 30;
+/// The server's clock has seconds and may be late: so much longer may an item live.
+const SLACK_SECONDS: i64 = 3;
+
+/// From when on an item is gone for sure: so many microseconds after the answer.
+pub(super) type Expires = Option<(Sym<Number>, i64)>;
+
+impl Change<'_> {
+    pub(super) fn store(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        how: &Store,
+        flags: u32,
+        exptime: i64,
+        data: &Data,
+    ) -> Turn {
+        let (found, entry) = self.look(io)?;
+        let new = |io: &mut Io<'_, MemcachedModel>| -> Result<_, Stop> {
+            let (token, gone) = (io.fresh()?, io.fresh()?);
+            let item = Item { content: Content::Exact(data.clone()), flags, token, gone };
+            self.lives(io, item, exptime)
+        };
+        match (how, found) {
+            (_, Found::Failed) => self.fail(io),
+            (Store::Set, Found::There(item) | Found::Vanished(item)) => {
+                // Whether there was something does not matter.
+                let (next, expires) = new(io)?;
+                let entry = entry.followed(&item);
+                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+            }
+            (Store::Set | Store::Add, Found::Absent) => {
+                let (next, expires) = new(io)?;
+                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+            }
+            (Store::Add, Found::Vanished(item)) => {
+                let (next, expires) = new(io)?;
+                let vanished = Some(item.gone.clone());
+                let reply = Reply { vanished, expires, ..Reply::say(Say::Line(Line::Stored)) };
+                self.replaced(io, entry.followed(&item), next, reply)
+            }
+            (Store::Add, Found::There(item)) => {
+                if io.deviates(&rules::ADD_CHECKED)? {
+                    return self.overwrite(io, entry, &item, new);
+                }
+                let reply = self.there(io, &item, Say::Line(Line::NotStored))?;
+                self.answer(io, reply)
+            }
+            (Store::Replace, Found::There(item)) => self.overwrite(io, entry, &item, new),
+            (Store::Replace, Found::Absent) if io.deviates(&rules::REPLACE_CHECKED)? => {
+                let (next, expires) = new(io)?;
+                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+            }
+            (Store::Append | Store::Prepend, Found::Absent) if io.deviates(&rules::APPEND_CHECKED)? => {
+                let (next, _) = new(io)?;
+                self.replaced(io, entry, next, Reply::say(Say::Line(Line::Stored)))
+            }
+            (Store::Append | Store::Prepend, Found::There(item)) => self.join(io, how, entry, &item, data),
+            (Store::Cas(given), Found::There(item)) => {
+                if !self.grants(io, &entry, &item, given)? {
+                    let reply = self.there(io, &item, Say::Line(Line::Exists))?;
+                    return self.answer(io, reply);
+                }
+                self.overwrite(io, entry, &item, new)
+            }
+            (Store::Cas(_), Found::Vanished(item)) => self.vanished(io, entry, &item, Line::NotFound),
+            (Store::Cas(_), Found::Absent) if io.deviates(&rules::CAS_CHECKED)? => {
+                let (next, expires) = new(io)?;
+                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+            }
+            (Store::Cas(_), Found::Absent) => self.nothing(io, Line::NotFound),
+            (_, Found::Vanished(item)) => self.vanished(io, entry, &item, Line::NotStored),
+            (_, Found::Absent) => self.nothing(io, Line::NotStored),
+        }
+    }
+
+    /// Whether a cas goes through.
+    fn grants(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        entry: &Entry,
+        item: &Item,
+        given: &crate::message::Unique,
+    ) -> Result<bool, Stop> {
+        if !io.branch(item.token.is(given))? {
+            return io.deviates(&rules::CAS_CHECKED);
+        }
+        if !io.deviates(&rules::CAS_UNIQUE)? {
+            entry.old.iter().try_for_each(|old| io.assume(different(old, given)))?;
+        }
+        Ok(!io.deviates(&rules::CAS_GRANTED)?)
+    }
+
+    /// Stores where there is an item.
+    fn overwrite(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        entry: Entry,
+        item: &Item,
+        new: impl FnOnce(&mut Io<'_, MemcachedModel>) -> Result<(Option<Item>, Expires), Stop>,
+    ) -> Turn {
+        let reply = self.there(io, item, Say::Line(Line::Stored))?;
+        let (next, expires) = new(io)?;
+        self.replaced_over(io, entry, item, next, Reply { expires, ..reply })
+    }
+
+    /// Adds to the data that is there.
+    fn join(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        how: &Store,
+        entry: Entry,
+        item: &Item,
+        data: &Data,
+    ) -> Turn {
+        let reply = self.there(io, item, Say::Line(Line::Stored))?;
+        let there = self.exact(io, &item.content)?;
+        let content = if io.deviates(&rules::APPEND_KEEPS)? {
+            data.clone()
+        } else if *how == Store::Append {
+            there.join(data)
+        } else {
+            data.join(&there)
+        };
+        let next = Item { content: Content::Exact(content), token: io.fresh()?, ..item.clone() };
+        self.replaced_over(io, entry, item, Some(next), reply)
+    }
+
+    /// The bytes there are: where blanks may follow a number, some number of them.
+    fn exact(&self, io: &mut Io<'_, MemcachedModel>, content: &Content) -> Result<Data, Stop> {
+        Ok(match content {
+            Content::Exact(data) => data.clone(),
+            Content::Padded { number, width } => {
+                let digits = number.to_string();
+                let blanks = io.choose(width.saturating_sub(digits.len()) + 1)?;
+                (digits + &" ".repeat(blanks)).into()
+            }
+        })
+    }
+
+    /// Puts the next item in place of one that is there, if it does what it says.
+    pub(super) fn replaced_over(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        entry: Entry,
+        item: &Item,
+        next: Option<Item>,
+        reply: Reply,
+    ) -> Turn {
+        self.replaced(io, entry.followed(item), next, reply)
+    }
+
+    fn replaced(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        entry: Entry,
+        next: Option<Item>,
+        reply: Reply,
+    ) -> Turn {
+        if !io.deviates(&rules::STORE_LASTS)? {
+            self.put(io, Entry { item: next, ..entry })?;
+        }
+        self.answer(io, reply)
+    }
+
+    /// How long an item lives from now on: not at all, or until some time after the answer, or for ever.
+    pub(super) fn lives(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        item: Item,
+        exptime: i64,
+    ) -> Result<(Option<Item>, Expires), Stop> {
+        if exptime == 0 || io.deviates(&rules::EXPIRES)? {
+            return Ok((Some(item), None));
+        }
+        if exptime < 0 {
+            return Ok((None, None));
+        }
+        // When a date comes is a matter of the server's clock.
+        let relative = exptime <= MOST_SECONDS;
+        let expires = relative.then(|| (item.gone.clone(), (exptime + SLACK_SECONDS) * 1_000_000));
+        Ok((Some(item), expires))
+    }
+}
+
+fn different(token: &Sym<confute::lang::Token>, given: &crate::message::Unique) -> confute::lang::Formula {
+    use confute::knowledge::Literal;
+    let known: Sym<confute::lang::Token> = Sym::known(given);
+    confute::lang::Formula::Literal(Literal::Ne(token.term().clone(), known.term().clone()))
+}

@@ -1,0 +1,53 @@
+//! What the driver needs to know.
+
+use confute_drive::{Past, Protocol, Side};
+
+use crate::ask::Ask;
+use crate::message::{Message, Request};
+use crate::model::MemcachedModel;
+use crate::wire::{self, WireReader};
+
+/// The memcached text protocol.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memcached {
+    /// What a correct server does.
+    pub model: MemcachedModel,
+}
+
+impl Protocol for Memcached {
+    type Model = MemcachedModel;
+    type Ask = Ask;
+    type Reader = WireReader;
+
+    fn model(&self) -> &MemcachedModel {
+        &self.model
+    }
+
+    /// A get of several keys is several messages, which one message cannot stand for: see [`Ask::messages`].
+    fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
+        let mut messages = ask.messages(case, past);
+        if messages.len() == 1 { messages.pop() } else { None }
+    }
+
+    fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
+        wire::write(message, bytes);
+    }
+
+    fn stamp(&self, message: &mut Message, micros: u64) {
+        match message {
+            Message::Ask(request) => request.sent_at = micros,
+            Message::Answer(answer) => answer.received_at = micros,
+        }
+    }
+
+    fn answers(&self, message: &Message) -> u32 {
+        match message {
+            Message::Ask(Request { noreply, .. }) => u32::from(!noreply),
+            Message::Answer(_) => 0,
+        }
+    }
+
+    fn reader(&self, _: Side) -> WireReader {
+        WireReader::default()
+    }
+}

@@ -1,0 +1,71 @@
+//! What one line of an answer says.
+
+use std::str::from_utf8;
+
+use crate::message::{Key, Line, Unique};
+
+/// The line before a data block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) key: Key,
+    pub(super) flags: u32,
+    pub(super) len: usize,
+    pub(super) unique: Option<Unique>,
+}
+
+/// Reads an answer of one line, without its end. `None` if it is none.
+pub(super) fn read(line: &[u8]) -> Option<Line> {
+    Some(match line {
+        b"STORED" => Line::Stored,
+        b"NOT_STORED" => Line::NotStored,
+        b"EXISTS" => Line::Exists,
+        b"NOT_FOUND" => Line::NotFound,
+        b"DELETED" => Line::Deleted,
+        b"TOUCHED" => Line::Touched,
+        b"OK" => Line::Ok,
+        [b'0'..=b'9', ..] => number(line)?,
+        _ => return error(line),
+    })
+}
+
+/// Reads an error line.
+pub(super) fn error(line: &[u8]) -> Option<Line> {
+    if line == b"ERROR" {
+        return Some(Line::Error);
+    }
+    let after = |word: &[u8]| line.strip_prefix(word).filter(|rest| rest.is_empty() || rest[0] == b' ');
+    if let Some(rest) = after(b"CLIENT_ERROR") {
+        return Some(Line::ClientError(rest.into()));
+    }
+    after(b"SERVER_ERROR").map(|rest| Line::ServerError(rest.into()))
+}
+
+fn number(line: &[u8]) -> Option<Line> {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let blank = line[digits..].iter().all(|byte| *byte == b' ');
+    if blank { from_utf8(line).ok().map(|text| Line::Number(text.into())) } else { None }
+}
+
+/// Reads the line before a data block.
+pub(super) fn head(line: &[u8]) -> Option<Head> {
+    let mut words = from_utf8(line).ok()?.strip_prefix("VALUE ")?.split(' ');
+    let key = words.next().filter(|key| !key.is_empty())?;
+    let flags = decimal(words.next()?)?.parse().ok()?;
+    let len = decimal(words.next()?)?.parse().ok()?;
+    let unique = match words.next() {
+        Some(word) => Some(word.parse::<u64>().ok().and(decimal(word))?.into()),
+        None => None,
+    };
+    if words.next().is_some() {
+        return None;
+    }
+    Some(Head { key: key.into(), flags, len, unique })
+}
+
+/// A number as it is usually written.
+fn decimal(word: &str) -> Option<&str> {
+    let usual = !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_digit())
+        && (word == "0" || !word.starts_with('0'));
+    usual.then_some(word)
+}

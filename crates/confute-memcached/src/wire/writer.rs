@@ -1,0 +1,79 @@
+//! Messages to bytes: requests, and answers for servers in tests.
+
+use crate::message::{Command, Line, Message, Part, Request, Store};
+
+/// Appends the bytes of a message. Of a `get` with several keys each part is written by itself, and only all of them
+/// together are a line.
+pub fn write(message: &Message, bytes: &mut Vec<u8>) {
+    match message {
+        Message::Ask(request) => ask(request, bytes),
+        Message::Answer(answer) => line(&answer.line, bytes),
+    }
+}
+
+fn ask(request: &Request, bytes: &mut Vec<u8>) {
+    let noreply = if request.noreply { " noreply" } else { "" };
+    match &request.command {
+        Command::Get { key, unique, part } => {
+            if matches!(part, Part::Only | Part::First) {
+                bytes.extend(if *unique { &b"gets"[..] } else { b"get" });
+            }
+            bytes.push(b' ');
+            bytes.extend(key.as_bytes());
+            if matches!(part, Part::Only | Part::Last) {
+                bytes.extend(b"\r\n");
+            }
+        }
+        Command::Store { how, key, flags, exptime, data } => {
+            let name = match how {
+                Store::Set => "set",
+                Store::Add => "add",
+                Store::Replace => "replace",
+                Store::Append => "append",
+                Store::Prepend => "prepend",
+                Store::Cas(_) => "cas",
+            };
+            bytes.extend(format!("{name} {key} {flags} {exptime} {}", data.len()).bytes());
+            if let Store::Cas(unique) = how {
+                bytes.extend(format!(" {unique}").bytes());
+            }
+            bytes.extend(format!("{noreply}\r\n").bytes());
+            bytes.extend(data.bytes());
+            bytes.extend(b"\r\n");
+        }
+        Command::Delete { key } => bytes.extend(format!("delete {key}{noreply}\r\n").bytes()),
+        Command::Count { key, up, by } => {
+            let name = if *up { "incr" } else { "decr" };
+            bytes.extend(format!("{name} {key} {by}{noreply}\r\n").bytes());
+        }
+        Command::Touch { key, exptime } => {
+            bytes.extend(format!("touch {key} {exptime}{noreply}\r\n").bytes());
+        }
+    }
+}
+
+fn line(line: &Line, bytes: &mut Vec<u8>) {
+    let (word, rest): (&[u8], &[u8]) = match line {
+        Line::Value { key, flags, data, unique } => {
+            let unique = unique.as_ref().map_or_else(String::new, |unique| format!(" {unique}"));
+            bytes.extend(format!("VALUE {key} {flags} {}{unique}\r\n", data.len()).bytes());
+            (data.bytes(), b"")
+        }
+        Line::Miss => return,
+        Line::Stored => (b"STORED", b""),
+        Line::NotStored => (b"NOT_STORED", b""),
+        Line::Exists => (b"EXISTS", b""),
+        Line::NotFound => (b"NOT_FOUND", b""),
+        Line::Deleted => (b"DELETED", b""),
+        Line::Touched => (b"TOUCHED", b""),
+        Line::Ok => (b"OK", b""),
+        Line::Number(text) => (text.as_bytes(), b""),
+        Line::Error => (b"ERROR", b""),
+        Line::ClientError(text) => (b"CLIENT_ERROR", text.bytes()),
+        Line::ServerError(text) => (b"SERVER_ERROR", text.bytes()),
+        Line::Garbage(data) => return bytes.extend(data.bytes()),
+    };
+    bytes.extend(word);
+    bytes.extend(rest);
+    bytes.extend(b"\r\n");
+}
