@@ -105,6 +105,17 @@ pub enum TokenRef {
 }
 
 impl Ask {
+    /// Whether it gets no answer.
+    pub fn is_quiet(&self) -> bool {
+        match self {
+            Ask::Get { .. } => false,
+            Ask::Store { noreply, .. }
+            | Ask::Delete { noreply, .. }
+            | Ask::Count { noreply, .. }
+            | Ask::Touch { noreply, .. } => *noreply,
+        }
+    }
+
     /// The messages that it stands for: one for each key of a `get`, otherwise one. None if what it refers to was
     /// never seen.
     pub fn messages(&self, case: &str, past: &Past<Memcached>) -> Vec<Message> {

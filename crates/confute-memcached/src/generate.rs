@@ -7,16 +7,19 @@ use crate::message::{Line, Message};
 use crate::protocol::Memcached;
 
 /// What traffic looks like.
+///
+/// Keys come in groups of one or two. What is outstanding on one connection at one time is about one group, because keys
+/// that share a connection must be judged together: that is dear where many requests compete.
 #[derive(Clone, Debug)]
 pub struct Habits {
-    /// How many keys: the fewer, the more contention.
-    pub keys: u32,
+    /// How many keys are used by themselves: the fewer, the more contention.
+    pub singles: u32,
+    /// How many pairs of keys are used together, by pipelines and by gets of both.
+    pub pairs: u32,
     /// How many steps a case has.
     pub steps: usize,
     /// How many answers are outstanding at most.
     pub outstanding: usize,
-    /// Whether a get may name several keys.
-    pub several: bool,
     /// Whether some requests are not answered.
     pub noreply: bool,
     /// Whether items expire.
@@ -25,8 +28,15 @@ pub struct Habits {
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { keys: 3, steps: 400, outstanding: 24, several: true, noreply: true, expiry: true }
+        Self { singles: 6, pairs: 1, steps: 400, outstanding: 24, noreply: true, expiry: true }
     }
+}
+
+/// Keys that are used together: the first, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Group {
+    first: u32,
+    keys: u32,
 }
 
 /// What goes on for the next few steps.
@@ -36,12 +46,14 @@ enum Mood {
     Alone,
     /// Requests over all connections.
     Burst,
+    /// Requests about one group over all connections.
+    Rush(Group),
     /// Requests on this connection, without waiting for answers.
-    Pipeline(Peer),
+    Pipeline(u32, Group),
     /// A barrier, then a look at every key.
     Audit(u32),
     /// Nothing is read from this connection meanwhile.
-    Held(Peer),
+    Held(u32),
 }
 
 /// Random traffic: sequential stretches, bursts, pipelines, answers held back, and barriers followed by audits.
@@ -52,6 +64,8 @@ pub struct Traffic {
     /// For how many steps.
     left: u64,
     marks: u64,
+    /// What each connection was used for last, and whether it will never be known when that was done.
+    lines: Vec<Option<(Group, bool)>>,
     /// To be done before anything else, last first.
     due: Vec<Step<Ask>>,
 }
@@ -61,34 +75,71 @@ type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 impl Traffic {
     /// Traffic with these habits.
     pub fn new(habits: Habits) -> Self {
-        Self { habits, mood: Mood::Alone, left: 4, marks: 0, due: Vec::new() }
+        Self { habits, mood: Mood::Alone, left: 4, marks: 0, lines: Vec::new(), due: Vec::new() }
     }
 
     fn change(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) {
-        if let Mood::Held(peer) = self.mood {
-            self.due.push(Step::Release(peer));
+        if let Mood::Held(line) = self.mood {
+            self.due.push(Step::Release(Peer::Opened(line)));
         }
-        let any = any_peer(view, pick);
-        (self.mood, self.left) = match pick(10) {
-            0 => (Mood::Alone, 3 + pick(6)),
-            1 | 2 => (Mood::Pipeline(any), 3 + pick(5)),
-            3 => {
-                self.due.push(Step::Hold(any));
-                (Mood::Held(any), 4 + pick(12))
+        let group = self.group(pick);
+        let line = self.line(view, group, pick);
+        (self.mood, self.left) = match (pick(10), line) {
+            (0, _) => (Mood::Alone, 3 + pick(6)),
+            (1 | 2, Some(line)) => (Mood::Pipeline(line, group), 3 + pick(4)),
+            (3, Some(line)) => {
+                self.due.push(Step::Hold(Peer::Opened(line)));
+                (Mood::Held(line), 4 + pick(8))
             }
-            4 => {
+            (4, _) => {
                 self.due.push(Step::Wait(Until::Outstanding(0)));
-                (Mood::Audit(0), u64::from(self.habits.keys))
+                (Mood::Audit(0), u64::from(self.keys()))
             }
+            (5, _) => (Mood::Rush(group), 2 + pick(4)),
             _ => (Mood::Burst, 8 + pick(24)),
         };
     }
 
-    fn ask(&mut self, past: &Past<Memcached>, pick: &mut Pick<'_>) -> Ask {
-        let key = pick(u64::from(self.habits.keys)) as u32;
-        let noreply = self.habits.noreply && pick(16) == 0;
+    fn keys(&self) -> u32 {
+        self.habits.singles + 2 * self.habits.pairs
+    }
+
+    fn group(&self, pick: &mut Pick<'_>) -> Group {
+        let singles = self.habits.singles;
+        let number = pick(u64::from(singles + self.habits.pairs).max(1)) as u32;
+        if number < singles {
+            Group { first: number, keys: 1 }
+        } else {
+            Group { first: singles + 2 * (number - singles), keys: 2 }
+        }
+    }
+
+    /// A connection for requests about this group: one with nothing else outstanding.
+    fn line(&self, view: &View<'_, Memcached>, group: Group, pick: &mut Pick<'_>) -> Option<u32> {
+        let count = view.connections.max(1);
+        let first = pick(u64::from(count)) as u32;
+        let load = |line: u32| view.outstanding.get(line as usize).copied().unwrap_or(0);
+        let lines = || (0..count).map(|offset| (first + offset) % count);
+        let free = |line: &u32| match self.lines.get(*line as usize).copied().flatten() {
+            Some((last, for_ever)) => last == group || (!for_ever && load(*line) == 0),
+            None => true,
+        };
+        lines().find(|line| load(*line) == 0 && free(line)).or_else(|| lines().find(free))
+    }
+
+    /// Notes what a connection is used for.
+    fn use_line(&mut self, line: u32, group: Group, for_ever: bool) {
+        let line = line as usize;
+        self.lines.resize(self.lines.len().max(line + 1), None);
+        let stays = self.lines[line].is_some_and(|(_, for_ever)| for_ever);
+        self.lines[line] = Some((group, stays || for_ever));
+    }
+
+    fn ask(&mut self, group: Group, quiet: bool, past: &Past<Memcached>, pick: &mut Pick<'_>) -> Ask {
+        let key = group.first + pick(u64::from(group.keys)) as u32;
+        let noreply = quiet && self.habits.noreply && pick(4) == 0;
         match pick(20) {
-            0..=6 => self.get(key, pick),
+            0..=6 => self.get(group, key, pick),
             7..=9 => self.store(StoreKind::Set, key, noreply, pick),
             10 => self.store(StoreKind::Add, key, noreply, pick),
             11 => self.store(StoreKind::Replace, key, noreply, pick),
@@ -97,12 +148,12 @@ impl Traffic {
                 self.store(how, key, noreply, pick)
             }
             13..=15 => {
-                let token = self.token(key, past, pick);
-                let Ask::Store { flags, exptime, data, .. } = self.store(StoreKind::Cas, key, noreply, pick)
-                else {
-                    return self.get(key, pick);
-                };
-                Ask::Store { how: StoreKind::Cas, key, flags, exptime, data, token: Some(token), noreply }
+                let seen = self.token(key, past, pick);
+                let mut cas = self.store(StoreKind::Cas, key, noreply, pick);
+                if let Ask::Store { token, .. } = &mut cas {
+                    *token = Some(seen);
+                }
+                cas
             }
             16 => Ask::Delete { key, noreply },
             17 | 18 => {
@@ -113,12 +164,10 @@ impl Traffic {
         }
     }
 
-    fn get(&self, key: u32, pick: &mut Pick<'_>) -> Ask {
+    fn get(&self, group: Group, key: u32, pick: &mut Pick<'_>) -> Ask {
         let mut keys = vec![key];
-        if self.habits.several && pick(4) == 0 {
-            let more = 1 + pick(u64::from(self.habits.keys.max(2)) - 1) as u32;
-            keys.extend((1..=more).map(|next| (key + next) % self.habits.keys.max(1)));
-            keys.dedup();
+        if group.keys > 1 && pick(2) == 0 {
+            keys.extend((group.first..group.first + group.keys).filter(|other| *other != key));
         }
         Ask::Get { keys, unique: pick(3) != 0 }
     }
@@ -152,7 +201,7 @@ impl Traffic {
     fn token(&self, key: u32, past: &Past<Memcached>, pick: &mut Pick<'_>) -> TokenRef {
         let guess = TokenRef::Guess(pick(1000));
         let foreign = pick(8) == 0;
-        let wanted = if foreign { (key + 1) % self.habits.keys.max(1) } else { key };
+        let wanted = if foreign { (key + 1) % self.keys().max(1) } else { key };
         let back = if pick(4) == 0 { 1 + pick(4) as usize } else { 0 };
         let recent = past.exchanges.iter().rev().take(200);
         let mut seen = recent.filter(|exchange| gave_token(&exchange.ask, &exchange.replies, wanted));
@@ -171,26 +220,14 @@ fn gave_token(ask: &Ask, replies: &[Msg<Memcached>], key: u32) -> bool {
     matches!(answer.line, Line::Value { unique: Some(_), .. })
 }
 
-fn any_peer(view: &View<'_, Memcached>, pick: &mut Pick<'_>) -> Peer {
-    Peer::Opened(pick(u64::from(view.connections.max(1))) as u32)
-}
-
-/// A connection with little outstanding: one of two.
-fn calm_peer(view: &View<'_, Memcached>, pick: &mut Pick<'_>) -> Peer {
-    let count = u64::from(view.connections.max(1));
-    let (one, other) = (pick(count) as u32, pick(count) as u32);
-    let load = |peer: u32| view.outstanding.get(peer as usize).copied().unwrap_or(0);
-    Peer::Opened(if load(other) < load(one) { other } else { one })
-}
-
 impl Generator<Memcached> for Traffic {
     fn next(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
         if let Some(step) = self.due.pop() {
             return Some(step);
         }
         if view.steps >= self.habits.steps {
-            if let Mood::Held(peer) = std::mem::replace(&mut self.mood, Mood::Alone) {
-                return Some(Step::Release(peer));
+            if let Mood::Held(line) = std::mem::replace(&mut self.mood, Mood::Alone) {
+                return Some(Step::Release(Peer::Opened(line)));
             }
             return None;
         }
@@ -202,24 +239,47 @@ impl Generator<Memcached> for Traffic {
         }
         let outstanding: usize = view.outstanding.iter().map(|count| *count as usize).sum();
         // What is held back does not come.
-        let most = if matches!(self.mood, Mood::Held(_)) { usize::MAX } else { self.habits.outstanding };
-        if outstanding >= most {
-            let fewer = (self.habits.outstanding / 2).max(1) - 1;
-            return Some(Step::Wait(if pick(4) == 0 { Until::Outstanding(fewer) } else { Until::Something }));
+        let held = matches!(self.mood, Mood::Held(_));
+        if outstanding >= self.habits.outstanding && !held {
+            let fewer = self.habits.outstanding / 2;
+            let some = Until::Outstanding(fewer);
+            return Some(Step::Wait(if pick(4) == 0 { some } else { Until::Something }));
         }
         self.left -= 1;
-        let (on, ask) = match self.mood {
+        let group = match self.mood {
+            Mood::Rush(group) | Mood::Pipeline(_, group) => group,
+            _ => self.group(pick),
+        };
+        let (line, ask) = match self.mood {
             Mood::Audit(key) => {
                 self.mood = Mood::Audit(key + 1);
-                (any_peer(view, pick), Ask::Get { keys: vec![key], unique: true })
+                let singles = self.habits.singles;
+                let first = if key < singles { key } else { key - (key - singles) % 2 };
+                let group = Group { first, keys: if key < singles { 1 } else { 2 } };
+                let Some(line) = self.line(view, group, pick) else {
+                    return Some(Step::Wait(Until::Something));
+                };
+                self.use_line(line, group, false);
+                (line, Ask::Get { keys: vec![key], unique: true })
             }
-            Mood::Pipeline(peer) => (peer, self.ask(view.past, pick)),
-            Mood::Alone | Mood::Burst | Mood::Held(_) => (calm_peer(view, pick), self.ask(view.past, pick)),
+            mood => {
+                let line = if let Mood::Pipeline(line, _) = mood {
+                    Some(line)
+                } else {
+                    self.line(view, group, pick)
+                };
+                let Some(line) = line else { return Some(Step::Wait(Until::Something)) };
+                // Where a request was not answered it may be under way for long: few connections are used for that.
+                let quiet = line % 4 == 0;
+                let ask = self.ask(group, quiet, view.past, pick);
+                self.use_line(line, group, ask.is_quiet());
+                (line, ask)
+            }
         };
         if matches!(self.mood, Mood::Alone) {
             self.due.push(Step::Wait(Until::Outstanding(0)));
         }
         let cuts = if pick(24) == 0 { vec![(1 + pick(12) as usize, pick(3))] } else { Vec::new() };
-        Some(Step::Ask { on, ask, cuts })
+        Some(Step::Ask { on: Peer::Opened(line), ask, cuts })
     }
 }

@@ -10,8 +10,7 @@ use crate::wire::{self, WireReader};
 /// The memcached text protocol.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memcached {
-    /// What a correct server does.
-    pub model: MemcachedModel,
+    model: MemcachedModel,
 }
 
 impl Protocol for Memcached {

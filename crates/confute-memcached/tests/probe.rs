@@ -8,11 +8,12 @@ fn env(name: &str, or: u64) -> u64 {
 #[test]
 fn probe() {
     let Some(server) = Server::start(&[]) else { return };
+    let (mut all, mut bad, mut most, mut events) = (Duration::ZERO, 0, Duration::ZERO, 0);
     for number in 0..env("CASES", 6) {
         let habits = Habits {
-            keys: env("KEYS", 3) as u32,
+            singles: env("KEYS", 6) as u32,
+            pairs: env("PAIRS", 1) as u32,
             outstanding: env("OUT", 24) as usize,
-            several: env("SEV", 1) == 1,
             noreply: env("NOREPLY", 1) == 1,
             expiry: env("EXP", 1) == 1,
             steps: env("STEPS", 400) as usize,
@@ -20,19 +21,26 @@ fn probe() {
         let case = format!("p-{:x}-{number}-", std::process::id());
         let plan = Plan {
             seed: number,
-            connections: env("CONNS", 12) as u32,
+            connections: env("CONNS", 32) as u32,
             habits,
             case,
             time: Duration::from_secs(env("TIME", 5)),
         };
         let ran = run(server.address, &plan);
-        println!(
-            "case {number}: {} events, {} turns, {:?} median {} {}",
-            ran.events.len(),
-            ran.turns,
-            ran.thinking,
-            ran.median_outstanding(),
-            if ran.verdict.is_unrefuted() { "ok".into() } else { format!("{:?}", ran.verdict) }
-        );
+        all += ran.thinking;
+        most = most.max(ran.thinking);
+        bad += u32::from(!ran.verdict.is_unrefuted());
+        events += ran.events.len();
+        if env("QUIET", 0) == 0 || ran.verdict.is_refuted() {
+            println!(
+                "case {number}: {} events, {} turns, {:?} median {} {}",
+                ran.events.len(),
+                ran.turns,
+                ran.thinking,
+                ran.median_outstanding(),
+                if ran.verdict.is_unrefuted() { "ok".into() } else { format!("{:?}", ran.verdict) }
+            );
+        }
     }
+    println!("cases: all {all:?}, most {most:?}, {bad} not unrefuted, {:?} an event", all / events as u32);
 }

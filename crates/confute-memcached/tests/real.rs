@@ -23,9 +23,9 @@ fn memcached_is_unrefuted() {
     let (mut thinking, mut turns, mut bytes) = (Duration::ZERO, 0, 0);
     while count < messages() {
         number += 1;
-        let habits = Habits { keys: 2 + (number % 3) as u32, ..Habits::default() };
+        let habits = Habits { singles: 5 + (number % 4) as u32, ..Habits::default() };
         let case = format!("real-{:x}-{number}-", std::process::id());
-        let plan = Plan { seed: number, connections: 12, habits, case, time: Duration::from_secs(60) };
+        let plan = Plan { seed: number, connections: 32, habits, case, time: Duration::from_secs(60) };
         let ran = run(server.address, &plan);
         assert!(
             ran.verdict.is_unrefuted(),

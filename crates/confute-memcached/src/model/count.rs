@@ -16,7 +16,7 @@ impl Change<'_> {
             Found::Absent if io.deviates(&rules::COUNT_CHECKED)? => {
                 let number = if up { by } else { 0 };
                 let content = Content::Exact(number.to_string().into());
-                let item = Item { content, flags: 0, token: io.fresh()?, gone: io.fresh()? };
+                let item = Item { content, flags: 0, token: io.fresh()?, gone: io.fresh()?, dies: None };
                 self.put(io, Entry { item: Some(item), ..entry })?;
                 self.answer(io, super::Reply::say(Say::Number { number, width: 0 }))
             }

@@ -52,10 +52,12 @@ pub(crate) struct Item {
     pub(crate) flags: u32,
     /// Its `cas unique`.
     pub(crate) token: Sym<Token>,
-    /// When it is gone, if nobody changes it.
+    /// When it is lost, if nobody changes it.
     pub(crate) gone: Sym<Number>,
+    /// When it expires, if it does.
+    pub(crate) dies: Option<Sym<Number>>,
 }
-confute::secrets!(Item { token, gone });
+confute::secrets!(Item { token, gone, dies });
 
 /// What lies in a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -21,7 +21,7 @@ use crate::rules;
 
 pub(crate) use item::{Content, Entry, Item};
 pub use reply::Reply;
-pub(crate) use reply::Say;
+pub(crate) use reply::{Say, There};
 
 const ITEMS: Table<Key, Entry> = Table::new("items");
 
@@ -96,15 +96,13 @@ impl MemcachedModel {
         let mut token = None;
         let mut older = Vec::new();
         if unique && !io.deviates(&rules::CAS_STABLE)? {
-            token = Some(item.token);
-            if !io.deviates(&rules::CAS_UNIQUE)? {
-                older = old;
-            }
+            (token, older) = (Some(item.token), old);
         }
-        let there = if io.deviates(&rules::GONE_STAYS_GONE)? { None } else { Some(request.sent_at) };
-        let say =
-            Say::Item { key: key.clone(), content, flags, unique, token, older, gone: item.gone, there };
-        answer(io, conn, Reply { tolerant: true, ..Reply::say(say) })
+        let kept = !io.deviates(&rules::GONE_STAYS_GONE)?;
+        let there =
+            Some(There { gone: kept.then(|| item.gone.clone()), dies: item.dies, sent_at: request.sent_at });
+        let say = Say::Item { key: key.clone(), content, flags, unique, token, older, gone: item.gone };
+        answer(io, conn, Reply { tolerant: true, there, ..Reply::say(say) })
     }
 }
 
@@ -142,9 +140,14 @@ impl Change<'_> {
         if let Found::There(item) = &found
             && quiet
             && !self.overwrites()
-            && !io.deviates(&rules::GONE_STAYS_GONE)?
         {
-            io.assume(moment(self.request.sent_at).less_than(&item.gone))?;
+            let sent = moment(self.request.sent_at);
+            if !io.deviates(&rules::GONE_STAYS_GONE)? {
+                io.assume(sent.less_than(&item.gone))?;
+            }
+            if let Some(dies) = &item.dies {
+                io.assume(sent.less_than(dies))?;
+            }
         }
         Ok((found, entry))
     }
@@ -165,8 +168,12 @@ impl Change<'_> {
 
     /// The item was there, and this is the answer.
     fn there(&self, io: &mut Io<'_, MemcachedModel>, item: &Item, say: Say) -> Result<Reply, Stop> {
-        let comes_back = self.request.noreply || io.deviates(&rules::GONE_STAYS_GONE)?;
-        let there = (!comes_back).then(|| (item.gone.clone(), self.request.sent_at));
+        if self.request.noreply {
+            return Ok(Reply::say(say));
+        }
+        let kept = !io.deviates(&rules::GONE_STAYS_GONE)?;
+        let (gone, dies) = (kept.then(|| item.gone.clone()), item.dies.clone());
+        let there = Some(There { gone, dies, sent_at: self.request.sent_at });
         Ok(Reply { there, ..Reply::say(say) })
     }
 
@@ -201,7 +208,7 @@ impl Change<'_> {
                 let reply = self.there(io, &item, Say::Line(Line::Touched))?;
                 // Whether that is a change to a cas is not said: the token may stay or not.
                 let (token, gone) = (io.fresh()?, io.fresh()?);
-                let next = Item { token, gone, ..item.clone() };
+                let next = Item { token, gone, dies: None, ..item.clone() };
                 let (next, expires) = self.lives(io, next, exptime)?;
                 let entry = if next.is_none() { entry.followed(&item) } else { entry };
                 self.put(io, Entry { item: next, ..entry })?;

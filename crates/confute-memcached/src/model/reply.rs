@@ -12,12 +12,34 @@ pub struct Reply {
     pub(super) say: Say,
     /// A `SERVER_ERROR` will do as well: nothing was changed.
     pub(super) tolerant: bool,
-    /// The item was there when the request came: it is gone after this moment, not before.
-    pub(super) there: Option<(Sym<Number>, u64)>,
+    /// The item was there when the request came.
+    pub(super) there: Option<There>,
     /// The item was gone before the answer came.
     pub(super) vanished: Option<Sym<Number>>,
     /// The item is gone so many microseconds after the answer came, or before.
     pub(super) expires: Option<(Sym<Number>, i64)>,
+}
+
+/// That an item was found, and what follows.
+///
+/// It need not be remembered, only checked: a miss that contradicts it was received before the request was sent, so it
+/// is known by now. Nor does an answer that comes later say that the item was gone earlier.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct There {
+    /// When the item is lost, if that matters.
+    pub(super) gone: Option<Sym<Number>>,
+    /// When it expires.
+    pub(super) dies: Option<Sym<Number>>,
+    /// When the request was sent: what was gone by then cannot be found.
+    pub(super) sent_at: u64,
+}
+
+impl There {
+    fn check(&self, facts: &Knowledge) -> Result<(), Mismatch> {
+        let sent = moment(self.sent_at);
+        let over = |end: &Sym<Number>| facts.decide(&gone_by(end, &sent, 0)) == Some(true);
+        if self.gone.iter().chain(&self.dies).any(over) { Err(Mismatch) } else { Ok(()) }
+    }
 }
 
 /// What an answer says.
@@ -35,9 +57,8 @@ pub(crate) enum Say {
         token: Option<Sym<Token>>,
         /// Tokens that it cannot be.
         older: Vec<Sym<Token>>,
+        /// When it is lost.
         gone: Sym<Number>,
-        /// When the request was sent: an item that was gone by then cannot be found.
-        there: Option<u64>,
     },
     /// Any item with this key.
     AnyItem(Key),
@@ -62,13 +83,6 @@ fn gone_by(gone: &Sym<Number>, moment: &Sym<Number>, later: i64) -> Literal {
     Literal::AtMost { left: gone.term().clone(), right: moment.term().clone(), by: later }
 }
 
-/// That an item was still there when a request was sent need not be remembered, only checked: a miss that contradicts it
-/// was received before the request was sent, so it is known by now.
-fn check_there(gone: &Sym<Number>, sent_at: u64, facts: &Knowledge) -> Result<(), Mismatch> {
-    let gone_before = facts.decide(&gone_by(gone, &moment(sent_at), 0));
-    if gone_before == Some(true) { Err(Mismatch) } else { Ok(()) }
-}
-
 impl Say {
     fn unify(&self, seen: &Answer, facts: &mut Knowledge) -> Result<(), Mismatch> {
         let fits = match (self, &seen.line) {
@@ -77,7 +91,7 @@ impl Say {
                 facts.assert(&gone_by(gone, &moment(seen.received_at), 0))?;
                 true
             }
-            (Say::Item { key, content, flags, unique, token, older, gone, there }, Line::Value { .. }) => {
+            (Say::Item { key, content, flags, unique, token, older, .. }, Line::Value { .. }) => {
                 let Line::Value { key: seen_key, flags: seen_flags, data, unique: seen_token } = &seen.line
                 else {
                     return Err(Mismatch);
@@ -88,9 +102,6 @@ impl Say {
                     && (!unique || seen_token.is_some());
                 if !fits {
                     return Err(Mismatch);
-                }
-                if let Some(sent_at) = there {
-                    check_there(gone, *sent_at, facts)?;
                 }
                 if let (Some(token), Some(seen_token)) = (token, seen_token) {
                     token.unify(seen_token, facts)?;
@@ -153,8 +164,10 @@ impl Pattern<Message> for Reply {
             return Ok(());
         }
         self.say.unify(answer, facts)?;
-        if let Some((gone, sent_at)) = &self.there {
-            check_there(gone, *sent_at, facts)?;
+        if let Some(there) = &self.there
+            && answer.line != Line::Miss
+        {
+            there.check(facts)?;
         }
         let received = moment(answer.received_at);
         if let Some(gone) = &self.vanished {
@@ -176,7 +189,10 @@ impl Pattern<Message> for Reply {
             HasVars::vars(older, visit);
             gone.vars(visit);
         }
-        self.there.iter().for_each(|(gone, _)| gone.vars(visit));
+        if let Some(there) = &self.there {
+            HasVars::vars(&there.gone, visit);
+            HasVars::vars(&there.dies, visit);
+        }
         self.vanished.iter().for_each(|gone| gone.vars(visit));
         self.expires.iter().for_each(|(gone, _)| gone.vars(visit));
     }

@@ -27,7 +27,7 @@ impl Change<'_> {
         let (found, entry) = self.look(io)?;
         let new = |io: &mut Io<'_, MemcachedModel>| -> Result<_, Stop> {
             let (token, gone) = (io.fresh()?, io.fresh()?);
-            let item = Item { content: Content::Exact(data.clone()), flags, token, gone };
+            let item = Item { content: Content::Exact(data.clone()), flags, token, gone, dies: None };
             self.lives(io, item, exptime)
         };
         match (how, found) {
@@ -94,9 +94,7 @@ impl Change<'_> {
         if !io.branch(item.token.is(given))? {
             return io.deviates(&rules::CAS_CHECKED);
         }
-        if !io.deviates(&rules::CAS_UNIQUE)? {
-            entry.old.iter().try_for_each(|old| io.assume(different(old, given)))?;
-        }
+        entry.old.iter().try_for_each(|old| io.assume(different(old, given)))?;
         Ok(!io.deviates(&rules::CAS_GRANTED)?)
     }
 
@@ -162,11 +160,14 @@ impl Change<'_> {
     fn replaced(
         &self,
         io: &mut Io<'_, MemcachedModel>,
-        entry: Entry,
+        mut entry: Entry,
         next: Option<Item>,
         reply: Reply,
     ) -> Turn {
-        if !io.deviates(&rules::STORE_LASTS)? {
+        if next.is_some() && !entry.old.is_empty() && io.deviates(&rules::CAS_UNIQUE)? {
+            entry.old.clear();
+        }
+        if self.request.noreply || !io.deviates(&rules::STORE_LASTS)? {
             self.put(io, Entry { item: next, ..entry })?;
         }
         self.answer(io, reply)
@@ -185,10 +186,13 @@ impl Change<'_> {
         if exptime < 0 {
             return Ok((None, None));
         }
-        // When a date comes is a matter of the server's clock.
-        let relative = exptime <= MOST_SECONDS;
-        let expires = relative.then(|| (item.gone.clone(), (exptime + SLACK_SECONDS) * 1_000_000));
-        Ok((Some(item), expires))
+        if exptime > MOST_SECONDS {
+            // When a date comes is a matter of the server's clock.
+            return Ok((Some(item), None));
+        }
+        let dies: Sym<Number> = io.fresh()?;
+        let expires = Some((dies.clone(), (exptime + SLACK_SECONDS) * 1_000_000));
+        Ok((Some(Item { dies: Some(dies), ..item }), expires))
     }
 }
 

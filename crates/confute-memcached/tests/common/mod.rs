@@ -219,10 +219,7 @@ impl Case<'_> {
 
 /// Runs one case.
 pub fn run(address: SocketAddr, plan: &Plan) -> Ran {
-    let (protocol, network) = (
-        Memcached { model: confute_memcached::MemcachedModel { calm: std::env::var("CALM").is_ok() } },
-        Tcp::default(),
-    );
+    let (protocol, network) = (Memcached::default(), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > plan.time;
     let options = Options { watch: Some(&watch), ..Options::default() };
