@@ -14,7 +14,8 @@ mod number;
 mod reply;
 mod store;
 
-use confute::lang::{Conn, Io, Rule, ServerModel, Slot, Stop, Sym, Table, Turn};
+use confute::knowledge::Literal;
+use confute::lang::{Conn, Formula, Io, Number, Rule, ServerModel, Slot, Stop, Sym, Table, Token, Turn};
 
 use crate::message::{Command, Key, Line, Message, Request, Store};
 use crate::rules;
@@ -94,14 +95,14 @@ impl MemcachedModel {
         let content = (!io.deviates(&rules::GET_LATEST)?).then_some(item.content);
         let flags = (!io.deviates(&rules::FLAGS_KEPT)?).then_some(item.flags);
         let mut token = None;
-        let mut older = Vec::new();
         if unique && !io.deviates(&rules::CAS_STABLE)? {
-            (token, older) = (Some(item.token), old);
+            old.iter().try_for_each(|old| io.assume(different(old, &item.token)))?;
+            token = Some(item.token);
         }
         let kept = !io.deviates(&rules::GONE_STAYS_GONE)?;
         let there =
             Some(There { gone: kept.then(|| item.gone.clone()), dies: item.dies, sent_at: request.sent_at });
-        let say = Say::Item { key: key.clone(), content, flags, unique, token, older, gone: item.gone };
+        let say = Say::Item { key: key.clone(), content, flags, unique, token, gone: item.gone };
         answer(io, conn, Reply { tolerant: true, there, ..Reply::say(say) })
     }
 }
@@ -236,6 +237,11 @@ impl Change<'_> {
 }
 
 /// A moment that is known.
-fn moment(micros: u64) -> Sym<confute::lang::Number> {
+fn moment(micros: u64) -> Sym<Number> {
     Sym::known(&i64::try_from(micros).unwrap_or(i64::MAX))
+}
+
+/// Two tokens are not the same.
+fn different(one: &Sym<Token>, other: &Sym<Token>) -> Formula {
+    Formula::Literal(Literal::Ne(one.term().clone(), other.term().clone()))
 }

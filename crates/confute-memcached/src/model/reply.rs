@@ -55,8 +55,6 @@ pub(crate) enum Say {
         /// Whether a `cas unique` must come.
         unique: bool,
         token: Option<Sym<Token>>,
-        /// Tokens that it cannot be.
-        older: Vec<Sym<Token>>,
         /// When it is lost.
         gone: Sym<Number>,
     },
@@ -91,7 +89,7 @@ impl Say {
                 facts.assert(&gone_by(gone, &moment(seen.received_at), 0))?;
                 true
             }
-            (Say::Item { key, content, flags, unique, token, older, .. }, Line::Value { .. }) => {
+            (Say::Item { key, content, flags, unique, token, .. }, Line::Value { .. }) => {
                 let Line::Value { key: seen_key, flags: seen_flags, data, unique: seen_token } = &seen.line
                 else {
                     return Err(Mismatch);
@@ -105,10 +103,6 @@ impl Say {
                 }
                 if let (Some(token), Some(seen_token)) = (token, seen_token) {
                     token.unify(seen_token, facts)?;
-                    let known: Sym<Token> = Sym::known(seen_token);
-                    for old in older {
-                        facts.assert(&Literal::Ne(old.term().clone(), known.term().clone()))?;
-                    }
                 }
                 true
             }
@@ -184,9 +178,8 @@ impl Pattern<Message> for Reply {
     }
 
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
-        if let Say::Item { token, older, gone, .. } = &self.say {
+        if let Say::Item { token, gone, .. } = &self.say {
             HasVars::vars(token, visit);
-            HasVars::vars(older, visit);
             gone.vars(visit);
         }
         if let Some(there) = &self.there {

@@ -2,9 +2,9 @@
 
 use confute::lang::{Io, Number, Stop, Sym, Turn};
 
-use super::{Change, Content, Entry, Found, Item, MemcachedModel, Reply, Say};
+use super::{Change, Content, Entry, Found, Item, MemcachedModel, Reply, Say, different};
 use crate::data::Data;
-use crate::message::{Line, Store};
+use crate::message::{Line, Store, Unique};
 use crate::rules;
 
 /// Up to this many seconds an expiration time counts from now; beyond it is a date.
@@ -89,12 +89,13 @@ impl Change<'_> {
         io: &mut Io<'_, MemcachedModel>,
         entry: &Entry,
         item: &Item,
-        given: &crate::message::Unique,
+        given: &Unique,
     ) -> Result<bool, Stop> {
         if !io.branch(item.token.is(given))? {
             return io.deviates(&rules::CAS_CHECKED);
         }
-        entry.old.iter().try_for_each(|old| io.assume(different(old, given)))?;
+        let given = Sym::known(given);
+        entry.old.iter().try_for_each(|old| io.assume(different(old, &given)))?;
         Ok(!io.deviates(&rules::CAS_GRANTED)?)
     }
 
@@ -194,10 +195,4 @@ impl Change<'_> {
         let expires = Some((dies.clone(), (exptime + SLACK_SECONDS) * 1_000_000));
         Ok((Some(Item { dies: Some(dies), ..item }), expires))
     }
-}
-
-fn different(token: &Sym<confute::lang::Token>, given: &crate::message::Unique) -> confute::lang::Formula {
-    use confute::knowledge::Literal;
-    let known: Sym<confute::lang::Token> = Sym::known(given);
-    confute::lang::Formula::Literal(Literal::Ne(token.term().clone(), known.term().clone()))
 }
