@@ -13,6 +13,13 @@ pub struct Memcached {
     model: MemcachedModel,
 }
 
+impl Memcached {
+    /// The protocol, with what else is known of the server.
+    pub fn new(model: MemcachedModel) -> Self {
+        Self { model }
+    }
+}
+
 impl Protocol for Memcached {
     type Model = MemcachedModel;
     type Ask = Ask;

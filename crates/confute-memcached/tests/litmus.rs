@@ -255,8 +255,8 @@ fn add_checked() {
     let once = new().did(set("a"), Line::Stored).did(get(), value("a"));
     let twice = once.did(store(Store::Add, "b"), Line::Stored);
     allowed(&twice.clone().did(get(), value("b")));
-    let calm = MemcachedModel { calm: true };
-    blamed_by(calm, &twice.did(get(), value("b")).did(get(), value("b")), &[rules::ADD_CHECKED.name]);
+    let kept = MemcachedModel { keeps: true };
+    blamed_by(kept, &twice.did(get(), value("b")).did(get(), value("b")), &[rules::ADD_CHECKED.name]);
     allowed(&new().did(set("a"), Line::Stored).did(store(Store::Add, "b"), Line::NotStored));
     refuted(&new().did(store(Store::Add, "b"), Line::NotStored));
 }

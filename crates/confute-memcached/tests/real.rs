@@ -1,51 +1,164 @@
-//! A real memcached, over real sockets.
+//! A real memcached, over real sockets. Where there is none these tests do nothing, and say so.
 
 mod common;
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{Plan, Server, run};
+use common::{Plan, Ran, Server, run};
+use confute::network::Tcp;
+use confute::random::Random;
 use confute::trace::Event;
-use confute_memcached::Habits;
+use confute::{Options, Verdict, judge};
+use confute_memcached::{Answer, Habits, Line, MemcachedModel, Message};
 
 /// How many messages: more with `CONFUTE_MEMCACHED_MESSAGES`.
 fn messages() -> usize {
-    std::env::var("CONFUTE_MEMCACHED_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(5_000)
+    std::env::var("CONFUTE_MEMCACHED_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000)
+}
+
+fn server() -> Option<Server> {
+    let server = Server::start(&[]);
+    if server.is_none() {
+        println!("no memcached here: nothing was tested");
+    }
+    server
+}
+
+fn plan(seed: u64, what: &str) -> Plan {
+    Plan {
+        seed,
+        connections: 32,
+        habits: Habits { singles: 5 + (seed % 4) as u32, ..Habits::default() },
+        case: format!("{what}-{:x}-{seed}-", std::process::id()),
+        keeps: false,
+        nuisance: None,
+        time: Duration::from_secs(60),
+    }
+}
+
+fn count(ran: &Ran) -> usize {
+    ran.events.iter().filter(|event| matches!(event, Event::Sent(..) | Event::Received(..))).count()
+}
+
+fn content(ran: &Ran, seed: u64) {
+    assert!(
+        ran.verdict.is_unrefuted(),
+        "case {seed}: {:?}, after {} events, {} turns",
+        ran.verdict,
+        ran.events.len(),
+        ran.turns
+    );
 }
 
 #[test]
 fn memcached_is_unrefuted() {
-    let Some(server) = Server::start(&[]) else {
-        println!("no memcached here");
-        return;
-    };
-    let (start, mut count, mut number, mut medians) = (Instant::now(), 0, 0, Vec::new());
-    let (mut thinking, mut turns, mut bytes) = (Duration::ZERO, 0, 0);
-    while count < messages() {
-        number += 1;
-        let habits = Habits { singles: 5 + (number % 4) as u32, ..Habits::default() };
-        let case = format!("real-{:x}-{number}-", std::process::id());
-        let plan = Plan { seed: number, connections: 32, habits, case, time: Duration::from_secs(60) };
-        let ran = run(server.address, &plan);
-        assert!(
-            ran.verdict.is_unrefuted(),
-            "case {number}: {:?}, after {} events, {} turns",
-            ran.verdict,
-            ran.events.len(),
-            ran.turns
-        );
-        count +=
-            ran.events.iter().filter(|event| matches!(event, Event::Sent(..) | Event::Received(..))).count();
+    let Some(server) = server() else { return };
+    let (start, mut sum, mut seed, mut medians) = (Instant::now(), 0, 0, Vec::new());
+    let (mut thinking, mut turns, mut bytes, mut slowest) = (Duration::ZERO, 0, 0, Duration::ZERO);
+    while sum < messages() {
+        seed += 1;
+        // With so much room nothing is lost, so it must pass as a server that keeps its items, too.
+        let ran = run(server.address, &mut Plan { keeps: seed % 2 == 0, ..plan(seed, "real") });
+        content(&ran, seed);
+        sum += count(&ran);
         medians.push(ran.median_outstanding());
-        if std::env::var("VERBOSE").is_ok() {
-            println!("case {number}: {} events, {} turns, {:?}", ran.events.len(), ran.turns, ran.thinking);
-        }
+        slowest = slowest.max(ran.thinking);
         (thinking, turns, bytes) = (thinking + ran.thinking, turns + ran.turns, bytes.max(ran.bytes));
     }
     medians.sort_unstable();
     println!(
-        "{count} messages in {number} cases, {:?} in all, {thinking:?} judging, {turns} turns, {bytes} bytes, median {} outstanding",
+        "{sum} messages in {seed} cases, {:?} in all, {thinking:?} judging (the slowest {slowest:?}), {turns} turns, \
+         {bytes} bytes, median {} outstanding",
         start.elapsed(),
         medians[medians.len() / 2]
     );
+}
+
+#[test]
+fn losing_everything_now_and_then_is_allowed() {
+    let Some(server) = server() else { return };
+    let mut misses = 0;
+    for seed in 0..10 {
+        let mut other = TcpStream::connect(server.address).unwrap();
+        let nuisance = move || {
+            other.write_all(b"flush_all\r\n").unwrap();
+            other.read_exact(&mut [0; 4]).unwrap();
+        };
+        let ran =
+            run(server.address, &mut Plan { nuisance: Some(Box::new(nuisance)), ..plan(seed, "flush") });
+        content(&ran, seed);
+        let kept = MemcachedModel { keeps: true };
+        let verdict =
+            judge(&kept, &Tcp::default(), &ran.events, &Options { turns: 1_000_000, ..Options::default() });
+        misses += u32::from(verdict.is_refuted());
+    }
+    assert!(misses > 0, "whoever takes it for a server that keeps its items must notice");
+}
+
+/// Nobody sends for seconds, so that items expire.
+#[test]
+fn expiring_items_are_allowed() {
+    let Some(server) = server() else { return };
+    for seed in 0..3 {
+        let nap = || std::thread::sleep(Duration::from_millis(700));
+        let mut plan = Plan { nuisance: Some(Box::new(nap)), ..plan(seed, "expire") };
+        plan.keeps = true;
+        plan.habits.steps = 450;
+        content(&run(server.address, &mut plan), seed);
+    }
+}
+
+fn line(event: &mut Event<Message>) -> Option<&mut Line> {
+    match event {
+        Event::Received(_, Message::Answer(Answer { line, .. })) => Some(line),
+        _ => None,
+    }
+}
+
+/// Whether this answer, changed in this way, must be noticed.
+fn corrupt(events: &mut [Event<Message>], place: usize, how: u64) -> bool {
+    let known = |token: &str, events: &mut [Event<Message>]| {
+        let same = |event: &mut Event<Message>| matches!(line(event), Some(Line::Value { unique: Some(unique), .. }) if **unique == *token);
+        events.iter_mut().filter_map(|event| same(event).then_some(())).count() > 1
+    };
+    let Some(Line::Value { unique, .. }) = line(&mut events[place]).cloned() else {
+        let Some(line) = line(&mut events[place]) else { return false };
+        let said = std::mem::replace(line, Line::Garbage("STORD\r\n".into()));
+        return !matches!(said, Line::Garbage(_));
+    };
+    let twice = unique.is_some_and(|unique| known(&unique, events));
+    let Some(Line::Value { data, flags, unique, .. }) = line(&mut events[place]) else { return false };
+    match how {
+        0 => *data = "never stored".into(),
+        1 => *flags ^= 1 << 20,
+        _ if twice => *unique = Some("1".into()),
+        _ => return false,
+    }
+    true
+}
+
+#[test]
+fn corrupted_answers_are_refuted() {
+    let Some(server) = server() else { return };
+    let mut random = Random::new(5);
+    let mut tried = 0;
+    for seed in 0..8 {
+        let mut plan = plan(seed, "corrupt");
+        plan.habits.steps = 120;
+        let ran = run(server.address, &mut plan);
+        content(&ran, seed);
+        for _ in 0..40 {
+            let mut events = ran.events.clone();
+            let place = random.below(events.len() as u64) as usize;
+            if corrupt(&mut events, place, random.below(3)) {
+                tried += 1;
+                let options = Options { turns: 10_000_000, ..Options::default() };
+                let verdict = judge(&MemcachedModel::default(), &Tcp::default(), &events, &options);
+                assert!(matches!(verdict, Verdict::Refuted(_)), "{verdict:?}: {:?}", events[place]);
+            }
+        }
+    }
+    assert!(tried > 80, "{tried}");
 }

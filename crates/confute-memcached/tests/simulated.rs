@@ -57,7 +57,7 @@ struct Soaked {
 
 fn soak(model: MemcachedModel, plan: &Plan) -> Soaked {
     let (network, protocol) = (Tcp::default(), Memcached::default());
-    let judging = MemcachedModel { calm: model.calm };
+    let judging = MemcachedModel { keeps: model.keeps };
     let mut tester = Tester::new(&judging, &network, Options { turns: 20_000_000, ..Options::default() });
     let mut micros = 0;
     let statistics = exchange(&model, &network, plan, &mut request, &mut |_, _| None, &mut |mut event| {
@@ -74,11 +74,11 @@ fn soak(model: MemcachedModel, plan: &Plan) -> Soaked {
 
 #[test]
 fn the_model_never_refutes_itself() {
-    for calm in [true, false] {
+    for keeps in [true, false] {
         for seed in 0..6 {
             let plan = Plan { seed, messages: 3_000, at_once: 10, ..Plan::default() };
-            let soaked = soak(MemcachedModel { calm }, &plan);
-            assert!(soaked.verdict.is_unrefuted(), "calm {calm}, seed {seed}: {:?}", soaked.verdict);
+            let soaked = soak(MemcachedModel { keeps }, &plan);
+            assert!(soaked.verdict.is_unrefuted(), "keeps {keeps}, seed {seed}: {:?}", soaked.verdict);
         }
     }
 }
@@ -97,7 +97,7 @@ fn a_model_that_breaks_a_rule_is_refuted() {
                 one_in: 4,
                 ..Plan::default()
             };
-            let soaked = soak(MemcachedModel { calm: true }, &plan);
+            let soaked = soak(MemcachedModel { keeps: true }, &plan);
             assert!(soaked.deviations > 0 || soaked.verdict.is_refuted(), "{} is never broken", rule.name);
             soaked.verdict.is_refuted()
         });

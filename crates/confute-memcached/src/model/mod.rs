@@ -29,8 +29,9 @@ const ITEMS: Table<Key, Entry> = Table::new("items");
 /// The model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemcachedModel {
-    /// A server that neither loses items nor fails: less than the protocol allows, and better to simulate.
-    pub calm: bool,
+    /// Whether the server is known to have room for every item until it expires, and not to fail. The protocol does not
+    /// promise that, so a server is accused of more than the protocol says if it does not hold.
+    pub keeps: bool,
 }
 
 /// How a server finds an item it is to change.
@@ -81,6 +82,11 @@ impl ServerModel for MemcachedModel {
 }
 
 impl MemcachedModel {
+    /// Whether this item can be gone by itself.
+    fn may_miss(&self, item: &Item) -> bool {
+        !self.keeps || item.dies.is_some()
+    }
+
     fn get(&self, io: &mut Io<'_, Self>, conn: Conn, request: &Request, key: &Key, unique: bool) -> Turn {
         let cell = ITEMS.view(io, key)?;
         if io.deviates(&rules::VALID_ACCEPTED)? {
@@ -92,6 +98,7 @@ impl MemcachedModel {
             let say = if phantom { Say::AnyItem(key.clone()) } else { Say::Line(Line::Miss) };
             return answer(io, conn, Reply { tolerant: true, ..Reply::say(say) });
         };
+        let may_miss = self.may_miss(&item);
         let content = (!io.deviates(&rules::GET_LATEST)?).then_some(item.content);
         let flags = (!io.deviates(&rules::FLAGS_KEPT)?).then_some(item.flags);
         let mut token = None;
@@ -102,7 +109,14 @@ impl MemcachedModel {
         let kept = !io.deviates(&rules::GONE_STAYS_GONE)?;
         let there =
             Some(There { gone: kept.then(|| item.gone.clone()), dies: item.dies, sent_at: request.sent_at });
-        let say = Say::Item { key: key.clone(), content, flags, unique, token, gone: item.gone };
+        let say = Say::Item {
+            key: key.clone(),
+            content,
+            flags,
+            unique,
+            token,
+            gone: may_miss.then_some(item.gone),
+        };
         answer(io, conn, Reply { tolerant: true, there, ..Reply::say(say) })
     }
 }
@@ -128,12 +142,12 @@ impl Change<'_> {
     fn look(&self, io: &mut Io<'_, MemcachedModel>) -> Result<(Found, Entry), Stop> {
         let mut entry = self.cell.get(io)?.unwrap_or_default();
         let quiet = self.request.noreply;
-        if !self.model.calm && !quiet && io.choose(2)? == 1 {
+        if !self.model.keeps && !quiet && io.choose(2)? == 1 {
             return Ok((Found::Failed, entry));
         }
         let found = match entry.item.take() {
             None => Found::Absent,
-            Some(item) if self.model.calm || self.overwrites() => Found::There(item),
+            Some(item) if self.overwrites() || !self.model.may_miss(&item) => Found::There(item),
             Some(item) if io.choose(2)? == 0 => Found::There(item),
             Some(item) => Found::Vanished(item),
         };

@@ -55,8 +55,8 @@ pub(crate) enum Say {
         /// Whether a `cas unique` must come.
         unique: bool,
         token: Option<Sym<Token>>,
-        /// When it is lost.
-        gone: Sym<Number>,
+        /// When it is lost, if it can be.
+        gone: Option<Sym<Number>>,
     },
     /// Any item with this key.
     AnyItem(Key),
@@ -85,7 +85,7 @@ impl Say {
     fn unify(&self, seen: &Answer, facts: &mut Knowledge) -> Result<(), Mismatch> {
         let fits = match (self, &seen.line) {
             (Say::Line(line), seen) => line == seen,
-            (Say::Item { gone, .. }, Line::Miss) => {
+            (Say::Item { gone: Some(gone), .. }, Line::Miss) => {
                 facts.assert(&gone_by(gone, &moment(seen.received_at), 0))?;
                 true
             }
@@ -180,7 +180,7 @@ impl Pattern<Message> for Reply {
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         if let Say::Item { token, gone, .. } = &self.say {
             HasVars::vars(token, visit);
-            gone.vars(visit);
+            HasVars::vars(gone, visit);
         }
         if let Some(there) = &self.there {
             HasVars::vars(&there.gone, visit);

@@ -14,7 +14,7 @@ use confute::trace::{Event, WireConn};
 use confute::{Options, Pulse, Tester, Verdict};
 use confute_drive::{Exchange, Generator, Past, Peer, Protocol, Reader, Side, Step, Until, View};
 use confute_memcached::wire::WireReader;
-use confute_memcached::{Ask, Habits, Memcached, Message, Traffic};
+use confute_memcached::{Ask, Habits, Memcached, MemcachedModel, Message, Traffic};
 
 /// A memcached of its own on a free port, ended when dropped.
 pub struct Server {
@@ -85,6 +85,10 @@ pub struct Plan {
     pub connections: u32,
     pub habits: Habits,
     pub case: String,
+    /// What is known of the server.
+    pub keeps: bool,
+    /// Something else that happens now and then.
+    pub nuisance: Option<Box<dyn FnMut()>>,
     /// How long the tester may think.
     pub time: Duration,
 }
@@ -218,8 +222,10 @@ impl Case<'_> {
 }
 
 /// Runs one case.
-pub fn run(address: SocketAddr, plan: &Plan) -> Ran {
-    let (protocol, network) = (Memcached::default(), Tcp::default());
+pub fn run(address: SocketAddr, plan: &mut Plan) -> Ran {
+    let mut nuisance = plan.nuisance.take();
+    let plan = &*plan;
+    let (protocol, network) = (Memcached::new(MemcachedModel { keeps: plan.keeps }), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > plan.time;
     let options = Options { watch: Some(&watch), ..Options::default() };
@@ -268,6 +274,11 @@ pub fn run(address: SocketAddr, plan: &Plan) -> Ran {
             _ => {}
         }
         steps += 1;
+        if let Some(nuisance) = &mut nuisance
+            && steps % 50 == 0
+        {
+            nuisance();
+        }
     }
     case.wires.iter_mut().for_each(|wire| wire.held = false);
     if case.tester.so_far().is_unrefuted() {
