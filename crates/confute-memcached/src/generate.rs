@@ -24,11 +24,13 @@ pub struct Habits {
     pub noreply: bool,
     /// Whether items expire.
     pub expiry: bool,
+    /// How many milliseconds to wait once a case, so that items that expire really do; 0 for not at all.
+    pub nap: u64,
 }
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { singles: 6, pairs: 1, steps: 400, outstanding: 24, noreply: true, expiry: true }
+        Self { singles: 9, pairs: 1, steps: 400, outstanding: 40, noreply: true, expiry: true, nap: 0 }
     }
 }
 
@@ -98,6 +100,35 @@ impl Traffic {
             (5, _) => (Mood::Rush(group), 2 + pick(4)),
             _ => (Mood::Burst, 8 + pick(24)),
         };
+    }
+
+    /// Every key gets an item that expires soon; then a long wait, and a look at every key.
+    fn nap(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) {
+        let barrier = Step::Wait(Until::Outstanding(0));
+        let mut steps = Vec::new();
+        if let Mood::Held(line) = self.mood {
+            steps.push(Step::Release(Peer::Opened(line)));
+        }
+        steps.push(barrier.clone());
+        for key in 0..self.keys() {
+            let group = self.group_of(key);
+            let Some(line) = self.line(view, group, pick) else { continue };
+            self.use_line(line, group, false);
+            self.marks += 1;
+            let (how, data) = (StoreKind::Set, format!("brief{}", self.marks));
+            let ask = Ask::Store { how, key, flags: 0, exptime: 1, data, token: None, noreply: false };
+            steps.extend([Step::Ask { on: Peer::Opened(line), ask, cuts: Vec::new() }, barrier.clone()]);
+        }
+        steps.push(Step::Wait(Until::Millis(std::mem::take(&mut self.habits.nap))));
+        self.due.extend(steps.into_iter().rev());
+        (self.mood, self.left) = (Mood::Audit(0), u64::from(self.keys()));
+    }
+
+    fn group_of(&self, key: u32) -> Group {
+        match key.checked_sub(self.habits.singles) {
+            None => Group { first: key, keys: 1 },
+            Some(place) => Group { first: key - place % 2, keys: 2 },
+        }
     }
 
     fn keys(&self) -> u32 {
@@ -231,11 +262,13 @@ impl Generator<Memcached> for Traffic {
             }
             return None;
         }
-        if self.left == 0 {
+        if self.habits.nap > 0 && view.steps >= self.habits.steps / 2 {
+            self.nap(view, pick);
+        } else if self.left == 0 {
             self.change(view, pick);
-            if let Some(step) = self.due.pop() {
-                return Some(step);
-            }
+        }
+        if let Some(step) = self.due.pop() {
+            return Some(step);
         }
         let outstanding: usize = view.outstanding.iter().map(|count| *count as usize).sum();
         // What is held back does not come.
@@ -253,9 +286,7 @@ impl Generator<Memcached> for Traffic {
         let (line, ask) = match self.mood {
             Mood::Audit(key) => {
                 self.mood = Mood::Audit(key + 1);
-                let singles = self.habits.singles;
-                let first = if key < singles { key } else { key - (key - singles) % 2 };
-                let group = Group { first, keys: if key < singles { 1 } else { 2 } };
+                let group = self.group_of(key);
                 let Some(line) = self.line(view, group, pick) else {
                     return Some(Step::Wait(Until::Something));
                 };

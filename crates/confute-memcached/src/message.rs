@@ -182,6 +182,29 @@ impl Command {
         }
     }
 
+    /// Whether an answer has the form of one to this command.
+    pub fn may_get(&self, line: &Line) -> bool {
+        if matches!(line, Line::Error | Line::ClientError(_) | Line::ServerError(_)) {
+            return true;
+        }
+        match self {
+            Command::Get { key: asked, unique: wanted, .. } => match line {
+                Line::Value { key, unique, .. } => key == asked && (!wanted || unique.is_some()),
+                line => *line == Line::Miss,
+            },
+            Command::Store { how: Store::Cas(_), .. } => {
+                matches!(line, Line::Stored | Line::Exists | Line::NotFound)
+            }
+            Command::Store { .. } => matches!(line, Line::Stored | Line::NotStored),
+            Command::Delete { .. } => matches!(line, Line::Deleted | Line::NotFound),
+            Command::Touch { .. } => matches!(line, Line::Touched | Line::NotFound),
+            Command::Count { .. } => match line {
+                Line::Number(text) => text.trim_end_matches(' ').parse::<u64>().is_ok(),
+                line => *line == Line::NotFound,
+            },
+        }
+    }
+
     /// As a message that is answered.
     pub fn asked(self) -> Message {
         Message::Ask(Request { sent_at: 0, noreply: false, command: self })

@@ -385,11 +385,11 @@ fn valid_accepted() {
 #[test]
 fn well_formed() {
     blamed(&new().did(set("a"), Line::Garbage("STORD\r\n".into())), &rules::WELL_FORMED);
-    refuted(&new().did(set("a"), Line::Ok));
+    blamed(&new().did(set("a"), Line::Ok), &rules::WELL_FORMED);
     let other = Line::Value { key: "x".into(), flags: 7, data: "a".into(), unique: None };
-    refuted(&new().did(set("a"), Line::Stored).did(get(), other));
+    blamed(&new().did(set("a"), Line::Stored).did(get(), other), &rules::WELL_FORMED);
     // `gets` is asked for tokens.
-    refuted(&new().did(set("a"), Line::Stored).did(gets(), value("a")));
+    blamed(&new().did(set("a"), Line::Stored).did(gets(), value("a")), &rules::WELL_FORMED);
 }
 
 #[test]

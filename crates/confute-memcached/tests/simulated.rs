@@ -68,7 +68,7 @@ fn soak(model: MemcachedModel, plan: &Plan) -> Soaked {
         }
         tester.observe(event).is_unrefuted()
     })
-    .unwrap();
+    .expect("the model makes no mistakes");
     Soaked { verdict: tester.verdict().clone(), deviations: statistics.deviations }
 }
 

@@ -83,11 +83,11 @@ impl ServerModel for MemcachedModel {
 
 impl MemcachedModel {
     /// Whether this item can be gone by itself.
-    fn may_miss(&self, item: &Item) -> bool {
+    fn may_miss(self, item: &Item) -> bool {
         !self.keeps || item.dies.is_some()
     }
 
-    fn get(&self, io: &mut Io<'_, Self>, conn: Conn, request: &Request, key: &Key, unique: bool) -> Turn {
+    fn get(self, io: &mut Io<'_, Self>, conn: Conn, request: &Request, key: &Key, unique: bool) -> Turn {
         let cell = ITEMS.view(io, key)?;
         if io.deviates(&rules::VALID_ACCEPTED)? {
             return io.send(conn, Reply::say(Say::Refused));
@@ -96,7 +96,7 @@ impl MemcachedModel {
         let Some(item) = item else {
             let phantom = io.deviates(&rules::NO_PHANTOMS)?;
             let say = if phantom { Say::AnyItem(key.clone()) } else { Say::Line(Line::Miss) };
-            return answer(io, conn, Reply { tolerant: true, ..Reply::say(say) });
+            return answer(io, conn, request, Reply { tolerant: true, ..Reply::say(say) });
         };
         let may_miss = self.may_miss(&item);
         let content = (!io.deviates(&rules::GET_LATEST)?).then_some(item.content);
@@ -117,14 +117,14 @@ impl MemcachedModel {
             token,
             gone: may_miss.then_some(item.gone),
         };
-        answer(io, conn, Reply { tolerant: true, there, ..Reply::say(say) })
+        answer(io, conn, request, Reply { tolerant: true, there, ..Reply::say(say) })
     }
 }
 
 /// Sends an answer.
-fn answer(io: &mut Io<'_, MemcachedModel>, conn: Conn, reply: Reply) -> Turn {
+fn answer(io: &mut Io<'_, MemcachedModel>, conn: Conn, request: &Request, reply: Reply) -> Turn {
     if io.deviates(&rules::WELL_FORMED)? {
-        return io.send(conn, Reply::say(Say::Garbled));
+        return io.send(conn, Reply::say(Say::Garbled(request.command.clone())));
     }
     io.send(conn, reply)
 }
@@ -178,7 +178,7 @@ impl Change<'_> {
     }
 
     fn answer(&self, io: &mut Io<'_, MemcachedModel>, reply: Reply) -> Turn {
-        if self.request.noreply { Ok(()) } else { answer(io, self.conn, reply) }
+        if self.request.noreply { Ok(()) } else { answer(io, self.conn, self.request, reply) }
     }
 
     /// The item was there, and this is the answer.

@@ -4,7 +4,7 @@ use confute::knowledge::{Knowledge, Literal, Value, Var};
 use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym, Token};
 
 use super::{Content, moment};
-use crate::message::{Answer, Key, Line, Message};
+use crate::message::{Answer, Command, Key, Line, Message};
 
 /// An answer as the model sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,8 +66,8 @@ pub(crate) enum Say {
     Refused,
     /// A `SERVER_ERROR`.
     Failed,
-    /// Bytes that cannot be read.
-    Garbled,
+    /// What cannot be an answer to this command, whatever is stored.
+    Garbled(Command),
 }
 
 impl Reply {
@@ -113,7 +113,7 @@ impl Say {
             }
             (Say::Refused, Line::Error | Line::ClientError(_) | Line::ServerError(_)) => true,
             (Say::Failed, Line::ServerError(_)) => true,
-            (Say::Garbled, Line::Garbage(_)) => true,
+            (Say::Garbled(command), seen) => !command.may_get(seen),
             _ => false,
         };
         if fits { Ok(()) } else { Err(Mismatch) }
@@ -146,7 +146,7 @@ impl Say {
             Say::Number { number, .. } => Line::Number(number.to_string().into()),
             Say::Refused => Line::ClientError(" refused".into()),
             Say::Failed => Line::ServerError(" failed".into()),
-            Say::Garbled => Line::Garbage("?\r\n".into()),
+            Say::Garbled(_) => Line::Garbage("?\r\n".into()),
         }
     }
 }

@@ -9,8 +9,9 @@ use crate::rules;
 
 /// Up to this many seconds an expiration time counts from now; beyond it is a date.
 const MOST_SECONDS: i64 = 60 * 60 * 24 * 30;
-/// The server's clock has seconds and may be late: so much longer may an item live.
-const SLACK_SECONDS: i64 = 3;
+/// The server's clock ticks once a second, "which makes expiration time roughly +/- 1s", and a busy machine may be late:
+/// so much longer may an item live.
+const SLACK_SECONDS: i64 = 5;
 
 /// From when on an item is gone for sure: so many microseconds after the answer.
 pub(super) type Expires = Option<(Sym<Number>, i64)>;

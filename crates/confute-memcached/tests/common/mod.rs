@@ -1,8 +1,8 @@
 //! A small driver for tests: many connections, one thread, one order of observations.
 
-#![allow(unreachable_pub, reason = "shared by several tests")]
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(unreachable_pub, dead_code, clippy::unwrap_used, reason = "helpers of a test")]
 
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -57,7 +57,7 @@ struct Wire {
     stream: TcpStream,
     reader: WireReader,
     /// Which exchanges are owed how many answers.
-    owed: std::collections::VecDeque<(usize, u32)>,
+    owed: VecDeque<(usize, u32)>,
     out: Vec<u8>,
     held: bool,
 }
@@ -244,7 +244,7 @@ pub fn run(address: SocketAddr, plan: &mut Plan) -> Ran {
         stream.set_nodelay(true).unwrap();
         stream.set_nonblocking(true).unwrap();
         let reader = protocol.reader(Side::Opened);
-        case.wires.push(Wire { stream, reader, owed: Default::default(), out: Vec::new(), held: false });
+        case.wires.push(Wire { stream, reader, owed: VecDeque::new(), out: Vec::new(), held: false });
         case.observe(Event::Opened(WireConn(number)));
     }
     let mut random = Random::new(plan.seed);
