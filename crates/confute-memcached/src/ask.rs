@@ -3,7 +3,7 @@
 use confute_drive::Past;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Command, Key, Line, Message, Part, Store, Unique};
+use crate::message::{Command, Key, Line, Message, Store, Unique};
 use crate::protocol::Memcached;
 
 /// A request that may refer to earlier answers. Keys are numbers: what they are called differs from case to case.
@@ -116,23 +116,15 @@ impl Ask {
         }
     }
 
-    /// The messages that it stands for: one for each key of a `get`, otherwise one. None if what it refers to was
-    /// never seen.
-    pub fn messages(&self, case: &str, past: &Past<Memcached>) -> Vec<Message> {
+    /// The message that it stands for. None if what it refers to was never seen.
+    pub fn message(&self, case: &str, past: &Past<Memcached>) -> Option<Message> {
         let name = |key: &u32| named(case, *key);
-        let wrap =
-            |command: Command, noreply: bool| vec![if noreply { command.hushed() } else { command.asked() }];
-        match self {
+        let wrap = |command: Command, noreply: bool| if noreply { command.hushed() } else { command.asked() };
+        Some(match self {
             Ask::Get { keys, unique } => {
-                let last = keys.len().saturating_sub(1);
-                let part = |place| match place {
-                    0 if last == 0 => Part::Only,
-                    0 => Part::First,
-                    place if place == last => Part::Last,
-                    _ => Part::Middle,
-                };
-                let get = |(place, key)| Command::Get { key: name(key), unique: *unique, part: part(place) };
-                keys.iter().enumerate().map(|key| get(key).asked()).collect()
+                let (first, more) = keys.split_first()?;
+                let more = more.iter().map(name).collect();
+                Command::Get { key: name(first), more, unique: *unique }.asked()
             }
             Ask::Store { how, key, flags, exptime, data, token, noreply } => {
                 let how = match how {
@@ -141,10 +133,7 @@ impl Ask {
                     StoreKind::Replace => Store::Replace,
                     StoreKind::Append => Store::Append,
                     StoreKind::Prepend => Store::Prepend,
-                    StoreKind::Cas => match token.and_then(|token| token.look_up(case, past)) {
-                        Some(unique) => Store::Cas(unique),
-                        None => return Vec::new(),
-                    },
+                    StoreKind::Cas => Store::Cas(token.as_ref()?.look_up(case, past)?),
                 };
                 let data = data.as_str().into();
                 wrap(Command::Store { how, key: name(key), flags: *flags, exptime: *exptime, data }, *noreply)
@@ -156,13 +145,13 @@ impl Ask {
             Ask::Touch { key, exptime, noreply } => {
                 wrap(Command::Touch { key: name(key), exptime: *exptime }, *noreply)
             }
-        }
+        })
     }
 }
 
 impl TokenRef {
-    fn look_up(self, case: &str, past: &Past<Memcached>) -> Option<Unique> {
-        let (step, key) = match self {
+    fn look_up(&self, case: &str, past: &Past<Memcached>) -> Option<Unique> {
+        let (step, key) = match *self {
             TokenRef::Guess(number) => return Some(number.to_string().into()),
             TokenRef::Seen { step, key } => (step, named(case, key)),
         };

@@ -3,8 +3,8 @@
 //! The standard is `protocol.txt` of memcached. [`MemcachedModel`] is a server with one copy of every item, which may
 //! lose any item at any time; [`rules`] names each of its demands. [`Memcached`] is what the driver needs to know.
 //!
-//! A get of several keys is one message a key: each key is read at a moment of its own, so the model must not see them
-//! together. The wire puts them on one line, and the reader gives every key an answer of its own.
+//! A get of several keys is one message on the wire and one message a key for the model ([`Message::parts`]): each key is
+//! read at a moment of its own. The reader gives every key an answer of its own.
 
 mod ask;
 mod data;
@@ -18,6 +18,6 @@ pub mod wire;
 pub use ask::{Ask, StoreKind, TokenRef};
 pub use data::Data;
 pub use generate::{Habits, Traffic};
-pub use message::{Answer, Command, Key, Line, Message, Part, Request, Store, Unique};
+pub use message::{Answer, Command, Key, Line, Message, Request, Store, Unique};
 pub use model::{MemcachedModel, Reply};
 pub use protocol::Memcached;

@@ -39,14 +39,16 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// `get` or `gets`, one of its keys.
+    /// `get` or `gets`.
     Get {
         /// Which item.
         key: Key,
-        /// Whether its `cas unique` is wanted: `gets`.
+        /// More items. Each key is read at a moment of its own, so the model is told of each by itself: see
+        /// [`Message::parts`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        more: Vec<Key>,
+        /// Whether the `cas unique` is wanted: `gets`.
         unique: bool,
-        /// Where the key stands on the line.
-        part: Part,
     },
     /// A storage command.
     Store {
@@ -82,20 +84,6 @@ pub enum Command {
         /// In how many seconds it expires.
         exptime: i64,
     },
-}
-
-/// Where a key stands on the line of a `get`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// It is the only one.
-    Only,
-    /// More follow.
-    First,
-    /// More before, more after.
-    Middle,
-    /// The last of several.
-    Last,
 }
 
 /// The storage commands.
@@ -170,8 +158,24 @@ pub enum Line {
     Garbage(Data),
 }
 
+impl Message {
+    /// What the model is told of: of a `get` every key by itself, everything else as it is.
+    pub fn parts(&self) -> Vec<Message> {
+        match self {
+            Message::Ask(Request { sent_at, noreply, command: Command::Get { key, more, unique } }) => {
+                let part = |key: &Key| {
+                    let command = Command::Get { key: key.clone(), more: Vec::new(), unique: *unique };
+                    Message::Ask(Request { sent_at: *sent_at, noreply: *noreply, command })
+                };
+                std::iter::once(key).chain(more).map(part).collect()
+            }
+            other => vec![other.clone()],
+        }
+    }
+}
+
 impl Command {
-    /// The item that it is about.
+    /// The item that it is about; of several, the first.
     pub fn key(&self) -> &Key {
         match self {
             Command::Get { key, .. }

@@ -29,10 +29,10 @@ impl Protocol for Memcached {
         &self.model
     }
 
-    /// A get of several keys is several messages, which one message cannot stand for: see [`Ask::messages`].
+    /// A get of several keys is not sent as long as the driver tells the model of whole messages only: the model would
+    /// take it for a get of the first key. See [`Message::parts`].
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
-        let mut messages = ask.messages(case, past);
-        if messages.len() == 1 { messages.pop() } else { None }
+        ask.message(case, past).filter(|message| message.parts().len() == 1)
     }
 
     fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
@@ -48,7 +48,8 @@ impl Protocol for Memcached {
 
     fn answers(&self, message: &Message) -> u32 {
         match message {
-            Message::Ask(Request { noreply, .. }) => u32::from(!noreply),
+            Message::Ask(Request { noreply: true, .. }) => 0,
+            Message::Ask(_) => u32::try_from(message.parts().len()).unwrap_or(u32::MAX),
             Message::Answer(_) => 0,
         }
     }

@@ -4,7 +4,7 @@ use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Options, blame, judge};
 use confute_drive::Protocol;
-use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Part, Store, rules};
+use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store, rules};
 
 /// A trace in the making: every event comes a millisecond after the one before.
 #[derive(Clone, Default)]
@@ -22,7 +22,7 @@ impl Trace {
 
     fn ask(mut self, conn: u32, command: Command) -> Self {
         let message = self.now(command.asked());
-        self.events.push(Event::Sent(WireConn(conn), message));
+        self.events.extend(message.parts().into_iter().map(|part| Event::Sent(WireConn(conn), part)));
         self
     }
 
@@ -70,11 +70,11 @@ fn cas(token: &str, data: &str) -> Command {
 }
 
 fn get() -> Command {
-    Command::Get { key: "k".into(), unique: false, part: Part::Only }
+    Command::Get { key: "k".into(), more: Vec::new(), unique: false }
 }
 
 fn gets() -> Command {
-    Command::Get { key: "k".into(), unique: true, part: Part::Only }
+    Command::Get { key: "k".into(), more: Vec::new(), unique: true }
 }
 
 fn delete() -> Command {
@@ -394,7 +394,7 @@ fn well_formed() {
 
 #[test]
 fn several_keys_are_read_one_by_one() {
-    let part = |key: &str, part| Command::Get { key: key.into(), unique: false, part };
+    let both = Command::Get { key: "a".into(), more: vec!["b".into()], unique: false };
     let put = |key: &str, data: &str| Command::Store {
         how: Store::Set,
         key: key.into(),
@@ -407,8 +407,7 @@ fn several_keys_are_read_one_by_one() {
     let start = new()
         .did(put("a", "1"), Line::Stored)
         .did(put("b", "1"), Line::Stored)
-        .ask(1, part("a", Part::First))
-        .ask(1, part("b", Part::Last))
+        .ask(1, both)
         .did(put("a", "2"), Line::Stored)
         .did(put("b", "2"), Line::Stored);
     // Never true at one moment, and right all the same.

@@ -6,7 +6,7 @@ use confute::simulate::{Plan, exchange};
 use confute::trace::Event;
 use confute::{Options, Tester, Verdict};
 use confute_drive::Protocol;
-use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Part, Store, rules};
+use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store, rules};
 
 const KEYS: u64 = 6;
 
@@ -41,7 +41,7 @@ fn request(random: &mut Random, seen: &[Message]) -> Message {
     let exptime = if random.chance(1, 10) { [-1, 1, 100][random.below(3) as usize] } else { 0 };
     let key = key.as_str().into();
     let command = match random.below(20) {
-        0..=8 => Command::Get { key, unique: random.chance(2, 3), part: Part::Only },
+        0..=8 => Command::Get { key, more: Vec::new(), unique: random.chance(2, 3) },
         9..=14 => Command::Store { how, key, flags: random.below(9) as u32, exptime, data: data.into() },
         15 | 16 => Command::Delete { key },
         17 | 18 => Command::Count { key, up: random.chance(1, 2), by: 1 + random.below(99) },

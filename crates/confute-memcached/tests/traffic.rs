@@ -122,8 +122,8 @@ fn tokens_are_looked_up() {
     let seen = cas(Some(TokenRef::Seen { step: 7, key: 2 }));
     assert_eq!(sent(&seen, &past), None);
     let gets = Ask::Get { keys: vec![1, 2], unique: true };
-    let messages = gets.messages("case-", &past);
-    assert_eq!(messages.len(), 2);
+    let request = gets.message("case-", &past).unwrap();
+    assert_eq!((request.parts().len(), protocol.answers(&request)), (2, 2));
     let value = |key: &str, unique: &str| {
         Line::Value { key: key.into(), flags: 0, data: "".into(), unique: Some(unique.into()) }.into()
     };
@@ -131,7 +131,7 @@ fn tokens_are_looked_up() {
         step: 7,
         on: Peer::Opened(0),
         ask: gets,
-        request: messages[0].clone(),
+        request,
         replies: vec![value("case-k1", "11"), value("case-k2", "22")],
     });
     assert_eq!(sent(&seen, &past), Some("22".to_owned()));

@@ -4,10 +4,11 @@
 
 use confute_drive::Reader;
 use confute_memcached::wire::{MOST_LINE, WireReader, write};
-use confute_memcached::{Answer, Command, Line, Message, Part, Store};
+use confute_memcached::{Answer, Command, Line, Message, Store};
 
-fn get(key: &str, unique: bool, part: Part) -> Message {
-    Command::Get { key: key.into(), unique, part }.asked()
+fn get(keys: &str, unique: bool) -> Message {
+    let mut keys = keys.split(' ').map(Into::into);
+    Command::Get { key: keys.next().unwrap(), more: keys.collect(), unique }.asked()
 }
 
 fn set(key: &str, data: &str) -> Message {
@@ -44,9 +45,8 @@ fn value(key: &str, data: &str, unique: Option<&str>) -> Line {
 
 #[test]
 fn requests_as_the_protocol_has_them() {
-    let several = [get("a", true, Part::First), get("b", true, Part::Middle), get("c", true, Part::Last)];
-    assert_eq!(written(&several), "gets a b c\r\n");
-    assert_eq!(written(&[get("a", false, Part::Only)]), "get a\r\n");
+    assert_eq!(written(&[get("a b c", true)]), "gets a b c\r\n");
+    assert_eq!(written(&[get("a", false)]), "get a\r\n");
     assert_eq!(written(&[set("a", "x\r\ny")]), "set a 3 -1 4\r\nx\r\ny\r\n");
     let how = Store::Cas("17".into());
     let cas = Command::Store { how, key: "a".into(), flags: 0, exptime: 0, data: "".into() };
@@ -61,12 +61,10 @@ fn requests_as_the_protocol_has_them() {
 fn pipelined_answers_cut_anywhere() {
     let asked = [
         set("a", "x"),
-        get("a", true, Part::First),
-        get("b", true, Part::Middle),
-        get("c", true, Part::Last),
+        get("a b c", true),
         Command::Delete { key: "a".into() }.hushed(),
         Command::Count { key: "a".into(), up: true, by: 1 }.asked(),
-        get("a", false, Part::Only),
+        get("a", false),
         Command::Touch { key: "a".into(), exptime: 0 }.asked(),
         set("b", "x"),
     ];
@@ -87,7 +85,7 @@ fn pipelined_answers_cut_anywhere() {
         assert_eq!(read(&asked, bytes, piece), wanted, "{piece}");
     }
     // An error instead of items is one for every key.
-    let failed = read(&asked[1..4], b"SERVER_ERROR\r\n", 3);
+    let failed = read(&asked[1..2], b"SERVER_ERROR\r\n", 3);
     assert_eq!(failed, vec![Line::ServerError("".into()); 3]);
 }
 
@@ -137,7 +135,7 @@ fn garbage_is_an_answer() {
 
 #[test]
 fn garbage_among_items() {
-    let asked = [get("a", false, Part::First), get("b", false, Part::Last), set("c", "x")];
+    let asked = [get("a b", false), set("c", "x")];
     let after =
         |bad: &str| read(&asked, &[bad.as_bytes(), b"VALUE b 3 1\r\nx\r\nEND\r\nSTORED\r\n"].concat(), 1);
     for bad in [
@@ -157,8 +155,7 @@ fn garbage_among_items() {
     assert_eq!(seen.len(), 3);
     assert!(matches!(&seen[0], Line::Garbage(_)));
     // Data longer than it says.
-    let seen =
-        read(&[get("a", false, Part::Only), set("c", "x")], b"VALUE a 3 1\r\nxy\r\nEND\r\nSTORED\r\n", 1);
+    let seen = read(&[get("a", false), set("c", "x")], b"VALUE a 3 1\r\nxy\r\nEND\r\nSTORED\r\n", 1);
     assert_eq!(seen.first(), Some(&Line::Garbage("VALUE a 3 1\r\n".into())));
     assert_eq!(seen.last(), Some(&Line::Stored));
 }
@@ -183,7 +180,7 @@ fn floods_are_cut() {
     );
     // A block that is larger than anything.
     let mut messages = Vec::new();
-    reader.sent(&get("a", false, Part::Only));
+    reader.sent(&get("a", false));
     reader.feed(b"VALUE a 0 99999999999\r\n", &mut messages);
     assert_eq!(lines(messages), [Line::Garbage("VALUE a 0 99999999999\r\n".into())]);
 }
@@ -193,7 +190,7 @@ fn messages_survive_being_written_to_a_file() {
     let data = (0..=255u8).collect::<Vec<u8>>();
     let line =
         Line::Value { key: "a".into(), flags: 1, data: data.as_slice().into(), unique: Some("5".into()) };
-    for message in [line.into(), get("a", true, Part::First), set("a", "é\r\n"), Line::Miss.into()] {
+    for message in [line.into(), get("a b", true), set("a", "é\r\n"), Line::Miss.into()] {
         let text = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message, "{text}");
     }

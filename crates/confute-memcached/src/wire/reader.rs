@@ -10,7 +10,7 @@ use confute_drive::Reader;
 
 use super::line::{self, Head};
 use crate::data::Data;
-use crate::message::{Command, Key, Line, Message, Part};
+use crate::message::{Command, Key, Line, Message};
 
 /// The longest line that is read; of a longer one this much is kept.
 pub const MOST_LINE: usize = 2048;
@@ -52,13 +52,9 @@ impl Reader<Message> for WireReader {
     fn sent(&mut self, message: &Message) {
         let Message::Ask(request) = message else { return };
         match &request.command {
-            Command::Get { key, part: Part::Only | Part::First, .. } => {
-                self.owed.push_back(Owed::Items(Items { keys: vec![key.clone()], ..Items::default() }));
-            }
-            Command::Get { key, .. } => {
-                if let Some(Owed::Items(items)) = self.owed.back_mut() {
-                    items.keys.push(key.clone());
-                }
+            Command::Get { key, more, .. } => {
+                let keys = std::iter::once(key).chain(more).cloned().collect();
+                self.owed.push_back(Owed::Items(Items { keys, ..Items::default() }));
             }
             _ if request.noreply => {}
             _ => self.owed.push_back(Owed::Line),

@@ -1,9 +1,8 @@
 //! Messages to bytes: requests, and answers for servers in tests.
 
-use crate::message::{Command, Line, Message, Part, Request, Store};
+use crate::message::{Command, Line, Message, Request, Store};
 
-/// Appends the bytes of a message. Of a `get` with several keys each part is written by itself, and only all of them
-/// together are a line.
+/// Appends the bytes of a message.
 pub fn write(message: &Message, bytes: &mut Vec<u8>) {
     match message {
         Message::Ask(request) => ask(request, bytes),
@@ -14,15 +13,13 @@ pub fn write(message: &Message, bytes: &mut Vec<u8>) {
 fn ask(request: &Request, bytes: &mut Vec<u8>) {
     let noreply = if request.noreply { " noreply" } else { "" };
     match &request.command {
-        Command::Get { key, unique, part } => {
-            if matches!(part, Part::Only | Part::First) {
-                bytes.extend(if *unique { &b"gets"[..] } else { b"get" });
+        Command::Get { key, more, unique } => {
+            bytes.extend(if *unique { &b"gets"[..] } else { b"get" });
+            for key in std::iter::once(key).chain(more) {
+                bytes.push(b' ');
+                bytes.extend(key.as_bytes());
             }
-            bytes.push(b' ');
-            bytes.extend(key.as_bytes());
-            if matches!(part, Part::Only | Part::Last) {
-                bytes.extend(b"\r\n");
-            }
+            bytes.extend(b"\r\n");
         }
         Command::Store { how, key, flags, exptime, data } => {
             let name = match how {

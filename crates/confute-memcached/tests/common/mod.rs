@@ -126,25 +126,18 @@ impl Case<'_> {
     }
 
     fn ask(&mut self, step: usize, on: u32, ask: &Ask, case: &str) {
-        let messages = ask.messages(case, &self.past);
-        let Some(first) = messages.first() else { return };
-        let mut answers = 0;
-        let exchange = Exchange {
-            step,
-            on: Peer::Opened(on),
-            ask: ask.clone(),
-            request: first.clone(),
-            replies: vec![],
-        };
-        for mut message in messages {
-            let now = self.now();
-            self.protocol.stamp(&mut message, now);
-            answers += self.protocol.answers(&message);
-            let wire = &mut self.wires[on as usize];
-            wire.reader.sent(&message);
-            self.protocol.encode(&message, &mut wire.out);
-            self.observe(Event::Sent(WireConn(on), message));
+        let Some(mut message) = ask.message(case, &self.past) else { return };
+        let now = self.now();
+        self.protocol.stamp(&mut message, now);
+        let answers = self.protocol.answers(&message);
+        let wire = &mut self.wires[on as usize];
+        wire.reader.sent(&message);
+        self.protocol.encode(&message, &mut wire.out);
+        for part in message.parts() {
+            self.observe(Event::Sent(WireConn(on), part));
         }
+        let exchange =
+            Exchange { step, on: Peer::Opened(on), ask: ask.clone(), request: message, replies: vec![] };
         let index = self.past.exchanges.len();
         self.past.exchanges.push(exchange);
         if answers > 0 {
@@ -208,10 +201,12 @@ impl Case<'_> {
         let start = Instant::now();
         loop {
             let any = self.poll(random);
-            let done = match until {
-                Until::Outstanding(most) => self.readable() as usize <= most,
-                Until::Something => any || self.readable() == 0,
-                Until::Millis(millis) => start.elapsed() >= Duration::from_millis(millis),
+            let done = if let Until::Outstanding(most) = until {
+                self.readable() as usize <= most
+            } else if let Until::Millis(millis) = until {
+                start.elapsed() >= Duration::from_millis(millis)
+            } else {
+                any || self.readable() == 0
             };
             if done {
                 return;
