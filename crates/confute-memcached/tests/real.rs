@@ -13,7 +13,7 @@ use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
-use confute_memcached::{Answer, Habits, Line, MemcachedModel, Message};
+use confute_memcached::{Answer, Command, Habits, Line, MemcachedModel, Message};
 
 /// How many messages: more with `CONFUTE_MEMCACHED_MESSAGES`.
 fn messages() -> usize {
@@ -32,7 +32,7 @@ fn plan(seed: u64, what: &str) -> Plan {
     Plan {
         seed,
         connections: 32,
-        habits: Habits { singles: 8 + (seed % 4) as u32, ..Habits::default() },
+        habits: Habits { singles: 10 + (seed % 4) as u32, ..Habits::default() },
         case: format!("{what}-{:x}-{seed}-", std::process::id()),
         keeps: false,
         nuisance: None,
@@ -105,7 +105,7 @@ fn expiring_items_are_allowed() {
     for (seed, nap) in [(0, 500), (1, 1_000), (2, 1_500), (3, 2_500)] {
         let mut plan = Plan { keeps: true, ..plan(seed, "expire") };
         plan.habits.nap = nap;
-        plan.habits.steps = 200;
+        plan.habits.requests = 200;
         content(&run(server.address, &mut plan), seed);
     }
 }
@@ -123,12 +123,17 @@ fn corrupt(events: &mut [Event<Message>], place: usize, how: u64) -> bool {
         let same = |event: &mut Event<Message>| matches!(line(event), Some(Line::Value { unique: Some(unique), .. }) if **unique == *token);
         events.iter_mut().filter_map(|event| same(event).then_some(())).count() > 1
     };
-    let Some(Line::Value { unique, .. }) = line(&mut events[place]).cloned() else {
+    let Some(Line::Value { key, unique, .. }) = line(&mut events[place]).cloned() else {
         let Some(line) = line(&mut events[place]) else { return false };
         let said = std::mem::replace(line, Line::Garbage("STORD\r\n".into()));
         return !matches!(said, Line::Garbage(_));
     };
-    let twice = unique.is_some_and(|unique| known(&unique, events));
+    // A touch may change it.
+    let touch = |event: &Event<Message>| {
+        matches!(event, Event::Sent(_, Message::Ask(request))
+            if matches!(request.command, Command::Touch { .. }) && *request.command.key() == key)
+    };
+    let twice = !events.iter().any(touch) && unique.is_some_and(|unique| known(&unique, events));
     let Some(Line::Value { data, flags, unique, .. }) = line(&mut events[place]) else { return false };
     match how {
         0 => *data = "never stored".into(),
@@ -146,7 +151,7 @@ fn corrupted_answers_are_refuted() {
     let mut tried = 0;
     for seed in 0..8 {
         let mut plan = plan(seed, "corrupt");
-        plan.habits.steps = 120;
+        plan.habits.requests = 120;
         let ran = run(server.address, &mut plan);
         content(&ran, seed);
         for _ in 0..40 {

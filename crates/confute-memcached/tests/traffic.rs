@@ -46,7 +46,7 @@ fn one_seed_one_script() {
 
 #[test]
 fn everything_is_asked() {
-    let habits = Habits { steps: 2_000, nap: 5, ..Habits::default() };
+    let habits = Habits { requests: 2_000, nap: 5, ..Habits::default() };
     let mut kinds = BTreeSet::new();
     for step in script(4, &habits) {
         let kind = match step {

@@ -17,8 +17,8 @@ pub struct Habits {
     pub singles: u32,
     /// How many pairs of keys are used together, by pipelines and by gets of both.
     pub pairs: u32,
-    /// How many steps a case has.
-    pub steps: usize,
+    /// How many requests a case has.
+    pub requests: usize,
     /// How many answers are outstanding at most.
     pub outstanding: usize,
     /// Whether some requests are not answered.
@@ -31,7 +31,7 @@ pub struct Habits {
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { singles: 9, pairs: 1, steps: 400, outstanding: 40, noreply: true, expiry: true, nap: 0 }
+        Self { singles: 12, pairs: 1, requests: 400, outstanding: 28, noreply: true, expiry: true, nap: 0 }
     }
 }
 
@@ -47,7 +47,7 @@ struct Group {
 enum Mood {
     /// One request after the other.
     Alone,
-    /// Requests over all connections.
+    /// Requests over all connections; from many of them nothing is read meanwhile.
     Burst,
     /// Requests about one group over all connections.
     Rush(Group),
@@ -55,8 +55,6 @@ enum Mood {
     Pipeline(u32, Group),
     /// A barrier, then a look at every key.
     Audit(u32),
-    /// Nothing is read from this connection meanwhile.
-    Held(u32),
 }
 
 /// Random traffic: sequential stretches, bursts, pipelines, answers held back, and barriers followed by audits.
@@ -67,6 +65,10 @@ pub struct Traffic {
     /// For how many steps.
     left: u64,
     marks: u64,
+    /// How many requests were made.
+    asked: usize,
+    /// From which connections nothing is read.
+    held: Vec<u32>,
     /// What each connection was used for last, and whether it will never be known when that was done.
     lines: Vec<Option<(Group, bool)>>,
     /// To be done before anything else, last first.
@@ -78,38 +80,71 @@ type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 impl Traffic {
     /// Traffic with these habits.
     pub fn new(habits: Habits) -> Self {
-        Self { habits, mood: Mood::Alone, left: 4, marks: 0, lines: Vec::new(), due: Vec::new() }
+        Self {
+            habits,
+            mood: Mood::Alone,
+            left: 4,
+            marks: 0,
+            asked: 0,
+            held: Vec::new(),
+            lines: Vec::new(),
+            due: Vec::new(),
+        }
     }
 
     fn change(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) {
-        if let Mood::Held(line) = self.mood {
-            self.due.push(Step::Release(Peer::Opened(line)));
-        }
+        let mut steps = Vec::new();
         let group = self.group(pick);
         let line = self.line(view, group, pick);
-        (self.mood, self.left) = match (pick(10), line) {
-            (0, _) => (Mood::Alone, 3 + pick(6)),
-            (1 | 2, Some(line)) => (Mood::Pipeline(line, group), 3 + pick(4)),
-            (3, Some(line)) => {
-                self.due.push(Step::Hold(Peer::Opened(line)));
-                (Mood::Held(line), 4 + pick(8))
+        (self.mood, self.left) = match (pick(16), line) {
+            (0, _) => {
+                steps = self.release(self.held.len(), pick);
+                (Mood::Alone, 3 + pick(6))
             }
-            (4, _) => {
-                self.due.push(Step::Wait(Until::Outstanding(0)));
+            (1, _) => {
+                steps = self.release(self.held.len(), pick);
+                steps.push(Step::Wait(Until::Outstanding(0)));
                 (Mood::Audit(0), u64::from(self.keys()))
             }
-            (5, _) => (Mood::Rush(group), 2 + pick(4)),
-            _ => (Mood::Burst, 8 + pick(24)),
+            (2 | 3, Some(line)) => (Mood::Pipeline(line, group), 3 + pick(4)),
+            (4, _) => (Mood::Rush(group), 2 + pick(4)),
+            _ => {
+                // How many answers are held back is a matter of chance: some, mostly all.
+                let share = 1 + pick(5);
+                let free = |line: &u32| !self.held.contains(line);
+                let more: Vec<u32> =
+                    (0..view.connections).filter(|line| free(line) && pick(4) < share).collect();
+                steps.extend(more.iter().map(|line| Step::Hold(Peer::Opened(*line))));
+                self.held.extend(more);
+                let most = self.habits.outstanding as u64;
+                (Mood::Burst, most / 2 + pick(most.max(1)))
+            }
         };
+        self.due.extend(steps.into_iter().rev());
+    }
+
+    /// Reads again from so many connections, in any order.
+    fn release(&mut self, most: usize, pick: &mut Pick<'_>) -> Vec<Step<Ask>> {
+        let mut steps = Vec::new();
+        while !self.held.is_empty() && steps.len() < most {
+            let line = self.held.swap_remove(pick(self.held.len() as u64) as usize);
+            steps.push(Step::Release(Peer::Opened(line)));
+        }
+        steps
+    }
+
+    /// Holds less back, and waits.
+    fn pause(&mut self, until: Until, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
+        self.due.push(Step::Wait(until));
+        let releases = self.release(self.held.len().div_ceil(2), pick);
+        self.due.extend(releases);
+        self.due.pop()
     }
 
     /// Every key gets an item that expires soon; then a long wait, and a look at every key.
     fn nap(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) {
         let barrier = Step::Wait(Until::Outstanding(0));
-        let mut steps = Vec::new();
-        if let Mood::Held(line) = self.mood {
-            steps.push(Step::Release(Peer::Opened(line)));
-        }
+        let mut steps = self.release(self.held.len(), pick);
         steps.push(barrier.clone());
         for key in 0..self.keys() {
             let group = self.group_of(key);
@@ -173,13 +208,11 @@ impl Generator<Memcached> for Traffic {
         if let Some(step) = self.due.pop() {
             return Some(step);
         }
-        if view.steps >= self.habits.steps {
-            if let Mood::Held(line) = std::mem::replace(&mut self.mood, Mood::Alone) {
-                return Some(Step::Release(Peer::Opened(line)));
-            }
-            return None;
+        if self.asked >= self.habits.requests {
+            self.due = self.release(self.held.len(), pick);
+            return self.due.pop();
         }
-        if self.habits.nap > 0 && view.steps >= self.habits.steps / 2 {
+        if self.habits.nap > 0 && self.asked >= self.habits.requests / 2 {
             self.nap(view, pick);
         } else if self.left == 0 {
             self.change(view, pick);
@@ -188,25 +221,20 @@ impl Generator<Memcached> for Traffic {
             return Some(step);
         }
         let outstanding: usize = view.outstanding.iter().map(|count| *count as usize).sum();
-        // What is held back does not come.
-        let held = matches!(self.mood, Mood::Held(_));
-        if outstanding >= self.habits.outstanding && !held {
-            let fewer = self.habits.outstanding / 2;
-            let some = Until::Outstanding(fewer);
-            return Some(Step::Wait(if pick(4) == 0 { some } else { Until::Something }));
+        if outstanding >= self.habits.outstanding {
+            return self.pause(Until::Something, pick);
         }
-        self.left -= 1;
         let group = match self.mood {
             Mood::Rush(group) | Mood::Pipeline(_, group) => group,
             _ => self.group(pick),
         };
         let (line, ask) = match self.mood {
             Mood::Audit(key) => {
-                self.mood = Mood::Audit(key + 1);
                 let group = self.group_of(key);
                 let Some(line) = self.line(view, group, pick) else {
-                    return Some(Step::Wait(Until::Something));
+                    return self.pause(Until::Something, pick);
                 };
+                self.mood = Mood::Audit(key + 1);
                 self.use_line(line, group, false);
                 (line, Ask::Get { keys: vec![key], unique: true })
             }
@@ -216,7 +244,7 @@ impl Generator<Memcached> for Traffic {
                 } else {
                     self.line(view, group, pick)
                 };
-                let Some(line) = line else { return Some(Step::Wait(Until::Something)) };
+                let Some(line) = line else { return self.pause(Until::Something, pick) };
                 // Where a request was not answered it may be under way for long: few connections are used for that.
                 let quiet = line % 4 == 0;
                 let ask = self.ask(group, quiet, view.past, pick);
@@ -224,6 +252,8 @@ impl Generator<Memcached> for Traffic {
                 (line, ask)
             }
         };
+        self.left -= 1;
+        self.asked += 1;
         if matches!(self.mood, Mood::Alone) {
             self.due.push(Step::Wait(Until::Outstanding(0)));
         }
