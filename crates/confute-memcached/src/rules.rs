@@ -116,6 +116,12 @@ pub const COUNT_NUMBERS: Rule = Rule {
     level: Level::Must,
     summary: "An incr or decr of data that is no 64-bit decimal number is an error and changes nothing.",
 };
+/// Large numbers are numbers. memcached 1.6.18 breaks it: above 2^63 it looks for a minus sign beyond the end of the data.
+pub const COUNT_LARGE: Rule = Rule {
+    name: "memcached/count-large",
+    level: Level::Must,
+    summary: "An incr or decr takes numbers of 2^63 and more, up to 64 bits, for what they are.",
+};
 /// Only an item can be touched.
 pub const TOUCH_CHECKED: Rule = Rule {
     name: "memcached/touch-checked",
@@ -162,6 +168,7 @@ pub const ALL: &[Rule] = &[
     COUNT_SUMS,
     COUNT_CHECKED,
     COUNT_NUMBERS,
+    COUNT_LARGE,
     TOUCH_CHECKED,
     NOREPLY_DONE,
     VALID_ACCEPTED,

@@ -37,7 +37,7 @@ impl Traffic {
             }
             16 => Ask::Delete { key, noreply },
             17 | 18 => {
-                let by = [1, 1, 2, 9, 90, u64::MAX][pick(6) as usize];
+                let by = [1, 1, 2, 9, 90, u64::MAX][pick(self.numbers()) as usize];
                 Ask::Count { key, up: pick(2) == 0, by, noreply }
             }
             _ => Ask::Touch { key, exptime: self.exptime(pick), noreply },
@@ -63,6 +63,11 @@ impl Traffic {
         if self.habits.expiry { [0, 0, 1, 2, 100, -1][pick(6) as usize] } else { 0 }
     }
 
+    /// How many of six numbers to choose from: the last one is large.
+    fn numbers(&self) -> u64 {
+        if self.habits.large { 6 } else { 5 }
+    }
+
     /// Data that tells where it came from, of equal and of different length; numbers; nothing.
     fn data(&mut self, how: StoreKind, pick: &mut Pick<'_>) -> String {
         self.marks += 1;
@@ -70,7 +75,9 @@ impl Traffic {
         match pick(8) {
             _ if matches!(how, StoreKind::Append | StoreKind::Prepend) => format!("<{mark}>"),
             0 => String::new(),
-            1 | 2 => ["0", "1", "9", "10", "100", "18446744073709551615"][pick(6) as usize].to_owned(),
+            1 | 2 => {
+                ["0", "1", "9", "10", "100", "18446744073709551615"][pick(self.numbers()) as usize].to_owned()
+            }
             3 => format!("{mark:x}-{}", "x".repeat(pick(200) as usize)),
             4 => format!("{mark}\r\nEND\r\n"),
             _ => format!("v{mark:07x}"),

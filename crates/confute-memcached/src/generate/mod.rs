@@ -25,13 +25,25 @@ pub struct Habits {
     pub noreply: bool,
     /// Whether items expire.
     pub expiry: bool,
+    /// Whether numbers of 2^63 and more are counted, which not every memcached can: see
+    /// [`COUNT_LARGE`](crate::rules::COUNT_LARGE).
+    pub large: bool,
     /// How many milliseconds to wait once a case, so that items that expire really do; 0 for not at all.
     pub nap: u64,
 }
 
 impl Default for Habits {
     fn default() -> Self {
-        Self { singles: 12, pairs: 1, requests: 400, outstanding: 28, noreply: true, expiry: true, nap: 0 }
+        Self {
+            singles: 12,
+            pairs: 1,
+            requests: 400,
+            outstanding: 28,
+            noreply: true,
+            expiry: true,
+            large: true,
+            nap: 0,
+        }
     }
 }
 

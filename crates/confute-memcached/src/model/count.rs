@@ -57,6 +57,9 @@ impl Change<'_> {
 
     fn number(&self, io: &mut Io<'_, MemcachedModel>, content: &Content) -> Result<Option<u64>, Stop> {
         Ok(match numeric(content) {
+            Numeric::Is(number) if number > i64::MAX.cast_unsigned() => {
+                (!io.deviates(&rules::COUNT_LARGE)?).then_some(number)
+            }
             Numeric::Is(number) => Some(number),
             Numeric::Perhaps(number) => (io.choose(2)? == 0).then_some(number),
             Numeric::Not => io.deviates(&rules::COUNT_NUMBERS)?.then_some(0),

@@ -103,6 +103,17 @@ fn count_numbers() {
 }
 
 #[test]
+fn count_large() {
+    let large = new().did(set("9223372036854775808"), Line::Stored);
+    blamed_by(
+        MemcachedModel::default(),
+        &large.clone().did(incr(1), Line::ClientError(" cannot".into())),
+        &[rules::COUNT_LARGE.name, rules::VALID_ACCEPTED.name],
+    );
+    allowed(&large.did(incr(1), number("9223372036854775809")));
+}
+
+#[test]
 fn touch_checked() {
     blamed(&new().did(touch(0), Line::Touched), &rules::TOUCH_CHECKED);
     allowed(&new().did(touch(0), Line::NotFound));
