@@ -1,12 +1,14 @@
 //! What a correct memcached does, one request at a time.
 //!
-//! A cell holds one item. Every item carries two secrets: its `cas unique`, and the moment at which it is gone by itself,
-//! be it evicted or expired. That moment is never told; a miss says that it came before the answer was received
-//! ([`Reply`]), and then no request sent later may find the item. So nothing happens unprompted here, and a get only
-//! reads.
+//! A cell holds one item. Every item carries secrets: its `cas unique`, the moment at which it is lost by itself, and the
+//! one at which it expires, if it does. These moments are never told; a miss says that the item was gone before the answer
+//! was received ([`Reply`]), and then no request sent later may find it. So nothing happens unprompted here, and a get
+//! only reads.
 //!
 //! What `protocol.txt` leaves open is allowed: a `SERVER_ERROR` at any time (the command was not carried out), blanks
-//! after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys.
+//! after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys. What is taken for
+//! granted: the requests of one connection are handled in their order, and so are the keys of one get; a valid request with
+//! `noreply` gets no answer at all, not even an error.
 
 mod count;
 mod item;
