@@ -8,7 +8,6 @@ use std::io::{self, Write};
 use confute::history::Format as Form;
 use confute::lang::Rule;
 use confute::{Blame, Refutation, Verdict};
-use confute_models::registry::Named;
 use serde_json::{Value, json};
 
 use crate::check::Judged;
@@ -64,12 +63,12 @@ pub(crate) fn broken(file: &str, problem: &str, out: &mut dyn Write) -> io::Resu
     writeln!(out, "{object}")
 }
 
-pub(crate) fn rule(model: &dyn Named, rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn rule(model: &str, rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     let object = json!({
         "confute": "rule",
         "version": VERSION,
         "name": rule.name,
-        "model": model.name(),
+        "model": model,
         "level": render::name(rule.level),
         "summary": rule.summary,
     });

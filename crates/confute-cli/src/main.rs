@@ -4,13 +4,14 @@
 //! the clock and the terminal are here. What it found is its exit code: see [`exit`].
 
 mod args;
+mod catalogue;
 mod check;
 mod demo;
 mod exit;
 mod json;
 mod ladder;
-#[cfg_attr(not(test), expect(dead_code, reason = "waits for its first protocol"))]
 mod live;
+mod memcached;
 mod near;
 mod output;
 mod progress;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let mut out = output::stdout(args.color);
     let outcome = match &args.command {
+        Command::Memcached(memcached) => memcached::run(memcached, args.color, &mut out),
         Command::Check(check) => check::run(check, args.color, &mut out),
         Command::Rules(rules) => rules::list(rules, &mut out),
         Command::Explain(explain) => rules::explain(explain, &mut out),

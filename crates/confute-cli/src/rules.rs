@@ -4,24 +4,23 @@ use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use confute::lang::{Level, Rule};
-use confute_models::registry;
 
 use crate::args::{Explain, Format, Rules};
 use crate::exit::Exit;
 use crate::output::{NOTE, STRONG};
 use crate::text::{WIDTH, wrap};
-use crate::{json, render};
+use crate::{catalogue, json, render};
 
 pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
-    let models = registry::models().iter().filter(|model| args.model.is_none_or(|name| name == model.name()));
-    let models: Vec<_> = models.collect();
+    let books: Vec<_> =
+        catalogue::books().filter(|book| args.model.is_none_or(|name| name == book.name)).collect();
     if args.format == Format::Json {
-        for model in models {
-            model.rules().iter().try_for_each(|rule| json::rule(*model, rule, out))?;
+        for book in books {
+            book.rules.iter().try_for_each(|rule| json::rule(book.name, rule, out))?;
         }
         return Ok(Exit::Unrefuted);
     }
-    let rules = || models.iter().flat_map(|model| model.rules());
+    let rules = || books.iter().flat_map(|book| book.rules);
     let widest = rules().map(|rule| rule.name.len()).max().unwrap_or(0).max(4);
     writeln!(out, "{STRONG}{:widest$}  {:6}  summary{STRONG:#}", "rule", "level")?;
     for Rule { name, level, summary, .. } in rules() {
@@ -37,7 +36,7 @@ pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
 }
 
 pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
-    let (model, rule) = registry::rule(args.rule).context("the rule was looked up before")?;
+    let (book, rule) = catalogue::rule(args.rule).context("the rule was looked up before")?;
     let name = rule.name;
     writeln!(out, "{STRONG}{name}{STRONG:#}")?;
     for line in wrap(rule.summary, WIDTH - 2) {
@@ -45,16 +44,15 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
     }
     writeln!(out)?;
     render::note(out, "level", &wrap(&format!("{}: {}", render::name(rule.level), meaning(rule.level)), 64))?;
-    let about = format!("{}: {}", model.name(), model.summary());
+    let about = format!("{}: {}", book.name, book.summary);
     render::note(out, "model", &wrap(&about, 64))?;
     let relax = [
-        format!("`confute check --model {} --allow {name} FILE`", model.name()),
+        format!("`{} --allow {name}`", book.command),
         "judges as if the server were free to break it: what is refuted".to_owned(),
         "then, is refuted for another reason.".to_owned(),
     ];
     render::note(out, "relax", &relax)?;
-    let others: Vec<&str> =
-        model.rules().iter().map(|rule| rule.name).filter(|other| *other != name).collect();
+    let others: Vec<&str> = book.rules.iter().map(|rule| rule.name).filter(|other| *other != name).collect();
     if !others.is_empty() {
         render::note(out, "see also", &wrap(&others.join(", "), 64))?;
     }

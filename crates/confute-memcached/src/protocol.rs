@@ -54,6 +54,10 @@ impl Protocol for Memcached {
         }
     }
 
+    fn probe(&self) -> Option<Ask> {
+        Some(Ask::Get { keys: vec![0], unique: false })
+    }
+
     fn reader(&self, _: Side) -> WireReader {
         WireReader::default()
     }

@@ -46,7 +46,7 @@ kv/put-lasts
               so; the premise is that nobody else changes what the tester
               looks at
   = model:    kv: A key-value store with get, put and append.
-  = relax:    `confute check --model kv --allow kv/put-lasts FILE`
+  = relax:    `confute check FILE --allow kv/put-lasts`
               judges as if the server were free to break it: what is refuted
               then, is refuted for another reason.
   = see also: kv/read-sees-latest, kv/append-keeps

@@ -1,0 +1,40 @@
+//! All rules there are: those of the small models and those of the protocols.
+
+use confute::lang::Rule;
+use confute_models::registry;
+
+/// The rules of one model.
+pub(crate) struct Book {
+    /// The model, or the protocol.
+    pub(crate) name: &'static str,
+    /// In one sentence.
+    pub(crate) summary: &'static str,
+    pub(crate) rules: &'static [Rule],
+    /// The command that a rule is relaxed in.
+    pub(crate) command: &'static str,
+}
+
+/// The protocols first: they are what the tool is for.
+pub(crate) fn books() -> impl Iterator<Item = Book> {
+    let protocols = [Book {
+        name: "memcached",
+        summary: "A memcached server, spoken to in the text protocol.",
+        rules: confute_memcached::rules::ALL,
+        command: "confute memcached ADDR",
+    }];
+    let models = registry::models().iter().map(|model| Book {
+        name: model.name(),
+        summary: model.summary(),
+        rules: model.rules(),
+        command: "confute check FILE",
+    });
+    protocols.into_iter().chain(models)
+}
+
+/// A rule by its name, and where it stands.
+pub(crate) fn rule(name: &str) -> Option<(Book, &'static Rule)> {
+    books().find_map(|book| {
+        let rule = book.rules.iter().find(|rule| rule.name == name)?;
+        Some((book, rule))
+    })
+}

@@ -1,0 +1,21 @@
+//! `confute memcached`: the text protocol against a live server.
+
+use std::io::Write;
+
+use anyhow::Result;
+use confute_drive::Target;
+use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
+
+use crate::args::{self, Color};
+use crate::exit::Exit;
+use crate::live::{self, Subject, flags};
+
+pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    let protocol = Memcached::new(MemcachedModel { keeps: args.keeps });
+    let shown =
+        if args.address.contains(':') { args.address.clone() } else { format!("{}:11211", args.address) };
+    let subject = Subject { model: "memcached", shown: &shown, target: Target::new(flags::address(&shown)?) };
+    let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
+    let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };
+    live::run(&protocol, &subject, &args.flags, &make, color, out)
+}
