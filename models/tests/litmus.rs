@@ -355,3 +355,17 @@ fn a_read_in_front_of_another() {
     assert!(!refuted(&Secret, tcp(), &[&start[..], &[received(0, "yes")]].concat()), "it was 2 at first");
     assert!(!refuted(&Secret, tcp(), &[&start[..], &[received(0, "no")]].concat()));
 }
+
+/// A write that was overwritten unseen still came before the read behind it.
+#[test]
+fn a_covered_write_in_front_of_a_read() {
+    use confute_models::register::{CasRegister, Message};
+    let events = [
+        Event::Sent(WireConn(2), Message::Write(1)),
+        Event::Sent(WireConn(0), Message::Write(1)),
+        Event::Sent(WireConn(0), Message::Read),
+        Event::Received(WireConn(0), Message::Written),
+        Event::Received(WireConn(0), Message::Value(None)),
+    ];
+    assert!(judge(&CasRegister, &tcp(), &events, &Options::default()).is_refuted());
+}

@@ -364,6 +364,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "hypothesis.must_write = None;",
     ),
     fault(
+        "covered-though-followed",
+        "a write that was overwritten unseen still came before what is behind it on its connection",
+        COMPOSE,
+        "if delivery.followed.get() {
+            // What is behind it",
+        "if false {
+            // What is behind it",
+    ),
+    fault(
         "dead-though-seen",
         "a content is dead only if no read under way or yet to come can have seen it or what it grows into",
         FORESIGHT,

@@ -609,6 +609,10 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     pub(crate) fn passes_covered(&self, hypothesis: &mut Hypothesis<S>, index: usize, seen: &S::Msg) -> bool {
         let pending = &hypothesis.pending[index];
         let delivery = &pending.delivery;
+        if delivery.followed.get() {
+            // What is behind it came after it, but nobody knows since when it was covered.
+            return false;
+        }
         let (conn, copy) = (Conn::client(delivery.wire), pending.taken);
         let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
