@@ -16,9 +16,20 @@
 //! assert_eq!((response.status, &*response.content), (200, &b"hi"[..]));
 //! ```
 //!
-//! This crate has no sockets and no clock, and knows nothing of models yet.
+//! [`Origin`] is the model of a correct origin server, [`rules`] are its demands, and [`message`] is what it sees of the
+//! traffic: [`encode`] and [`decode`] lie between that and the bytes.
+//!
+//! This crate has no sockets and no clock.
 
 pub mod content_range;
 pub mod date;
+pub mod decode;
+pub mod encode;
 pub mod etag;
+pub mod message;
+mod model;
+pub mod rules;
+pub mod text;
 pub mod wire;
+
+pub use model::{Expected, Origin, TagStyle};

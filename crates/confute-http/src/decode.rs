@@ -1,0 +1,273 @@
+//! Responses as the model sees them, from the bytes of one connection.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use crate::content_range::ContentRange;
+use crate::date::Date;
+use crate::etag::EntityTag;
+use crate::message::{Flaw, Msg, Response, Tag, Told};
+use crate::text;
+use crate::wire::{Ending, Kind, Length, RawResponse, Read, ResponseReader};
+
+/// What is wrong with a message that has such an anomaly, if anything is.
+fn flaw(kind: Kind) -> Option<Flaw> {
+    match kind {
+        Kind::Garbage { .. } | Kind::BytesAfterEnd => Some(Flaw::Surplus),
+        Kind::BytesAfterClose => Some(Flaw::AfterClose),
+        Kind::BadChunkSize | Kind::BadChunkTerminator => Some(Flaw::Chunks),
+        Kind::BadLength
+        | Kind::ConflictingLengths
+        | Kind::LengthWithCoding
+        | Kind::BadCoding
+        | Kind::CodingInOldVersion
+        | Kind::FramingForbidden => Some(Flaw::Framing),
+        Kind::BareLf
+        | Kind::BareCr
+        | Kind::OddVersion
+        | Kind::OddSpacing
+        | Kind::BadStatus
+        | Kind::MissingReason
+        | Kind::OddReason
+        | Kind::ObsFold
+        | Kind::SpaceBeforeFields
+        | Kind::NoColon
+        | Kind::EmptyName
+        | Kind::SpaceBeforeColon
+        | Kind::BadNameByte(_)
+        | Kind::BadValueByte(_)
+        | Kind::BadChunkExtension => Some(Flaw::Grammar),
+        // The same length twice is valid, empty lines may be discarded, and what is cut off is not wrong.
+        Kind::DuplicateLengths
+        | Kind::LeadingEmptyLine
+        | Kind::Truncated(_)
+        | Kind::TooLong(_)
+        | Kind::TooManyAnomalies
+        | Kind::BadMethod
+        | Kind::BadTarget => None,
+    }
+}
+
+fn flaws(raw: &RawResponse) -> Vec<Flaw> {
+    let mut flaws: Vec<Flaw> = raw.anomalies().iter().filter_map(|anomaly| flaw(anomaly.kind)).collect();
+    flaws.sort_unstable();
+    flaws.dedup();
+    flaws
+}
+
+impl From<&RawResponse> for Response {
+    fn from(raw: &RawResponse) -> Self {
+        let fields = raw.fields();
+        let mut flaws = flaws(raw);
+        let etag = fields.combined("ETag").and_then(|value| match EntityTag::parse(&value) {
+            Ok(tag) => Some(Tag { weak: tag.weak, opaque: text::text(&tag.opaque) }),
+            Err(_) => {
+                flaws.push(Flaw::Tag);
+                None
+            }
+        });
+        let seconds = |date: Date| date.time.duration_since(SystemTime::UNIX_EPOCH).ok();
+        let last_modified = fields.only("Last-Modified").and_then(|value| seconds(Date::parse(&value).ok()?));
+        let content_range = fields.combined("Content-Range").map(|value| match ContentRange::parse(&value) {
+            Ok(ContentRange { unit, range, complete }) if unit == b"bytes" => match (range, complete) {
+                (Some((first, last)), complete) => Told::Part(first, last, complete),
+                (None, Some(complete)) => Told::Nothing(complete),
+                (None, None) => Told::Invalid,
+            },
+            _ => Told::Invalid,
+        });
+        let codings = fields.transfer_codings().unwrap_or_default();
+        let is_coded =
+            fields.list("Content-Encoding").iter().any(|name| !name.eq_ignore_ascii_case(b"identity"))
+                || codings.iter().any(|coding| coding.name != b"chunked");
+        let kind = fields.combined("Content-Type").unwrap_or_default().to_ascii_lowercase();
+        Response {
+            status: raw.status().unwrap_or(0),
+            etag,
+            last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
+            content_range,
+            allow: fields.all("Allow").next().is_some(),
+            content_length: match fields.content_length() {
+                Length::One(length) | Length::Repeated(length) => Some(length),
+                _ => None,
+            },
+            body: text::text(&raw.content()),
+            coded: is_coded,
+            multipart: kind.starts_with(b"multipart/byteranges"),
+            close: !raw.persists(),
+            interim: Vec::new(),
+            flaws,
+            pipelined: false,
+            incomplete: !matches!(raw.ending(), Ending::Complete),
+            received_at: 0,
+        }
+    }
+}
+
+/// Reads the responses on one connection.
+///
+/// Interim responses are told with the final one. Bytes that belong to no response are a flaw of the response they come
+/// after, if they come with it, or else of the next.
+#[derive(Clone, Debug, Default)]
+pub struct HttpReader {
+    wire: ResponseReader,
+    /// The requests without their final response: whether there were others at the same time.
+    outstanding: VecDeque<bool>,
+    interim: Vec<u16>,
+    /// What was wrong with interim responses.
+    flaws: Vec<Flaw>,
+    /// Whether the bytes that are there were told as surplus.
+    is_told: bool,
+}
+
+impl HttpReader {
+    fn read(&mut self, messages: &mut Vec<Msg>) {
+        let first = messages.len();
+        while let Read::Message(raw) = self.wire.read() {
+            if !raw.is_blank() {
+                self.take(&raw, first, messages);
+            }
+        }
+        let unread = self.wire.unread();
+        let is_surplus =
+            self.outstanding.is_empty() && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        if is_surplus && !self.is_told && Self::blame(first, messages) {
+            self.is_told = true;
+        }
+    }
+
+    /// Marks the last message of this batch as one with bytes after it, if there is one.
+    fn blame(first: usize, messages: &mut [Msg]) -> bool {
+        let Some(Msg::Response(last)) = messages[first..].last_mut() else { return false };
+        if !last.flaws.contains(&Flaw::Surplus) {
+            last.flaws.push(Flaw::Surplus);
+        }
+        true
+    }
+
+    fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Msg>) {
+        let mut response = Response::from(raw);
+        if std::mem::take(&mut self.is_told) {
+            response.flaws.retain(|flaw| *flaw != Flaw::Surplus);
+        }
+        if raw.is_interim() && raw.is_complete() {
+            self.interim.push(response.status);
+            self.flaws.append(&mut response.flaws);
+            return;
+        }
+        let Some(pipelined) = self.outstanding.pop_front() else {
+            // Nobody asked for this.
+            if !Self::blame(first, messages) {
+                response.flaws.push(Flaw::Surplus);
+                messages.push(Msg::Response(response));
+            }
+            return;
+        };
+        response.pipelined = pipelined;
+        response.interim = std::mem::take(&mut self.interim);
+        response.flaws.append(&mut self.flaws);
+        response.flaws.sort_unstable();
+        response.flaws.dedup();
+        messages.push(Msg::Response(response));
+    }
+}
+
+impl confute_drive::Reader<Msg> for HttpReader {
+    fn sent(&mut self, message: &Msg) {
+        let Msg::Request(request) = message else { return };
+        self.wire.expect(request.method.name().as_bytes());
+        self.outstanding.push_back(false);
+        if self.outstanding.len() > 1 {
+            self.outstanding.iter_mut().for_each(|pipelined| *pipelined = true);
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Msg>) {
+        self.wire.feed(bytes);
+        self.read(messages);
+    }
+
+    fn end(&mut self, orderly: bool, messages: &mut Vec<Msg>) {
+        if orderly {
+            self.wire.eof();
+        } else {
+            self.wire.broken();
+        }
+        let is_told = self.is_told && self.outstanding.is_empty();
+        let first = messages.len();
+        self.read(messages);
+        if is_told {
+            messages.truncate(first);
+        }
+    }
+
+    fn held(&self) -> usize {
+        self.wire.unread().len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use confute_drive::Reader as _;
+
+    use super::*;
+    use crate::message::{Method, Request};
+
+    fn read(methods: &[Method], feeds: &[&str]) -> Vec<Response> {
+        let mut reader = HttpReader::default();
+        for method in methods {
+            reader.sent(&Msg::Request(Request { method: method.clone(), ..Request::default() }));
+        }
+        let mut messages = Vec::new();
+        for feed in feeds {
+            reader.feed(feed.replace('|', "\r\n").as_bytes(), &mut messages);
+        }
+        reader.end(true, &mut messages);
+        let response =
+            |message| if let Msg::Response(response) = message { response } else { panic!("a request") };
+        messages.into_iter().map(response).collect()
+    }
+
+    #[test]
+    fn what_matters_is_read() {
+        let head = "HTTP/1.1 206 OK|ETag: W/\"x\"|Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT|Content-Range: bytes 0-1/5|";
+        let seen =
+            read(&[Method::Get], &["HTTP/1.1 100 Go on||", head, "Content-Length: 2|Connection: close||he"]);
+        let expected = Response {
+            status: 206,
+            etag: Some(Tag::weak("x")),
+            last_modified: Some(784_111_777),
+            content_range: Some(Told::Part(0, 1, Some(5))),
+            content_length: Some(2),
+            body: "he".into(),
+            close: true,
+            interim: vec![100],
+            ..Response::default()
+        };
+        assert_eq!(seen, [expected]);
+    }
+
+    #[test]
+    fn surplus_is_told_once() {
+        let flawed = |seen: &[Response]| seen.iter().map(|each| each.flaws.clone()).collect::<Vec<_>>();
+        let not_modified = "HTTP/1.1 304 No|ETag: \"x\"||";
+        let next = "HTTP/1.1 204 No||";
+        let with = read(&[Method::Get], &[&format!("{not_modified}content")]);
+        assert_eq!(flawed(&with), [vec![Flaw::Surplus]]);
+        let two = read(&[Method::Get, Method::Get], &[&format!("{not_modified}content{next}")]);
+        assert_eq!(flawed(&two), [vec![], vec![Flaw::Surplus]]);
+        assert!(two.iter().all(|each| each.pipelined));
+        let unasked = read(&[Method::Get], &[&format!("{not_modified}{next}")]);
+        assert_eq!(flawed(&unasked), [vec![Flaw::Surplus]]);
+    }
+
+    #[test]
+    fn what_breaks_off_is_incomplete() {
+        let cut = read(&[Method::Get], &["HTTP/1.1 200 OK|Content-Length: 5||he"]);
+        assert!(cut[0].incomplete && cut[0].flaws.is_empty() && &*cut[0].body == "he");
+        let chunk =
+            read(&[Method::Get], &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|he|HTTP/1.1 200 OK||"]);
+        assert_eq!(chunk[0].flaws, [Flaw::Chunks]);
+        assert_eq!(read(&[Method::Get], &[]), []);
+    }
+}

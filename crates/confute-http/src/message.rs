@@ -1,0 +1,296 @@
+//! What travels, as the model sees it: of a request what it asks, of a response what can be held against the server.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What travels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Msg {
+    /// From the tester.
+    Request(Request),
+    /// From the server.
+    Response(Response),
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Transfer the content.
+    #[default]
+    Get,
+    /// Tell about the content.
+    Head,
+    /// Store this.
+    Put,
+    /// Remove it.
+    Delete,
+    /// Tell what can be done.
+    Options,
+    /// Anything else.
+    Other(Arc<str>),
+}
+
+impl Method {
+    /// As it is written.
+    pub fn name(&self) -> &str {
+        match self {
+            Method::Get => "GET",
+            Method::Head => "HEAD",
+            Method::Put => "PUT",
+            Method::Delete => "DELETE",
+            Method::Options => "OPTIONS",
+            Method::Other(name) => name,
+        }
+    }
+
+    /// Whether it asks for no change.
+    pub fn is_safe(&self) -> bool {
+        matches!(self, Method::Get | Method::Head | Method::Options)
+    }
+}
+
+/// An entity tag in plain sight.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Tag {
+    /// Whether it is marked as weak.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub weak: bool,
+    /// What is between the quotes, as [text](crate::text).
+    pub opaque: Arc<str>,
+}
+
+impl Tag {
+    /// A strong tag.
+    pub fn strong(opaque: &str) -> Self {
+        Tag { weak: false, opaque: opaque.into() }
+    }
+
+    /// A weak tag.
+    pub fn weak(opaque: &str) -> Self {
+        Tag { weak: true, opaque: opaque.into() }
+    }
+}
+
+/// The value of `If-Match` or `If-None-Match`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tags {
+    /// `*`
+    Any,
+    /// These, line by line.
+    Lines(Vec<Vec<Tag>>),
+}
+
+impl Tags {
+    /// One tag.
+    pub fn one(tag: Tag) -> Self {
+        Tags::Lines(vec![vec![tag]])
+    }
+}
+
+/// A part of some content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Span {
+    /// All from this position on.
+    From(u64),
+    /// From the first to the second position, both included.
+    Between(u64, u64),
+    /// The last bytes, so many.
+    Last(u64),
+}
+
+impl Span {
+    /// The first and the last position in content of this length, or `None` if there is nothing of it.
+    pub fn within(self, length: u64) -> Option<(u64, u64)> {
+        let end = length.checked_sub(1)?;
+        match self {
+            Span::From(first) | Span::Between(first, _) if first > end => None,
+            Span::From(first) => Some((first, end)),
+            Span::Between(first, last) => Some((first, last.min(end))),
+            Span::Last(0) => None,
+            Span::Last(count) => Some((length - count.min(length), end)),
+        }
+    }
+}
+
+/// The value of `If-Range`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfRange {
+    /// A tag.
+    Tag(Tag),
+    /// A date, in seconds since 1970.
+    Date(i64),
+}
+
+/// Something about a request that is wrong, or at least unusual, on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Odd {
+    /// No `Host`.
+    NoHost,
+    /// Two of them.
+    TwoHosts,
+    /// White space before a colon.
+    SpaceBeforeColon,
+    /// Two lengths that differ; the first is that of the body.
+    ConflictingLengths,
+    /// A length beside chunks: the length of the chunks with their frames.
+    LengthBesideChunks,
+    /// A chunk that claims to be longer than 32 bits can tell, by so much as it is.
+    HugeChunk,
+    /// The same length twice, which is valid.
+    EqualLengths,
+    /// A field continued on the next line.
+    Folded,
+}
+
+/// A request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Request {
+    /// What is asked for.
+    pub method: Method,
+    /// Of which resource.
+    pub path: Arc<str>,
+    /// Only if one of these is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_match: Option<Tags>,
+    /// Only if none of these is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_none_match: Option<Tags>,
+    /// Only if changed after this second since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_modified_since: Option<i64>,
+    /// Only if not changed after this second since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_unmodified_since: Option<i64>,
+    /// Only these parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub range: Vec<Span>,
+    /// The parts only if this is current, or else all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_range: Option<IfRange>,
+    /// The content, as [text](crate::text).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Arc<str>>,
+    /// Whether the content is sent in chunks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub chunked: bool,
+    /// `Expect: 100-continue`, and the content is held back for so many milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<u32>,
+    /// `Connection: close`
+    #[serde(skip_serializing_if = "is_default")]
+    pub close: bool,
+    /// Sent on a connection on which a request with `Connection: close` was sent before: nobody may answer this.
+    #[serde(skip_serializing_if = "is_default")]
+    pub after_close: bool,
+    /// What is wrong on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odd: Option<Odd>,
+    /// When its first byte was sent, in microseconds since the case began.
+    pub sent_at: i64,
+}
+
+impl Request {
+    /// Whether anything about it is a condition.
+    pub fn is_conditional(&self) -> bool {
+        self.if_match.is_some()
+            || self.if_none_match.is_some()
+            || self.if_modified_since.is_some()
+            || self.if_unmodified_since.is_some()
+    }
+
+    /// The content, empty if there is none.
+    pub fn content(&self) -> Arc<str> {
+        self.body.clone().unwrap_or_default()
+    }
+}
+
+/// What `Content-Range` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// From the first to the last position of so many bytes, if that is known.
+    Part(u64, u64, Option<u64>),
+    /// Nothing of so many bytes.
+    Nothing(u64),
+    /// Something invalid.
+    Invalid,
+}
+
+/// What is wrong with a response on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Flaw {
+    /// Bytes that belong to no response came after it, or before it and after the one before.
+    Surplus,
+    /// The chunks are broken.
+    Chunks,
+    /// Not as the grammar has it.
+    Grammar,
+    /// Framing fields that must not be sent, or that contradict each other.
+    Framing,
+    /// It came after a response that was said to be the last.
+    AfterClose,
+    /// `ETag` is no entity tag.
+    Tag,
+}
+
+/// A response.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Response {
+    /// The status, or 0 if it could not be read.
+    pub status: u16,
+    /// The tag told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub etag: Option<Tag>,
+    /// The date told, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_modified: Option<i64>,
+    /// The part told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_range: Option<Told>,
+    /// Whether there is an `Allow`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub allow: bool,
+    /// The length told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_length: Option<u64>,
+    /// The content, as [text](crate::text).
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub body: Arc<str>,
+    /// Whether the content is coded, so that it cannot be compared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub coded: bool,
+    /// Whether the content is several parts.
+    #[serde(skip_serializing_if = "is_default")]
+    pub multipart: bool,
+    /// Whether it was said to be the last on its connection.
+    #[serde(skip_serializing_if = "is_default")]
+    pub close: bool,
+    /// The statuses of interim responses before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interim: Vec<u16>,
+    /// What is wrong with it on the wire.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flaws: Vec<Flaw>,
+    /// Whether its request was outstanding together with others on its connection.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pipelined: bool,
+    /// Whether it ended before its end: then the content is as much as came.
+    #[serde(skip_serializing_if = "is_default")]
+    pub incomplete: bool,
+    /// When its last byte was received, in microseconds since the case began.
+    pub received_at: i64,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

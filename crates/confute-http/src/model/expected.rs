@@ -1,0 +1,128 @@
+//! What the model sends: which answers are right, and what each of them would tell.
+//!
+//! The model does not choose between 200, 304 and 404 and then wait which of them comes. It says what is stored and what
+//! was asked; only when an answer is seen is it worked out what that answer means. So a read needs no choices at all.
+
+use confute::knowledge::{Knowledge, Value, Var};
+use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym, Token};
+use std::sync::Arc;
+
+use super::lax::Lax;
+use super::precondition::{Applies, Conditions};
+use super::validators::Entry;
+use crate::message::{Msg, Span};
+
+/// Which answers are right.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expected {
+    /// When the request was sent.
+    pub(super) sent: i64,
+    /// For how long it held its content back, in milliseconds, waiting for 100.
+    pub(super) held: Option<u32>,
+    pub(super) lax: Lax,
+    pub(super) kind: Box<Kind>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// What a read of this says.
+    Read(Read),
+    /// Any content but this.
+    Torn(Sym<Token>),
+    /// A PUT was performed.
+    Put(Put),
+    /// If-Match or If-Unmodified-Since was false; `body` was to be put.
+    Kept { current: Entry, body: Option<Arc<str>> },
+    /// If-None-Match was false.
+    Failed,
+    /// A DELETE was performed.
+    Removed { strong_by: Option<Sym<Number>>, changed: Option<Sym<Number>> },
+    /// There was nothing to delete; `may_fail` if a condition can have been evaluated all the same.
+    Missing { may_fail: bool },
+    /// The request is malformed.
+    Bad,
+    /// The request is refused, as an error.
+    Rejected,
+    /// The request is refused for one of these reasons.
+    Status([u16; 2]),
+    /// The request is refused without reason; it may still have been performed.
+    Refused { performed: bool },
+    /// Whatever OPTIONS says.
+    Options,
+    /// Whatever another method says.
+    Other { changes: bool },
+    /// No answer at all.
+    Never,
+}
+
+/// A read.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Read {
+    pub(super) head: bool,
+    pub(super) entry: Entry,
+    pub(super) conditions: Conditions,
+    pub(super) range: Vec<Span>,
+    pub(super) applies: Applies,
+}
+
+/// A PUT that was performed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Put {
+    pub(super) created: bool,
+    pub(super) entry: Entry,
+    pub(super) validators: Validators,
+    /// In the past when the answer is received: If-Match was true from then on.
+    pub(super) strong_by: Option<Sym<Number>>,
+    /// In the past when the answer is received: the change has been made.
+    pub(super) changed: Option<Sym<Number>>,
+}
+
+/// What the validators in an answer to PUT are worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Validators {
+    /// They are those of what was put.
+    True,
+    /// There are none.
+    Absent,
+    /// Nothing.
+    Idle,
+}
+
+impl Pattern<Msg> for Expected {
+    fn unify(&self, seen: &Msg, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        match seen {
+            Msg::Response(seen) => self.learn(seen, facts),
+            Msg::Request(_) => Err(Mismatch),
+        }
+    }
+
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Msg {
+        Msg::Response(self.show(value))
+    }
+
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        match &*self.kind {
+            Kind::Read(read) => HasVars::vars(&read.entry, visit),
+            Kind::Torn(body) => body.vars(visit),
+            Kind::Put(put) => {
+                HasVars::vars(&put.entry, visit);
+                HasVars::vars(&put.strong_by, visit);
+                HasVars::vars(&put.changed, visit);
+            }
+            Kind::Kept { current, .. } => HasVars::vars(current, visit),
+            Kind::Removed { strong_by, changed } => {
+                HasVars::vars(strong_by, visit);
+                HasVars::vars(changed, visit);
+            }
+            Kind::Failed
+            | Kind::Missing { .. }
+            | Kind::Bad
+            | Kind::Rejected
+            | Kind::Status(_)
+            | Kind::Refused { .. }
+            | Kind::Options
+            | Kind::Other { .. }
+            | Kind::Never => {}
+        }
+    }
+}

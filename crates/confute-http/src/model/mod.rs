@@ -1,0 +1,20 @@
+//! Correct servers, as models.
+//!
+//! | to find out | read |
+//! |---|---|
+//! | what a request does | `origin` for reads, `write` for the rest |
+//! | when a condition is true | `precondition` |
+//! | what is hidden | `validators` |
+//! | which answers are right | `expected`, with `reply` and `show` |
+
+mod expected;
+mod lax;
+mod origin;
+mod precondition;
+mod reply;
+mod show;
+mod validators;
+mod write;
+
+pub use expected::Expected;
+pub use origin::{Origin, TagStyle};

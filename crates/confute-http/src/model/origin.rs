@@ -1,0 +1,193 @@
+//! An origin server (RFC 9110 and 9112): one cell for each path, and what each method does with it.
+//!
+//! Nothing happens between requests: what changes by itself (a weak tag becomes strong) is a moment that is a secret, and
+//! a server that closes a connection is for the driver to tell, as the tester hanging up. GET and HEAD only look.
+//!
+//! Premises: nobody else writes below the prefix; two safe requests are pipelined on one connection only while nothing
+//! is being written (RFC 9112, 9.3.2, lets a server evaluate them in parallel, and here they are evaluated in order).
+
+use std::sync::Arc;
+
+use confute::lang::{Conn, Fresh, Io, Rule, ServerModel, Slot, Stop, Table, Turn};
+
+use super::expected::{Expected, Kind, Read};
+use super::lax::Lax;
+use super::precondition::{Applies, Conditions};
+use super::validators::{Aftermath, Entry, Validator};
+use crate::message::{Method, Msg, Odd, Request};
+use crate::rules::{self, RULES};
+
+/// The model of an origin server.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Origin {
+    /// Which tags a simulated server makes. A tester has to be ready for any.
+    pub tags: TagStyle,
+}
+
+/// Which tags a server makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TagStyle {
+    /// Any that are right.
+    #[default]
+    Any,
+    /// Weak for so many microseconds after the request that made it, then strong.
+    WeakFor(i64),
+}
+
+pub(super) const RESOURCES: Table<Arc<str>, Entry> =
+    Table::unknown("resources", |fresh: &mut Fresh<'_>, _| Entry::unknown(fresh));
+
+impl ServerModel for Origin {
+    type Msg = Msg;
+    type Out = Expected;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        let Msg::Request(request) = &*message else { return io.replies(0) };
+        let turn = |cell| Exchange { model: *self, conn, request, cell, lax: Lax::default() };
+        match request.method {
+            Method::Get | Method::Head => turn(Some(RESOURCES.view(io, &request.path)?)).read(io),
+            Method::Put | Method::Delete | Method::Other(_) => {
+                turn(Some(RESOURCES.edit(io, &request.path)?)).write(io)
+            }
+            Method::Options => turn(None).options(io),
+        }
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+}
+
+/// A request on its way to an answer.
+pub(super) struct Exchange<'a> {
+    pub(super) model: Origin,
+    conn: Conn,
+    pub(super) request: &'a Request,
+    cell: Option<Slot<Entry>>,
+    pub(super) lax: Lax,
+}
+
+impl Exchange<'_> {
+    /// Answers.
+    pub(super) fn send(&self, io: &mut Io<'_, Origin>, kind: Kind) -> Turn {
+        let held = self.request.expect.filter(|_| self.request.body.is_some());
+        let expected = Expected { sent: self.request.sent_at, held, lax: self.lax, kind: Box::new(kind) };
+        io.send(self.conn, expected)
+    }
+
+    /// What is stored.
+    pub(super) fn stored(&self, io: &mut Io<'_, Origin>) -> Result<Entry, Stop> {
+        self.cell.as_ref().ok_or(Stop::Dead)?.get(io)?.ok_or(Stop::Dead)
+    }
+
+    /// Stores.
+    pub(super) fn store(&self, io: &mut Io<'_, Origin>, entry: Entry) -> Turn {
+        self.cell.as_ref().ok_or(Stop::Dead)?.set(io, entry)
+    }
+
+    /// What is decided before the method matters: `None` if nothing is.
+    pub(super) fn prejudge(&mut self, io: &mut Io<'_, Origin>) -> Result<Option<Kind>, Stop> {
+        self.lax = Lax::of(io)?;
+        let request = self.request;
+        if request.after_close && !io.deviates(&rules::CLOSE)? {
+            return Ok(Some(Kind::Never));
+        }
+        if request.expect.is_some() {
+            self.lax.also(io, &rules::CONTINUE, Lax::CONTINUE)?;
+        }
+        let rule: &'static Rule = match request.odd {
+            None => return self.unusual(io),
+            Some(Odd::NoHost) => &rules::NO_HOST,
+            Some(Odd::TwoHosts) => &rules::TWO_HOSTS,
+            Some(Odd::SpaceBeforeColon) => &rules::SPACE_BEFORE_COLON,
+            Some(Odd::ConflictingLengths) => &rules::CONFLICTING_LENGTHS,
+            // These are for `write` to know.
+            Some(Odd::LengthBesideChunks | Odd::HugeChunk) => return Ok(None),
+            Some(Odd::EqualLengths | Odd::Folded) => {
+                return Ok(if io.choose(2)? == 0 { None } else { Some(Kind::Bad) });
+            }
+        };
+        Ok(if io.deviates(rule)? { None } else { Some(Kind::Bad) })
+    }
+
+    /// What a server need not put up with: content without a length, and expectations.
+    fn unusual(&self, io: &mut Io<'_, Origin>) -> Result<Option<Kind>, Stop> {
+        if self.request.chunked && io.choose(2)? == 1 {
+            return Ok(Some(Kind::Status([411, 501])));
+        }
+        if self.request.expect.is_some() && io.choose(2)? == 1 {
+            return Ok(Some(Kind::Status([417, 417])));
+        }
+        Ok(None)
+    }
+
+    fn options(mut self, io: &mut Io<'_, Origin>) -> Turn {
+        if let Some(kind) = self.prejudge(io)? {
+            return self.send(io, kind);
+        }
+        self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
+        if self.request.is_conditional() {
+            self.lax.also(io, &rules::OPTIONS_UNCONDITIONAL, Lax::OPTIONS)?;
+        }
+        self.send(io, Kind::Options)
+    }
+
+    fn read(mut self, io: &mut Io<'_, Origin>) -> Turn {
+        let mut entry = self.stored(io)?;
+        if let Some(kind) = self.prejudge(io)? {
+            return self.send(io, kind);
+        }
+        if io.deviates(&rules::SERVES)? {
+            self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
+            return self.send(io, Kind::Refused { performed: false });
+        }
+        let request = self.request;
+        if let Some(after) = entry.after.take() {
+            match &*after {
+                Aftermath::Stale { before } if io.choose(2)? == 1 => entry = before.clone(),
+                Aftermath::Torn { changed } if io.choose(2)? == 1 => {
+                    io.assume(changed.at_most(&confute::lang::Sym::known(&request.sent_at), 0).negate())?;
+                    return self.send(io, Kind::Torn(entry.body));
+                }
+                _ => {}
+            }
+        }
+        // There and back again: a read changes nothing, so what it sees differently was changed twice.
+        if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {
+            entry.tag = Validator::fresh(io, TagStyle::Any, 0)?;
+        }
+        if io.deviates(&rules::STEADY_DATE)? && io.deviates(&rules::STEADY_DATE)? {
+            entry.modified = io.fresh()?;
+        }
+        let conditions = Conditions::of(io, request, &entry, false)?;
+        let applies = Applies::of(io, request, &entry.tag)?;
+        self.overlook(io)?;
+        let head = request.method == Method::Head;
+        self.send(io, Kind::Read(Read { head, entry, conditions, range: request.range.clone(), applies }))
+    }
+
+    /// Rules about answers to reads.
+    fn overlook(&mut self, io: &mut Io<'_, Origin>) -> Turn {
+        let request = self.request;
+        self.lax.also(io, &rules::STAYS, Lax::STAYS)?;
+        self.lax.also(io, &rules::HEAD_LENGTH, Lax::HEAD_LENGTH)?;
+        if request.is_conditional() {
+            self.lax.also(io, &rules::ON_MISSING, Lax::ON_MISSING)?;
+            self.lax.also(io, &rules::NOT_MODIFIED_TAG, Lax::NOT_MODIFIED_TAG)?;
+        }
+        if request.if_modified_since.is_some() && request.if_none_match.is_none() {
+            self.lax.also(io, &rules::IF_MODIFIED_SINCE, Lax::IF_MODIFIED_SINCE)?;
+        }
+        if !request.range.is_empty() {
+            self.lax.also(io, &rules::CONTENT_RANGE, Lax::CONTENT_RANGE)?;
+            self.lax.also(io, &rules::PART, Lax::PART)?;
+            self.lax.also(io, &rules::RANGE_ASKED, Lax::ASKED)?;
+            self.lax.also(io, &rules::UNSATISFIABLE, Lax::UNSATISFIABLE)?;
+            if request.method == Method::Head {
+                self.lax.also(io, &rules::RANGE_ONLY_GET, Lax::ONLY_GET)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,238 @@
+//! When a condition is true (RFC 9110, section 13).
+
+use confute::lang::{Io, Stop, Sym};
+
+use super::origin::Origin;
+use super::validators::{Entry, Validator};
+use crate::message::{IfRange, Request, Tag, Tags};
+use crate::rules;
+
+/// Whether a condition by strong comparison is true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Truth {
+    Yes,
+    No,
+    /// If the tag is strong when it is evaluated.
+    IfStrong,
+}
+
+/// The conditions of a request, as far as they do not depend on time. They are evaluated in the order of 13.2.2.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Conditions {
+    pub(super) if_match: Option<Truth>,
+    /// If-Unmodified-Since, unless it is ignored.
+    pub(super) unmodified: Option<i64>,
+    /// Whether If-None-Match is false.
+    pub(super) matched: Option<bool>,
+    /// That it is true is so only if the tag is weak.
+    pub(super) needs_weak: bool,
+    /// If-Modified-Since, unless it is ignored.
+    pub(super) modified: Option<i64>,
+    /// The server says 412 without cause.
+    pub(super) refused: bool,
+    /// The server says 304 without cause.
+    pub(super) spared: bool,
+}
+
+/// Where in a list a tag was found: line and place.
+type Place = (usize, usize);
+
+struct Found {
+    /// The first member with that text.
+    any: Place,
+    /// The first strong one.
+    strong: Option<Place>,
+}
+
+/// Looks for the current tag in a list. What is not known of it is tried.
+fn find(io: &mut Io<'_, Origin>, lines: &[Vec<Tag>], current: &Validator) -> Result<Option<Found>, Stop> {
+    let members = || {
+        let places = |(line, tags): (usize, &'_ Vec<Tag>)| (0..tags.len()).map(move |place| (line, place));
+        lines.iter().enumerate().flat_map(places).map(|(line, place)| ((line, place), &lines[line][place]))
+    };
+    for (place, tag) in members() {
+        let again =
+            members().take_while(|(other, _)| *other < place).any(|(_, other)| other.opaque == tag.opaque);
+        if !again && io.branch(current.opaque.is(&tag.opaque))? {
+            let strong = members().find(|(_, other)| other.opaque == tag.opaque && !other.weak);
+            return Ok(Some(Found { any: place, strong: strong.map(|(place, _)| place) }));
+        }
+    }
+    Ok(None)
+}
+
+impl Conditions {
+    /// Those of a request for this entry, which for a write is there or `missing`.
+    pub(super) fn of(
+        io: &mut Io<'_, Origin>,
+        request: &Request,
+        entry: &Entry,
+        missing: bool,
+    ) -> Result<Self, Stop> {
+        let reads = request.method.is_safe();
+        let mut conditions = Conditions::default();
+        if let Some(tags) = &request.if_match {
+            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing)?);
+        }
+        let ignored = request.if_match.is_some()
+            && !(request.if_unmodified_since.is_some() && io.deviates(&rules::IF_UNMODIFIED_SINCE_BESIDE)?);
+        if !ignored && !missing {
+            conditions.unmodified = request.if_unmodified_since;
+        }
+        if let (Some(_), None) = (conditions.unmodified, &request.if_match)
+            && io.deviates(&rules::IF_UNMODIFIED_SINCE)?
+        {
+            conditions.unmodified = None;
+        }
+        if let Some(tags) = &request.if_none_match {
+            conditions.if_none_match(io, tags, &entry.tag, missing, reads)?;
+        }
+        if reads {
+            conditions.read(io, request)?;
+        } else if conditions.matched == Some(false) {
+            conditions.refused = io.deviates(&rules::IF_NONE_MATCH_TRUE)?;
+        }
+        if conditions.matched.is_none() {
+            conditions.refused = io.deviates(&rules::FAILED_CAUSE)?;
+        }
+        Ok(conditions)
+    }
+
+    fn if_none_match(
+        &mut self,
+        io: &mut Io<'_, Origin>,
+        tags: &Tags,
+        current: &Validator,
+        missing: bool,
+        reads: bool,
+    ) -> Result<(), Stop> {
+        let ignored = if reads { &rules::NOT_MODIFIED } else { &rules::IF_NONE_MATCH };
+        let matched = match tags {
+            _ if missing => false,
+            Tags::Any => !io.deviates(ignored)?,
+            Tags::Lines(lines) => match find(io, lines, current)? {
+                None => false,
+                Some(Found { any: (1.., _), .. }) => !io.deviates(&rules::SEVERAL_LINES)?,
+                Some(Found { any: (_, 1..), .. }) => !io.deviates(&rules::IF_NONE_MATCH_MEMBERS)?,
+                Some(Found { strong: None, .. }) => !io.deviates(&rules::IF_NONE_MATCH_WEAK)?,
+                Some(_) => {
+                    self.needs_weak = io.deviates(&rules::IF_NONE_MATCH_WEAK)?;
+                    !self.needs_weak && !io.deviates(ignored)?
+                }
+            },
+        };
+        self.matched = Some(matched);
+        Ok(())
+    }
+
+    /// What concerns GET and HEAD only.
+    fn read(&mut self, io: &mut Io<'_, Origin>, request: &Request) -> Result<(), Stop> {
+        if self.matched.is_none()
+            || (self.matched == Some(false)
+                && request.if_modified_since.is_some()
+                && io.deviates(&rules::IF_MODIFIED_SINCE_BESIDE)?)
+        {
+            self.modified = request.if_modified_since;
+        }
+        if self.matched != Some(true) && self.modified.is_none() {
+            self.spared = io.deviates(&rules::NOT_MODIFIED_CAUSE)?;
+        }
+        Ok(())
+    }
+}
+
+fn if_match(io: &mut Io<'_, Origin>, tags: &Tags, current: &Validator, missing: bool) -> Result<Truth, Stop> {
+    let unless = |broken: bool, truth| if broken { Truth::No } else { truth };
+    let found = match tags {
+        _ if missing => None,
+        Tags::Any => return Ok(Truth::Yes),
+        Tags::Lines(lines) => find(io, lines, current)?,
+    };
+    Ok(match found {
+        None if io.deviates(&rules::IF_MATCH)? => Truth::Yes,
+        None => Truth::No,
+        Some(_) if io.deviates(&rules::IF_MATCH_STRONG)? => Truth::Yes,
+        Some(Found { strong: None, .. }) => Truth::No,
+        Some(Found { strong: Some((1.., _)), .. }) => {
+            unless(io.deviates(&rules::SEVERAL_LINES)?, Truth::IfStrong)
+        }
+        Some(Found { strong: Some((_, 1..)), .. }) => {
+            unless(io.deviates(&rules::IF_MATCH_MEMBERS)?, Truth::IfStrong)
+        }
+        Some(_) => Truth::IfStrong,
+    })
+}
+
+/// Whether Range counts, as far as If-Range is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Applies {
+    /// By strong comparison of tags, or because there is no If-Range.
+    Tag(Truth),
+    /// If this is the date.
+    Date(i64),
+}
+
+impl Applies {
+    pub(super) fn of(io: &mut Io<'_, Origin>, request: &Request, current: &Validator) -> Result<Self, Stop> {
+        let yes = Ok(Applies::Tag(Truth::Yes));
+        match &request.if_range {
+            None => yes,
+            Some(IfRange::Date(_)) if io.deviates(&rules::IF_RANGE)? => yes,
+            Some(IfRange::Date(date)) => Ok(Applies::Date(*date)),
+            Some(IfRange::Tag(tag)) => Ok(Applies::Tag(if io.branch(current.opaque.is(&tag.opaque))? {
+                match io.deviates(&rules::IF_RANGE_STRONG)? {
+                    true => Truth::Yes,
+                    false if tag.weak => Truth::No,
+                    false => Truth::IfStrong,
+                }
+            } else if io.deviates(&rules::IF_RANGE)? {
+                Truth::Yes
+            } else {
+                Truth::No
+            })),
+        }
+    }
+}
+
+/// What becomes of a write.
+pub(super) enum Decision {
+    /// It is performed. If there is a moment, it is in the past when the answer is received.
+    Perform(Option<Sym<confute::lang::Number>>),
+    /// It is not performed: If-Match or If-Unmodified-Since is false.
+    Keep,
+    /// It is not performed: If-None-Match is false.
+    Fail,
+}
+
+impl Conditions {
+    /// Whether a write sent then is performed on this entry.
+    pub(super) fn decide(&self, io: &mut Io<'_, Origin>, entry: &Entry, sent: i64) -> Result<Decision, Stop> {
+        let mut strong_by = None;
+        if self.refused {
+            return Ok(Decision::Fail);
+        }
+        match self.if_match {
+            Some(Truth::No) => return Ok(Decision::Keep),
+            Some(Truth::IfStrong) if !io.branch(entry.tag.is_strong(sent))? => {
+                // It was weak when this was sent; it may have become strong before it was evaluated.
+                if io.choose(2)? == 0 {
+                    return Ok(Decision::Keep);
+                }
+                strong_by = Some(entry.tag.strong_from().clone());
+            }
+            _ => {}
+        }
+        if let Some(date) = self.unmodified
+            && !io.branch(entry.modified.at_most(&Sym::known(&date), 0))?
+        {
+            return Ok(Decision::Keep);
+        }
+        if self.matched == Some(true) {
+            return Ok(Decision::Fail);
+        }
+        if self.needs_weak {
+            io.assume(entry.tag.is_strong(sent).negate())?;
+        }
+        Ok(Decision::Perform(strong_by))
+    }
+}

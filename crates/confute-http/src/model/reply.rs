@@ -1,0 +1,283 @@
+//! What an answer tells, or that it is wrong.
+
+use std::sync::Arc;
+
+use confute::knowledge::Knowledge;
+use confute::lang::{Mismatch, Number, Sym};
+
+use super::expected::{Expected, Kind, Put, Read, Validators};
+use super::lax::Lax;
+use super::precondition::{Applies, Truth};
+use super::validators::{Entry, at_most, more_than};
+use crate::message::{Response, Told};
+use crate::text;
+
+type Learnt = Result<(), Mismatch>;
+
+fn require(holds: bool) -> Learnt {
+    if holds { Ok(()) } else { Err(Mismatch) }
+}
+
+/// The moment is over when the answer is received.
+fn over(moment: Option<&Sym<Number>>, seen: &Response, facts: &mut Knowledge) -> Learnt {
+    moment.map_or(Ok(()), |moment| at_most(moment, seen.received_at, facts))
+}
+
+impl Expected {
+    /// Learns from an answer, or says that it is wrong.
+    pub(super) fn learn(&self, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        if self.lax.is_foreign(seen) {
+            return Ok(());
+        }
+        require(seen.flaws.iter().all(|flaw| self.lax.forgives(*flaw)))?;
+        if seen.status == 0 {
+            // What broke off before its status tells nothing; what cannot be read is forgiven already.
+            return require(!matches!(*self.kind, Kind::Never));
+        }
+        self.was_continued(seen)?;
+        match &*self.kind {
+            Kind::Read(read) => self.read(read, seen, facts),
+            Kind::Torn(body) => {
+                require(seen.status == 200 && !seen.coded && !seen.incomplete)?;
+                let seen =
+                    confute::knowledge::Term::Const(confute::knowledge::Value::Opaque(seen.body.clone()));
+                Ok(facts.assert(&confute::knowledge::Literal::Ne(body.term().clone(), seen))?)
+            }
+            Kind::Put(put) => self.put(put, seen, facts),
+            Kind::Kept { current, body } => {
+                let Some(body) = body.as_ref().filter(|_| (200..300).contains(&seen.status)) else {
+                    return require(seen.status >= 400);
+                };
+                // What was asked for may be the case already.
+                current.present.unify(&true, facts)?;
+                current.body.unify(body, facts)?;
+                self.validators(current, seen, facts)
+            }
+            Kind::Failed => require(seen.status == 412 || (seen.status == 304 && self.lax.has(Lax::IS_304))),
+            Kind::Removed { strong_by, changed } => {
+                over(strong_by.as_ref(), seen, facts)?;
+                over(changed.as_ref(), seen, facts)?;
+                require((200..300).contains(&seen.status))
+            }
+            Kind::Missing { may_fail } => require(match seen.status {
+                200..300 | 404 | 410 => true,
+                412 => *may_fail,
+                _ => false,
+            }),
+            Kind::Bad => require(seen.status == 400),
+            Kind::Rejected => require(seen.status >= 400),
+            Kind::Status(statuses) => require(statuses.contains(&seen.status)),
+            Kind::Refused { performed } => {
+                self.allow(seen)?;
+                require(match seen.status {
+                    304 | 404 | 410 | 412 | 416 => false,
+                    202 | 500.. => true,
+                    300.. => !performed,
+                    _ => false,
+                })
+            }
+            Kind::Options => {
+                self.allow(seen)?;
+                require(self.lax.has(Lax::OPTIONS) || !matches!(seen.status, 304 | 412))
+            }
+            Kind::Other { changes } => {
+                self.allow(seen)?;
+                require(*changes != matches!(seen.status, 400..=499 | 501))
+            }
+            Kind::Never => Err(Mismatch),
+        }
+    }
+
+    /// Whoever held content back got a sign before it was sent.
+    fn was_continued(&self, seen: &Response) -> Learnt {
+        let Some(held) = self.held else { return Ok(()) };
+        let waited = seen.received_at - self.sent >= i64::from(held) * 1000;
+        require(!waited || seen.interim.contains(&100) || seen.incomplete || self.lax.has(Lax::CONTINUE))
+    }
+
+    fn allow(&self, seen: &Response) -> Learnt {
+        require(seen.status != 405 || seen.allow || seen.incomplete || self.lax.has(Lax::ALLOW))
+    }
+
+    fn validators(&self, entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        if let Some(tag) = &seen.etag {
+            entry.tag.unify(tag, (self.sent, seen.received_at), facts)?;
+        }
+        seen.last_modified.map_or(Ok(()), |date| entry.modified.unify(&date, facts))
+    }
+
+    fn put(&self, put: &Put, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        let told_created = match seen.status {
+            201 => true,
+            200 | 204 => false,
+            _ => return Err(Mismatch),
+        };
+        require(told_created == (put.created != self.lax.has(Lax::CREATED)))?;
+        over(put.strong_by.as_ref(), seen, facts)?;
+        over(put.changed.as_ref(), seen, facts)?;
+        match put.validators {
+            Validators::True => self.validators(&put.entry, seen, facts),
+            Validators::Absent => require(seen.etag.is_none() && seen.last_modified.is_none()),
+            Validators::Idle => Ok(()),
+        }
+    }
+
+    fn read(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        let entry = &read.entry;
+        match seen.status {
+            200 | 203 | 204 => {
+                self.performed(read, seen, facts)?;
+                self.validators(entry, seen, facts)?;
+                if read.head { self.length(entry, seen, facts) } else { self.content(entry, seen, facts) }
+            }
+            206 => {
+                require(!read.head || self.lax.has(Lax::ONLY_GET))?;
+                require(!read.range.is_empty())?;
+                self.performed(read, seen, facts)?;
+                self.applied(read, seen, facts)?;
+                self.validators(entry, seen, facts)?;
+                if read.head || seen.coded || (seen.multipart && read.range.len() > 1) {
+                    return Ok(());
+                }
+                self.part(read, seen, facts)
+            }
+            304 => self.not_modified(read, seen, facts),
+            404 | 410 => entry.present.unify(&self.lax.has(Lax::STAYS), facts),
+            416 if !read.range.is_empty() => {
+                require(!read.head || self.lax.has(Lax::ONLY_GET))?;
+                self.performed(read, seen, facts)?;
+                self.applied(read, seen, facts)?;
+                self.unsatisfiable(read, seen, facts)
+            }
+            400.. => {
+                let conditions = &read.conditions;
+                entry.present.unify(&!self.lax.has(Lax::ON_MISSING), facts)?;
+                match (conditions.if_match, conditions.unmodified) {
+                    _ if conditions.refused && seen.status == 412 => Ok(()),
+                    (Some(Truth::No), _) => Ok(()),
+                    (Some(Truth::IfStrong), None) => entry.tag.was_weak(self.sent, facts),
+                    (_, Some(date)) => more_than(&entry.modified, date, facts),
+                    _ => Err(Mismatch),
+                }
+            }
+            _ => Err(Mismatch),
+        }
+    }
+
+    /// If-Match and If-Unmodified-Since were true.
+    fn permitted(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        match read.conditions.if_match {
+            Some(Truth::No) => return Err(Mismatch),
+            Some(Truth::IfStrong) => read.entry.tag.was_strong(seen.received_at, facts)?,
+            Some(Truth::Yes) | None => {}
+        }
+        read.conditions.unmodified.map_or(Ok(()), |date| at_most(&read.entry.modified, date, facts))
+    }
+
+    /// There is something, and all conditions were true.
+    fn performed(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        let conditions = &read.conditions;
+        read.entry.present.unify(&true, facts)?;
+        self.permitted(read, seen, facts)?;
+        require(conditions.matched != Some(true) && !conditions.refused && !conditions.spared)?;
+        if conditions.needs_weak {
+            read.entry.tag.was_weak(self.sent, facts)?;
+        }
+        match conditions.modified {
+            Some(date) if !self.lax.has(Lax::IF_MODIFIED_SINCE) => {
+                more_than(&read.entry.modified, date, facts)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn not_modified(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        let (entry, conditions) = (&read.entry, &read.conditions);
+        if self.lax.has(Lax::ON_MISSING) {
+            return entry.present.unify(&false, facts);
+        }
+        entry.present.unify(&true, facts)?;
+        self.permitted(read, seen, facts)?;
+        match (conditions.matched, conditions.modified) {
+            (Some(true), _) => {}
+            (_, Some(date)) => at_most(&entry.modified, date, facts)?,
+            _ => require(conditions.spared)?,
+        }
+        if self.lax.has(Lax::NOT_MODIFIED_TAG) {
+            return Ok(());
+        }
+        self.validators(entry, seen, facts)?;
+        self.length(entry, seen, facts)
+    }
+
+    /// The whole content, if it is known.
+    fn known(entry: &Entry, facts: &Knowledge) -> Option<Arc<str>> {
+        entry.body.value(facts)
+    }
+
+    /// What is told of the length of content that is not sent.
+    fn length(&self, entry: &Entry, seen: &Response, facts: &Knowledge) -> Learnt {
+        let (Some(told), Some(body)) = (seen.content_length, Self::known(entry, facts)) else {
+            return Ok(());
+        };
+        require(seen.coded || told == text::length(&body) as u64 || self.lax.has(Lax::HEAD_LENGTH))
+    }
+
+    fn content(&self, entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        if seen.coded {
+            return Ok(());
+        }
+        let is_cut = seen.incomplete || self.lax.has(Lax::LENGTH) || self.lax.has(Lax::CHUNKS);
+        if !is_cut {
+            return entry.body.unify(&seen.body, facts);
+        }
+        let Some(body) = Self::known(entry, facts) else { return Ok(()) };
+        let (whole, came) = (text::bytes(&body), text::bytes(&seen.body));
+        require(whole.starts_with(&came) || (!seen.incomplete && came.starts_with(&whole)))
+    }
+
+    /// If-Range was true.
+    fn applied(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        match read.applies {
+            Applies::Tag(Truth::Yes) => Ok(()),
+            Applies::Tag(Truth::No) => Err(Mismatch),
+            Applies::Tag(Truth::IfStrong) => read.entry.tag.was_strong(seen.received_at, facts),
+            Applies::Date(date) => read.entry.modified.unify(&date, facts),
+        }
+    }
+
+    fn part(&self, read: &Read, seen: &Response, facts: &Knowledge) -> Learnt {
+        let Some(Told::Part(first, last, complete)) = seen.content_range else {
+            return require(self.lax.has(Lax::CONTENT_RANGE));
+        };
+        let sent = text::bytes(&seen.body);
+        let mut is_part = seen.incomplete || sent.len() as u64 == (last - first).saturating_add(1);
+        let mut length = complete;
+        if let Some(body) = Self::known(&read.entry, facts) {
+            let body = text::bytes(&body);
+            let there = body.len() as u64;
+            require(complete.is_none_or(|told| told == there) || self.lax.has(Lax::CONTENT_RANGE))?;
+            let from = usize::try_from(first).unwrap_or(usize::MAX);
+            is_part &= body.get(from..).is_some_and(|rest| rest.starts_with(&sent));
+            length = Some(there);
+        }
+        require(is_part || self.lax.has(Lax::PART) || self.lax.has(Lax::CONTENT_RANGE))?;
+        let Some(length) = length else { return Ok(()) };
+        let holds = |(low, high): (u64, u64)| low <= first && last <= high;
+        let asked = read.range.iter().any(|span| span.within(length).is_some_and(holds));
+        require(asked || self.lax.has(Lax::ASKED) || self.lax.has(Lax::CONTENT_RANGE))
+    }
+
+    fn unsatisfiable(&self, read: &Read, seen: &Response, facts: &Knowledge) -> Learnt {
+        let Some(body) = Self::known(&read.entry, facts) else { return Ok(()) };
+        let length = text::length(&body) as u64;
+        let is_told = match seen.content_range {
+            None => true,
+            Some(Told::Nothing(told)) => told == length,
+            Some(Told::Part(..) | Told::Invalid) => false,
+        };
+        require(is_told || seen.coded || self.lax.has(Lax::CONTENT_RANGE))?;
+        let none = read.range.iter().all(|span| span.within(length).is_none());
+        require(none || self.lax.has(Lax::UNSATISFIABLE))
+    }
+}

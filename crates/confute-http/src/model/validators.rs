@@ -1,0 +1,189 @@
+//! What is stored under a path, and its validators: all of it a secret until it is seen.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use confute::knowledge::{Knowledge, Literal, Term, Value, Var};
+use confute::lang::{Flag, Formula, Fresh, HasVars, Io, Mismatch, Number, Stop, Sym, Token};
+
+use super::origin::{Origin, TagStyle};
+use crate::message::Tag;
+
+/// Later than anything that happens.
+pub(super) const NEVER: i64 = i64::MAX / 4;
+
+/// No entity tag has a quote in it.
+const NO_TAG: &str = "\"";
+
+/// A tag that the server chose.
+///
+/// It may be weak at first and become strong later, once, with the same text: at a moment that is a secret like the
+/// text. A tag seen weak in the answer to a request sent at `s` was not strong at `s`; one seen strong in an answer
+/// received at `r` was strong at `r`. So nothing has to happen between two requests, and reads stay reads.
+///
+/// Only strong tags promise that the content is the same, so the text of the strong tag, if there ever is one, has a name
+/// of its own: that two contents differ says something about these names, and nothing about weak tags.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Validator {
+    pub(super) opaque: Sym<Token>,
+    strong: Sym<Token>,
+    strong_from: Sym<Number>,
+}
+confute::secrets!(Validator { opaque, strong, strong_from });
+
+impl Validator {
+    /// A new one, for content that was put by a request sent at `sent`.
+    pub(super) fn fresh(io: &mut Io<'_, Origin>, style: TagStyle, sent: i64) -> Result<Self, Stop> {
+        let opaque = io.fresh()?;
+        Ok(match style {
+            TagStyle::Any => Self { opaque, strong: io.fresh()?, strong_from: io.fresh()? },
+            TagStyle::WeakFor(time) => Self {
+                strong: opaque.clone(),
+                opaque,
+                strong_from: Sym::known(&sent.saturating_add(time).min(NEVER)),
+            },
+        })
+    }
+
+    /// That of nothing.
+    fn none() -> Self {
+        let none: Arc<str> = NO_TAG.into();
+        Self { opaque: Sym::known(&none), strong: Sym::known(&none), strong_from: Sym::known(&NEVER) }
+    }
+
+    /// Learns from seeing it in an answer received at `received` to a request sent at `sent`.
+    pub(super) fn unify(
+        &self,
+        seen: &Tag,
+        (sent, received): (i64, i64),
+        facts: &mut Knowledge,
+    ) -> Result<(), Mismatch> {
+        self.opaque.unify(&seen.opaque, facts)?;
+        if seen.weak {
+            return self.was_weak(sent, facts);
+        }
+        self.strong.unify(&seen.opaque, facts)?;
+        self.was_strong(received, facts)
+    }
+
+    /// It was strong then.
+    pub(super) fn was_strong(&self, at: i64, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        at_most(&self.strong_from, at, facts)
+    }
+
+    /// It was weak then.
+    pub(super) fn was_weak(&self, at: i64, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        more_than(&self.strong_from, at, facts)
+    }
+
+    /// It is strong since before then.
+    pub(super) fn is_strong(&self, at: i64) -> Formula {
+        self.strong_from.at_most(&Sym::known(&at), 0)
+    }
+
+    /// The moment it becomes strong.
+    pub(super) fn strong_from(&self) -> &Sym<Number> {
+        &self.strong_from
+    }
+
+    /// What the server makes sure of when the content changes.
+    pub(super) fn differs_from(&self, old: &Self) -> Formula {
+        self.strong.equals(&old.strong).negate()
+    }
+
+    /// As it is shown at that time, if that can be told.
+    pub(super) fn show(&self, at: i64, value: &mut dyn FnMut(Var) -> Value) -> (Arc<str>, bool, Option<Tag>) {
+        let (opaque, strong) = (self.opaque.instantiate(value), self.strong.instantiate(value));
+        let weak = self.strong_from.instantiate(value) > at;
+        let tag = (weak || opaque == strong).then(|| Tag { weak, opaque: opaque.clone() });
+        (opaque, weak, tag)
+    }
+}
+
+/// `number ≤ bound`
+pub(super) fn at_most(number: &Sym<Number>, bound: i64, facts: &mut Knowledge) -> Result<(), Mismatch> {
+    let right = Term::Const(Value::Int(bound));
+    Ok(facts.assert(&Literal::AtMost { left: number.term().clone(), right, by: 0 })?)
+}
+
+/// `number > bound`
+pub(super) fn more_than(number: &Sym<Number>, bound: i64, facts: &mut Knowledge) -> Result<(), Mismatch> {
+    let left = Term::Const(Value::Int(bound));
+    Ok(facts.assert(&Literal::AtMost { left, right: number.term().clone(), by: -1 })?)
+}
+
+/// What is stored under a path, if anything is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Entry {
+    pub(super) present: Sym<Flag>,
+    pub(super) body: Sym<Token>,
+    pub(super) tag: Validator,
+    /// In seconds since 1970; below zero if the server has no date for it.
+    pub(super) modified: Sym<Number>,
+    /// What the write that made it left behind, if it broke a rule.
+    pub(super) after: Option<Rc<Aftermath>>,
+}
+
+/// What a write leaves behind that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Aftermath {
+    /// Until `changed`, conditions may be evaluated as if it had not happened.
+    Race { changed: Sym<Number>, before: Entry },
+    /// Until `changed`, reads may see some of it.
+    Torn { changed: Sym<Number> },
+    /// Reads may not see it at all.
+    Stale { before: Entry },
+}
+
+impl HasVars for Entry {
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        HasVars::vars(&self.present, visit);
+        HasVars::vars(&self.body, visit);
+        HasVars::vars(&self.tag, visit);
+        HasVars::vars(&self.modified, visit);
+        match self.after.as_deref() {
+            None => {}
+            Some(Aftermath::Race { changed, before }) => {
+                HasVars::vars(changed, visit);
+                before.vars(visit);
+            }
+            Some(Aftermath::Torn { changed }) => HasVars::vars(changed, visit),
+            Some(Aftermath::Stale { before }) => before.vars(visit),
+        }
+    }
+}
+
+impl Entry {
+    /// What nobody has looked at yet.
+    pub(super) fn unknown(fresh: &mut Fresh<'_>) -> Self {
+        Self {
+            present: fresh.fresh(),
+            body: fresh.fresh(),
+            tag: Validator { opaque: fresh.fresh(), strong: fresh.fresh(), strong_from: fresh.fresh() },
+            modified: fresh.fresh(),
+            after: None,
+        }
+    }
+
+    /// Anything.
+    pub(super) fn any(io: &mut Io<'_, Origin>) -> Result<Self, Stop> {
+        Ok(Self {
+            present: io.fresh()?,
+            body: io.fresh()?,
+            tag: Validator::fresh(io, TagStyle::Any, 0)?,
+            modified: io.fresh()?,
+            after: None,
+        })
+    }
+
+    /// Nothing.
+    pub(super) fn gone() -> Self {
+        Self {
+            present: Sym::known(&false),
+            body: Sym::known(&Arc::from("")),
+            tag: Validator::none(),
+            modified: Sym::known(&-1),
+            after: None,
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What PUT, DELETE and unknown methods do.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use confute::knowledge::Term;
+use confute::lang::{Io, Number, Stop, Sym, Turn};
+
+use super::expected::{Kind, Put, Validators};
+use super::lax::Lax;
+use super::origin::{Exchange, Origin, TagStyle};
+use super::precondition::{Conditions, Decision};
+use super::validators::{Aftermath, Entry, Validator};
+use crate::message::{Method, Odd};
+use crate::rules;
+
+impl Exchange<'_> {
+    pub(super) fn write(mut self, io: &mut Io<'_, Origin>) -> Turn {
+        let mut old = self.stored(io)?;
+        if let Some(kind) = self.prejudge(io)? {
+            return self.send(io, kind);
+        }
+        let Some(body) = self.content(io)? else { return Ok(()) };
+        if let Method::Other(_) = self.request.method {
+            return self.other(io);
+        }
+        let refused = io.deviates(&rules::SERVES)?;
+        if refused {
+            self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
+            if io.choose(2)? == 0 {
+                return self.send(io, Kind::Refused { performed: false });
+            }
+        }
+        let mut present = io.branch(old.present.holds())?;
+        if present && io.deviates(&rules::STAYS)? {
+            (old, present) = (Entry::gone(), false);
+            self.store(io, old.clone())?;
+        }
+        let base = self.base(io, &mut old, present)?;
+        let decision = if self.request.is_conditional() {
+            let (judged, is_there) =
+                base.as_ref().map_or((&old, present), |(before, is_there)| (before, *is_there));
+            let conditions = Conditions::of(io, self.request, judged, !is_there)?;
+            conditions.decide(io, judged, self.request.sent_at)?
+        } else if io.deviates(&rules::FAILED_CAUSE)? {
+            Decision::Fail
+        } else {
+            Decision::Perform(None)
+        };
+        let is_put = self.request.method == Method::Put;
+        if !is_put && !present {
+            let may_fail = self.request.if_match.is_some() || matches!(decision, Decision::Fail);
+            return self.send(io, Kind::Missing { may_fail });
+        }
+        match decision {
+            Decision::Keep => {
+                let kind = Kind::Kept { current: old, body: is_put.then_some(body) };
+                self.send(io, kind)
+            }
+            Decision::Fail => {
+                self.lax.also(io, &rules::IF_NONE_MATCH_412, Lax::IS_304)?;
+                self.send(io, Kind::Failed)
+            }
+            Decision::Perform(strong_by) if is_put => self.put(io, &old, present, &body, strong_by, refused),
+            Decision::Perform(strong_by) => self.delete(io, &old, strong_by, refused),
+        }
+    }
+
+    /// The content as the server is to understand it. `None` if the request was answered here.
+    fn content(&self, io: &mut Io<'_, Origin>) -> Result<Option<Arc<str>>, Stop> {
+        let body = self.request.content();
+        match self.request.odd {
+            Some(Odd::LengthBesideChunks) => {
+                if io.deviates(&rules::LENGTH_BESIDE_CHUNKS)? {
+                    return Ok(Some(crate::encode::framed(&body)));
+                }
+                if io.choose(2)? == 1 {
+                    return Ok(Some(body));
+                }
+            }
+            Some(Odd::HugeChunk) => {
+                if io.deviates(&rules::LARGE_CHUNK)? {
+                    return Ok(Some(body));
+                }
+            }
+            _ => return Ok(Some(body)),
+        }
+        self.send(io, Kind::Rejected)?;
+        Ok(None)
+    }
+
+    /// Another method may do anything, if it says so.
+    fn other(mut self, io: &mut Io<'_, Origin>) -> Turn {
+        self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
+        let changes = io.choose(2)? == 1;
+        if changes {
+            let entry = Entry::any(io)?;
+            self.store(io, entry)?;
+        }
+        self.send(io, Kind::Other { changes })
+    }
+
+    /// What conditions are evaluated against, if that is not what is there, and whether that is anything. A tag or date
+    /// that changes without cause does so here.
+    fn base(
+        &self,
+        io: &mut Io<'_, Origin>,
+        old: &mut Entry,
+        present: bool,
+    ) -> Result<Option<(Entry, bool)>, Stop> {
+        let request = self.request;
+        let after = old.after.take();
+        if !request.is_conditional() {
+            return Ok(None);
+        }
+        if let Some(Aftermath::Race { changed, before }) = after.as_deref()
+            && io.choose(2)? == 1
+        {
+            io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
+            let is_there = io.branch(before.present.holds())?;
+            return Ok(Some((before.clone(), is_there)));
+        }
+        if present
+            && (request.if_match.is_some() || request.if_none_match.is_some())
+            && io.deviates(&rules::STEADY_TAG)?
+        {
+            old.tag = Validator::fresh(io, TagStyle::Any, 0)?;
+            self.store(io, old.clone())?;
+        }
+        if present && request.if_unmodified_since.is_some() && io.deviates(&rules::STEADY_DATE)? {
+            old.modified = io.fresh()?;
+            self.store(io, old.clone())?;
+        }
+        Ok(None)
+    }
+
+    /// What this write leaves behind, and when it will have been done.
+    fn aftermath(
+        io: &mut Io<'_, Origin>,
+        old: &Entry,
+    ) -> Result<(Option<Rc<Aftermath>>, Option<Sym<Number>>), Stop> {
+        let before = old.clone();
+        if io.deviates(&rules::READ_CURRENT)? {
+            return Ok((Some(Rc::new(Aftermath::Stale { before })), None));
+        }
+        if io.deviates(&rules::WHOLE)? {
+            let changed = io.fresh::<Number>()?;
+            return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone() })), Some(changed)));
+        }
+        if io.deviates(&rules::ONE_WINNER)? {
+            let changed = io.fresh::<Number>()?;
+            return Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before })), Some(changed)));
+        }
+        Ok((None, None))
+    }
+
+    fn put(
+        &mut self,
+        io: &mut Io<'_, Origin>,
+        old: &Entry,
+        present: bool,
+        body: &Arc<str>,
+        strong_by: Option<Sym<Number>>,
+        refused: bool,
+    ) -> Turn {
+        self.lax.also(io, if present { &rules::REPLACED } else { &rules::CREATED }, Lax::CREATED)?;
+        let (after, changed) = Self::aftermath(io, old)?;
+        let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
+        let differs = present && matches!(old.body.term(), Term::Const(_)) && old.body != Sym::known(body);
+        if differs && !io.deviates(&rules::TAG_DIFFERS)? {
+            io.assume(tag.differs_from(&old.tag))?;
+        }
+        let mut entry =
+            Entry { present: Sym::known(&true), body: Sym::known(body), tag, modified: io.fresh()?, after };
+        let mut told = entry.clone();
+        let mut validators = Validators::True;
+        if io.deviates(&rules::PUT_EXACT)? {
+            entry.body = io.fresh()?;
+            io.assume(entry.body.equals(&old.body).negate())?;
+            validators = Validators::Absent;
+        } else if io.deviates(&rules::PUT_VALIDATORS)? {
+            if io.choose(2)? == 0 {
+                entry.body = io.fresh()?;
+                told.body = entry.body.clone();
+            } else {
+                validators = Validators::Idle;
+            }
+        }
+        if io.deviates(&rules::PUT_LASTS)? {
+            validators = Validators::Idle;
+        } else {
+            self.store(io, entry)?;
+        }
+        if refused {
+            return self.send(io, Kind::Refused { performed: true });
+        }
+        self.send(io, Kind::Put(Put { created: !present, entry: told, validators, strong_by, changed }))
+    }
+
+    fn delete(
+        &self,
+        io: &mut Io<'_, Origin>,
+        old: &Entry,
+        strong_by: Option<Sym<Number>>,
+        refused: bool,
+    ) -> Turn {
+        let (after, changed) = Self::aftermath(io, old)?;
+        if !io.deviates(&rules::DELETE_LASTS)? {
+            self.store(io, Entry { after, ..Entry::gone() })?;
+        }
+        if refused {
+            return self.send(io, Kind::Refused { performed: true });
+        }
+        self.send(io, Kind::Removed { strong_by, changed })
+    }
+}

@@ -1,0 +1,8 @@
+//! The model of an origin server: what it accuses, what it allows, and what it makes of real servers.
+
+mod conditions;
+mod ranges;
+mod storage;
+mod story;
+mod traps;
+mod wire;

@@ -1,0 +1,175 @@
+//! Traces told one exchange after the other, and what is to be said of them.
+
+use confute::network::Tcp;
+use confute::trace::{Event, WireConn};
+use confute::{Options, Verdict, blame, judge};
+use confute_http::message::{Method, Msg, Request, Response, Tag, Tags};
+use confute_http::{Origin, TagStyle};
+
+pub(crate) const ORIGIN: Origin = Origin { tags: TagStyle::Any };
+
+/// What happened, with a millisecond between two events.
+#[derive(Clone, Default)]
+pub(crate) struct Story {
+    pub(crate) events: Vec<Event<Msg>>,
+    clock: i64,
+}
+
+impl Story {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Time passes.
+    pub(crate) fn wait(mut self, millis: i64) -> Self {
+        self.clock += millis * 1000;
+        self
+    }
+
+    pub(crate) fn sent(mut self, conn: u32, request: Request) -> Self {
+        self.clock += 1000;
+        self.events
+            .push(Event::Sent(WireConn(conn), Msg::Request(Request { sent_at: self.clock, ..request })));
+        self
+    }
+
+    pub(crate) fn got(mut self, conn: u32, response: Response) -> Self {
+        self.clock += 1000;
+        let response = Response { received_at: self.clock, ..response };
+        self.events.push(Event::Received(WireConn(conn), Msg::Response(response)));
+        self
+    }
+
+    pub(crate) fn hung_up(mut self, conn: u32) -> Self {
+        self.events.push(Event::HungUp(WireConn(conn)));
+        self
+    }
+
+    /// A request and its answer.
+    pub(crate) fn ask(self, request: Request, response: Response) -> Self {
+        self.sent(0, request).got(0, response)
+    }
+
+    /// The same on another connection.
+    pub(crate) fn ask_on(self, conn: u32, request: Request, response: Response) -> Self {
+        self.sent(conn, request).got(conn, response)
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        judge(&ORIGIN, &Tcp::default(), &self.events, &Options::default())
+    }
+
+    /// Which rules explain it, each alone, with the fewest deviations.
+    pub(crate) fn blamed(&self) -> Vec<&'static str> {
+        assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
+        let blame = blame(&ORIGIN, &Tcp::default(), &self.events, &Options::default());
+        assert!(!blame.incomplete);
+        blame
+            .diagnoses
+            .iter()
+            .map(|diagnosis| diagnosis.rules.join(" + "))
+            .map(|name| &*name.leak())
+            .collect()
+    }
+
+    /// Nothing is wrong with it.
+    #[track_caller]
+    pub(crate) fn legal(self) {
+        if !self.verdict().is_unrefuted() {
+            panic!("{:?}, blamed on {:?}", self.verdict(), self.blamed());
+        }
+    }
+
+    /// Just this rule is broken.
+    #[track_caller]
+    pub(crate) fn breaks(self, rule: &str) {
+        assert_eq!(self.blamed(), [rule]);
+    }
+
+    /// This rule is broken, or else one of these.
+    #[track_caller]
+    pub(crate) fn breaks_or(self, rule: &str, others: &[&str]) {
+        let mut expected: Vec<&str> = others.iter().copied().chain([rule]).collect();
+        expected.sort_unstable();
+        let mut blamed = self.blamed();
+        blamed.sort_unstable();
+        assert_eq!(blamed, expected);
+    }
+}
+
+pub(crate) fn get() -> Request {
+    Request { path: "/a".into(), ..Request::default() }
+}
+
+pub(crate) fn head() -> Request {
+    Request { method: Method::Head, ..get() }
+}
+
+pub(crate) fn put(body: &str) -> Request {
+    Request { method: Method::Put, body: Some(body.into()), ..get() }
+}
+
+pub(crate) fn delete() -> Request {
+    Request { method: Method::Delete, ..get() }
+}
+
+pub(crate) fn status(status: u16) -> Response {
+    Response { status, ..Response::default() }
+}
+
+/// 200 with content.
+pub(crate) fn ok(body: &str) -> Response {
+    Response { body: body.into(), content_length: Some(body.len() as u64), ..status(200) }
+}
+
+pub(crate) trait Asking: Sized {
+    fn at(self, path: &str) -> Self;
+    fn if_match(self, tags: &str) -> Self;
+    fn if_none_match(self, tags: &str) -> Self;
+}
+
+/// `*`, or tags like `a` and `~b` (weak), with `,` between members and `;` between lines.
+fn tags(text: &str) -> Tags {
+    if text == "*" {
+        return Tags::Any;
+    }
+    Tags::Lines(text.split(';').map(|line| line.split(',').map(tag).collect()).collect())
+}
+
+fn tag(text: &str) -> Tag {
+    match text.strip_prefix('~') {
+        Some(rest) => Tag::weak(rest),
+        None => Tag::strong(text),
+    }
+}
+
+impl Asking for Request {
+    fn at(self, path: &str) -> Self {
+        Request { path: path.into(), ..self }
+    }
+    fn if_match(self, text: &str) -> Self {
+        Request { if_match: Some(tags(text)), ..self }
+    }
+    fn if_none_match(self, text: &str) -> Self {
+        Request { if_none_match: Some(tags(text)), ..self }
+    }
+}
+
+pub(crate) trait Telling: Sized {
+    fn tag(self, tag: &str) -> Self;
+    fn date(self, date: i64) -> Self;
+}
+
+impl Telling for Response {
+    fn tag(self, text: &str) -> Self {
+        Response { etag: Some(tag(text)), ..self }
+    }
+    fn date(self, date: i64) -> Self {
+        Response { last_modified: Some(date), ..self }
+    }
+}
+
+/// A resource with this content, strong tag and date.
+pub(crate) fn with(body: &str, tag: &str) -> Story {
+    Story::new().ask(put(body), status(201).tag(tag).date(100))
+}

@@ -1,0 +1,89 @@
+//! Each rule about where messages begin and end, and whose they are.
+
+use confute_http::message::{Flaw, Odd, Request, Response};
+
+use crate::story::{Asking, Story, Telling, get, ok, put, status, with};
+
+fn flawed(response: Response, flaw: Flaw) -> Response {
+    Response { flaws: vec![flaw], ..response }
+}
+
+#[test]
+fn flaws() {
+    let with = || with("abc", "x");
+    with().ask(get(), flawed(ok("abc"), Flaw::Grammar)).breaks("rfc9112-2.1/grammar");
+    with().ask(get(), flawed(ok("abc"), Flaw::Framing)).breaks("rfc9112-6.1/framing-fields");
+    with().ask(get(), flawed(ok("abc"), Flaw::AfterClose)).breaks("rfc9112-9.6/nothing-after-close");
+    with().ask(get(), flawed(ok("ab"), Flaw::Surplus)).breaks("rfc9110-8.6/length-true");
+    with().ask(get(), ok("abcH")).breaks("rfc9110-8.6/length-true");
+    with()
+        .ask(get(), flawed(Response { incomplete: true, ..ok("abc") }, Flaw::Chunks))
+        .breaks("rfc9112-7.1/chunks");
+    with()
+        .ask(get().if_none_match("x"), flawed(status(304).tag("x"), Flaw::Surplus))
+        .breaks_or("rfc9112-6.3/nothing-after-the-end", &["rfc9110-8.6/length-true"]);
+}
+
+#[test]
+fn order() {
+    let two = |one: Response, two: Response| {
+        Story::new()
+            .ask(put("a").at("/a"), status(201).tag("x"))
+            .ask(put("b").at("/b"), status(201).tag("y"))
+            .sent(0, get().at("/a"))
+            .sent(0, get().at("/b"))
+            .got(0, Response { pipelined: true, ..one })
+            .got(0, Response { pipelined: true, ..two })
+    };
+    two(ok("a").tag("x"), ok("b").tag("y")).legal();
+    two(ok("b").tag("y"), ok("a").tag("x")).breaks("rfc9112-9.3.2/order");
+    let crossed = Story::new()
+        .ask(put("a").at("/a"), status(201).tag("x"))
+        .ask(put("b").at("/b"), status(201).tag("y"))
+        .sent(0, get().at("/a"))
+        .sent(1, get().at("/b"))
+        .got(0, ok("b").tag("y"))
+        .got(1, ok("a").tag("x"));
+    crossed.breaks("rfc9112-9.2/own-answer");
+}
+
+#[test]
+fn close() {
+    let closing = || with("v", "x").ask(Request { close: true, ..get() }, ok("v"));
+    let after = Request { after_close: true, ..put("w") };
+    closing().sent(0, after.clone()).got(0, status(204)).breaks("rfc9112-9.6/close-heeded");
+    closing().sent(0, after).hung_up(0).sent(1, get()).got(1, ok("v")).legal();
+}
+
+#[test]
+fn malformed_requests() {
+    let cases = [
+        (Odd::NoHost, "rfc9112-3.2/no-host"),
+        (Odd::TwoHosts, "rfc9112-3.2/two-hosts"),
+        (Odd::SpaceBeforeColon, "rfc9112-5.1/space-before-colon"),
+        (Odd::ConflictingLengths, "rfc9112-6.3/conflicting-lengths"),
+        (Odd::HugeChunk, "rfc9112-7.1/large-chunk"),
+    ];
+    for (odd, rule) in cases {
+        let request = Request { odd: Some(odd), ..put("w") };
+        with("v", "x").ask(request.clone(), status(204)).breaks(rule);
+        with("v", "x").ask(request.clone(), status(400)).ask(get(), ok("v").tag("x")).legal();
+        with("v", "x").sent(0, request).hung_up(0).sent(1, get()).got(1, ok("v").tag("x")).legal();
+    }
+    let both = Request { odd: Some(Odd::LengthBesideChunks), ..put("w") };
+    let stored = |body| with("v", "x").ask(both.clone(), status(204)).sent(1, get()).got(1, ok(body));
+    stored("w").legal();
+    stored("1\r\nw\r\n0\r\n\r\n")
+        .breaks_or("rfc9112-6.1/length-beside-chunks", &["store/put-exact", "rfc9110-9.3.4/validators"]);
+    with("v", "x").ask(both, status(400)).ask(get(), ok("v")).legal();
+}
+
+#[test]
+fn expectations() {
+    let held = Request { expect: Some(50), ..put("w") };
+    let continued = |interim| Response { interim, ..status(204) };
+    with("v", "x").sent(0, held.clone()).wait(60).got(0, continued(vec![])).breaks("rfc9110-10.1.1/continue");
+    with("v", "x").sent(0, held.clone()).wait(60).got(0, continued(vec![100])).legal();
+    with("v", "x").sent(0, held.clone()).got(0, continued(vec![])).legal();
+    with("v", "x").ask(held, status(417)).legal();
+}
