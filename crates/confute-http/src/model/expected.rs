@@ -82,6 +82,10 @@ pub(super) struct Put {
 pub(super) enum Validators {
     /// They are those of what was put.
     True,
+    /// The same, and there are some.
+    Told,
+    /// There are some, and they are not.
+    Wrong,
     /// There are none.
     Absent,
     /// Nothing.

@@ -34,7 +34,7 @@ const WIRE: [(&Rule, Lax); 6] = [
     (&rules::LENGTH, Lax::LENGTH),
 ];
 
-/// Rules that only an answer to somebody else explains: they count twice, so that they are blamed last.
+/// Rules that only an answer to somebody else explains: they count three times, so that they are blamed last.
 const FOREIGN: [(&Rule, Lax); 2] = [(&rules::ORDER, Lax::ORDER), (&rules::OWN_ANSWER, Lax::OWN)];
 
 impl Lax {
@@ -45,7 +45,7 @@ impl Lax {
             lax.also(io, rule, bit)?;
         }
         for (rule, bit) in FOREIGN {
-            if io.deviates(rule)? && io.deviates(rule)? {
+            if io.deviates(rule)? && io.deviates(rule)? && io.deviates(rule)? {
                 lax.0 |= bit.0;
             }
         }

@@ -71,8 +71,11 @@ impl Conditions {
     ) -> Result<Self, Stop> {
         let reads = request.method.is_safe();
         let mut conditions = Conditions::default();
+        let mut is_first = true;
         if let Some(tags) = &request.if_match {
-            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing)?);
+            let truth;
+            (truth, is_first) = if_match(io, tags, &entry.tag, missing)?;
+            conditions.if_match = Some(truth);
         }
         let ignored = request.if_match.is_some()
             && !(request.if_unmodified_since.is_some() && io.deviates(&rules::IF_UNMODIFIED_SINCE_BESIDE)?);
@@ -92,7 +95,7 @@ impl Conditions {
         } else if conditions.matched == Some(false) {
             conditions.refused = io.deviates(&rules::IF_NONE_MATCH_TRUE)?;
         }
-        if conditions.matched.is_none() {
+        if (reads || conditions.matched.is_none()) && is_first {
             conditions.refused = io.deviates(&rules::FAILED_CAUSE)?;
         }
         Ok(conditions)
@@ -134,33 +137,39 @@ impl Conditions {
         {
             self.modified = request.if_modified_since;
         }
-        if self.matched != Some(true) && self.modified.is_none() {
+        if self.matched.is_none() || (self.matched == Some(false) && request.if_modified_since.is_none()) {
             self.spared = io.deviates(&rules::NOT_MODIFIED_CAUSE)?;
         }
         Ok(())
     }
 }
 
-fn if_match(io: &mut Io<'_, Origin>, tags: &Tags, current: &Validator, missing: bool) -> Result<Truth, Stop> {
-    let unless = |broken: bool, truth| if broken { Truth::No } else { truth };
+/// Whether If-Match is true, and whether that was seen at the first tag.
+fn if_match(
+    io: &mut Io<'_, Origin>,
+    tags: &Tags,
+    current: &Validator,
+    missing: bool,
+) -> Result<(Truth, bool), Stop> {
     let found = match tags {
         _ if missing => None,
-        Tags::Any => return Ok(Truth::Yes),
+        Tags::Any => return Ok((Truth::Yes, true)),
         Tags::Lines(lines) => find(io, lines, current)?,
     };
-    Ok(match found {
-        None if io.deviates(&rules::IF_MATCH)? => Truth::Yes,
-        None => Truth::No,
-        Some(_) if io.deviates(&rules::IF_MATCH_STRONG)? => Truth::Yes,
-        Some(Found { strong: None, .. }) => Truth::No,
-        Some(Found { strong: Some((1.., _)), .. }) => {
-            unless(io.deviates(&rules::SEVERAL_LINES)?, Truth::IfStrong)
-        }
-        Some(Found { strong: Some((_, 1..)), .. }) => {
-            unless(io.deviates(&rules::IF_MATCH_MEMBERS)?, Truth::IfStrong)
-        }
-        Some(_) => Truth::IfStrong,
-    })
+    let Some(found) = found else {
+        let ignored = io.deviates(&rules::IF_MATCH)?;
+        return Ok((if ignored { Truth::Yes } else { Truth::No }, true));
+    };
+    if io.deviates(&rules::IF_MATCH_STRONG)? {
+        return Ok((Truth::Yes, true));
+    }
+    let missed = match found.strong {
+        None => return Ok((Truth::No, true)),
+        Some((0, 0)) => return Ok((Truth::IfStrong, true)),
+        Some((0, _)) => io.deviates(&rules::IF_MATCH_MEMBERS)?,
+        Some(_) => io.deviates(&rules::SEVERAL_LINES)?,
+    };
+    Ok((if missed { Truth::No } else { Truth::IfStrong }, false))
 }
 
 /// Whether Range counts, as far as If-Range is concerned.
@@ -213,12 +222,15 @@ impl Conditions {
         }
         match self.if_match {
             Some(Truth::No) => return Ok(Decision::Keep),
-            Some(Truth::IfStrong) if !io.branch(entry.tag.is_strong(sent))? => {
-                // It was weak when this was sent; it may have become strong before it was evaluated.
-                if io.choose(2)? == 0 {
-                    return Ok(Decision::Keep);
+            Some(Truth::IfStrong) => {
+                // If it was weak when this was sent, it may have become strong before it was evaluated.
+                if !io.branch(entry.tag.is_strong(sent))? {
+                    if io.choose(2)? == 0 {
+                        return Ok(Decision::Keep);
+                    }
+                    strong_by = Some(entry.tag.strong_from().clone());
                 }
-                strong_by = Some(entry.tag.strong_from().clone());
+                io.assume(entry.tag.has_strong_text())?;
             }
             _ => {}
         }

@@ -6,7 +6,7 @@ use super::expected::{Expected, Kind, Read, Validators};
 use super::lax::Lax;
 use super::precondition::{Applies, Truth};
 use super::validators::Entry;
-use crate::message::{Response, Told};
+use crate::message::{Response, Tag, Told};
 use crate::text;
 
 type Values<'a> = dyn FnMut(Var) -> Value + 'a;
@@ -21,7 +21,8 @@ impl Expected {
             Kind::Put(put) => {
                 let response = status(if put.created == self.lax.has(Lax::CREATED) { 204 } else { 201 });
                 match put.validators {
-                    Validators::True => self.described(response, &put.entry, value),
+                    Validators::True | Validators::Told => self.described(response, &put.entry, value),
+                    Validators::Wrong => Response { etag: Some(Tag::strong("wrong")), ..response },
                     Validators::Absent | Validators::Idle => response,
                 }
             }

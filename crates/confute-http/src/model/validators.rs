@@ -59,16 +59,18 @@ impl Validator {
         facts: &mut Knowledge,
     ) -> Result<(), Mismatch> {
         self.opaque.unify(&seen.opaque, facts)?;
-        if seen.weak {
-            return self.was_weak(sent, facts);
-        }
-        self.strong.unify(&seen.opaque, facts)?;
-        self.was_strong(received, facts)
+        if seen.weak { self.was_weak(sent, facts) } else { self.was_strong(received, facts) }
     }
 
     /// It was strong then.
     pub(super) fn was_strong(&self, at: i64, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        facts.assert(&Literal::Eq(self.opaque.term().clone(), self.strong.term().clone()))?;
         at_most(&self.strong_from, at, facts)
+    }
+
+    /// It is a strong tag, now or later.
+    pub(super) fn has_strong_text(&self) -> Formula {
+        self.opaque.equals(&self.strong)
     }
 
     /// It was weak then.

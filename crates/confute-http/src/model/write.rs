@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use confute::knowledge::Term;
 use confute::lang::{Io, Number, Stop, Sym, Turn};
 
 use super::expected::{Kind, Put, Validators};
@@ -120,11 +119,14 @@ impl Exchange<'_> {
             let is_there = io.branch(before.present.holds())?;
             return Ok(Some((before.clone(), is_there)));
         }
-        if present
-            && (request.if_match.is_some() || request.if_none_match.is_some())
-            && io.deviates(&rules::STEADY_TAG)?
-        {
-            old.tag = Validator::fresh(io, TagStyle::Any, 0)?;
+        let compares = request.if_match.is_some() || request.if_none_match.is_some();
+        if present && compares && io.deviates(&rules::STEADY_TAG)? {
+            let tag = Validator::fresh(io, TagStyle::Any, 0)?;
+            // The same text is there and back again.
+            if !io.deviates(&rules::STEADY_TAG)? {
+                io.assume(tag.opaque.equals(&old.tag.opaque).negate())?;
+            }
+            old.tag = tag;
             self.store(io, old.clone())?;
         }
         if present && request.if_unmodified_since.is_some() && io.deviates(&rules::STEADY_DATE)? {
@@ -166,7 +168,7 @@ impl Exchange<'_> {
         self.lax.also(io, if present { &rules::REPLACED } else { &rules::CREATED }, Lax::CREATED)?;
         let (after, changed) = Self::aftermath(io, old)?;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
-        let differs = present && matches!(old.body.term(), Term::Const(_)) && old.body != Sym::known(body);
+        let differs = present && !io.branch(old.body.is(body))?;
         if differs && !io.deviates(&rules::TAG_DIFFERS)? {
             io.assume(tag.differs_from(&old.tag))?;
         }
@@ -182,8 +184,9 @@ impl Exchange<'_> {
             if io.choose(2)? == 0 {
                 entry.body = io.fresh()?;
                 told.body = entry.body.clone();
+                validators = Validators::Told;
             } else {
-                validators = Validators::Idle;
+                validators = Validators::Wrong;
             }
         }
         if io.deviates(&rules::PUT_LASTS)? {

@@ -171,5 +171,10 @@ impl Telling for Response {
 
 /// A resource with this content, strong tag and date.
 pub(crate) fn with(body: &str, tag: &str) -> Story {
-    Story::new().ask(put(body), status(201).tag(tag).date(100))
+    Story::new().ask(put(body), status(201).tag(tag).date(100)).ask(get(), ok(body).tag(tag).date(100))
+}
+
+/// Nothing.
+pub(crate) fn missing() -> Story {
+    Story::new().ask(put("gone"), status(201)).ask(delete(), status(204)).ask(get(), status(404))
 }
