@@ -112,7 +112,7 @@ rules! {
         "A PUT that replaces is answered 200 or 204."
         "201 would say that nothing was there before.";
     PUT_VALIDATORS "rfc9110-9.3.4/validators" Must "RFC 9110, 9.3.4"
-        "ETag and Last-Modified in the answer to PUT are those of what was put, which was stored as it is."
+        "Validators in the answer to PUT are those of what was put, which was stored as it is."
         "From the tag in the answer the client concludes that what it sent is what is there, and that this is its tag. A \
          server that changes what it stores, or does not know the tag yet, must not send any.";
     TAG_DIFFERS "rfc9110-8.8.3/strong-tag-differs" Must "RFC 9110, 8.8.3 and 8.8.1"

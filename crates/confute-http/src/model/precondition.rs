@@ -95,7 +95,8 @@ impl Conditions {
         } else if conditions.matched == Some(false) {
             conditions.refused = io.deviates(&rules::IF_NONE_MATCH_TRUE)?;
         }
-        if (reads || conditions.matched.is_none()) && is_first {
+        let is_beside = request.if_match.is_some() && request.if_unmodified_since.is_some();
+        if (reads || conditions.matched.is_none()) && is_first && !is_beside {
             conditions.refused = io.deviates(&rules::FAILED_CAUSE)?;
         }
         Ok(conditions)

@@ -275,7 +275,7 @@ impl Expected {
         let Some(length) = length else { return Ok(()) };
         let holds = |(low, high): (u64, u64)| low <= first && last <= high;
         let asked = read.range.iter().any(|span| span.within(length).is_some_and(holds));
-        require(asked || self.lax.has(Lax::ASKED) || self.lax.has(Lax::CONTENT_RANGE))
+        require(asked || self.lax.has(Lax::ASKED))
     }
 
     fn unsatisfiable(&self, read: &Read, seen: &Response, facts: &Knowledge) -> Learnt {

@@ -2,7 +2,7 @@
 
 use confute::knowledge::{Value, Var};
 
-use super::expected::{Expected, Kind, Read, Validators};
+use super::expected::{Expected, Kind, Put, Read, Validators};
 use super::lax::Lax;
 use super::precondition::{Applies, Truth};
 use super::validators::Entry;
@@ -39,7 +39,12 @@ impl Expected {
             Kind::Never => Response { incomplete: true, ..Response::default() },
         };
         let interim = if self.held.is_some() { vec![100] } else { Vec::new() };
-        Response { interim, received_at: self.sent, ..response }
+        let moment = match &*self.kind {
+            Kind::Put(Put { strong_by: Some(moment), .. })
+            | Kind::Removed { strong_by: Some(moment), .. } => moment.instantiate(value),
+            _ => self.sent,
+        };
+        Response { interim, received_at: moment.max(self.sent), ..response }
     }
 
     fn described(&self, response: Response, entry: &Entry, value: &mut Values<'_>) -> Response {
@@ -66,7 +71,8 @@ impl Expected {
         }
         let is_known =
             conditions.modified.is_some_and(|since| date <= since && !self.lax.has(Lax::IF_MODIFIED_SINCE));
-        if conditions.matched == Some(true) || is_known || conditions.spared {
+        let is_matched = conditions.matched == Some(true) || (conditions.needs_weak && !is_weak);
+        if is_matched || is_known || conditions.spared {
             return self.described(status(304), entry, value);
         }
         let body = entry.body.instantiate(value);

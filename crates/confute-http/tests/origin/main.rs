@@ -2,6 +2,7 @@
 
 mod conditions;
 mod ranges;
+mod simulated;
 mod storage;
 mod story;
 mod traps;
