@@ -1,9 +1,11 @@
 //! Traces told one exchange after the other, and what is to be said of them.
 
+use confute::lang::Rule;
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
-use confute::{Options, Verdict, blame, judge};
+use confute::{Options, Verdict, judge};
 use confute_http::message::{Method, Msg, Request, Response, Tag, Tags};
+use confute_http::rules::RULES;
 use confute_http::{Origin, TagStyle};
 
 pub(crate) const ORIGIN: Origin = Origin { tags: TagStyle::Any };
@@ -62,14 +64,7 @@ impl Story {
     /// Which rules explain it, each alone, with the fewest deviations.
     pub(crate) fn blamed(&self) -> Vec<&'static str> {
         assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
-        let blame = blame(&ORIGIN, &Tcp::default(), &self.events, &Options::default());
-        assert!(!blame.incomplete);
-        blame
-            .diagnoses
-            .iter()
-            .map(|diagnosis| diagnosis.rules.join(" + "))
-            .map(|name| &*name.leak())
-            .collect()
+        accuse(&self.events)
     }
 
     /// Nothing is wrong with it.
@@ -95,6 +90,31 @@ impl Story {
         blamed.sort_unstable();
         assert_eq!(blamed, expected);
     }
+}
+
+/// Which rules explain a refuted trace, each alone, with the fewest deviations: what `confute::blame` says, but with few
+/// deviations tried before many, which is faster where traces are long.
+pub(crate) fn accuse(events: &[Event<Msg>]) -> Vec<&'static str> {
+    for deviations in 1..7 {
+        let explains = |rule: &&Rule| {
+            let options =
+                Options { relaxed: vec![rule.name], deviations, turns: 100_000, ..Options::default() };
+            judge(&ORIGIN, &Tcp::default(), events, &options).is_unrefuted()
+        };
+        let rules: Vec<_> = RULES.iter().filter(explains).map(|rule| rule.name).collect();
+        if !rules.is_empty() {
+            return rules;
+        }
+    }
+    Vec::new()
+}
+
+#[test]
+fn blame_says_the_same() {
+    let story = with("v", "x").ask(put("w").if_none_match("~x"), status(204));
+    let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
+    let names: Vec<_> = blame.diagnoses.iter().map(|diagnosis| diagnosis.rules[0]).collect();
+    assert_eq!(names, accuse(&story.events));
 }
 
 pub(crate) fn get() -> Request {
