@@ -19,17 +19,24 @@
 //! [`Origin`] is the model of a correct origin server, [`rules`] are its demands, and [`message`] is what it sees of the
 //! traffic: [`encode`] and [`decode`] lie between that and the bytes.
 //!
+//! [`Http`] is what a driver needs to know of all this, and [`Traffic`] makes up what to ask.
+//!
 //! This crate has no sockets and no clock.
 
+mod ask;
 pub mod content_range;
 pub mod date;
 pub mod decode;
 pub mod encode;
 pub mod etag;
+mod generate;
 pub mod message;
 mod model;
+mod protocol;
 pub mod rules;
 pub mod text;
 pub mod wire;
 
+pub use generate::Traffic;
 pub use model::{Expected, Origin, TagStyle};
+pub use protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};

@@ -1,6 +1,8 @@
 //! The model of an origin server: what it accuses, what it allows, and what it makes of real servers.
 
 mod conditions;
+mod driver;
+mod embedded;
 mod ranges;
 mod simulated;
 mod storage;

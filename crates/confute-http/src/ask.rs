@@ -1,0 +1,204 @@
+//! Conditional requests about what was seen: current tags, stale ones, of another strength, guesses, and lists of them;
+//! dates around the one told.
+
+use std::sync::Arc;
+
+use confute_drive::Past;
+
+use crate::generate::Pick;
+use crate::message::{Method, Msg, Response, Span, Tag};
+use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};
+
+/// How far back to look.
+const RECENT: usize = 200;
+
+/// What the past says of a resource.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Whether something seems to be there.
+    pub(crate) is_there: bool,
+    /// The step whose reply told the tag that seems to be current.
+    tag: Option<usize>,
+    /// One that told another tag before.
+    stale: Option<usize>,
+    /// One that told another resource's tag.
+    foreign: Option<usize>,
+    /// The step whose reply told the date that seems to be current.
+    date: Option<usize>,
+    /// The content that was put or seen last.
+    pub(crate) body: Option<Arc<str>>,
+}
+
+impl Known {
+    pub(crate) fn of(past: &Past<Http>, name: &Arc<str>) -> Self {
+        let mut known = Known::default();
+        let mut current: Option<&Tag> = None;
+        let mut is_decided = false;
+        for exchange in past.exchanges.iter().rev().take(RECENT) {
+            let response = exchange.replies.iter().rev().find_map(response);
+            let Some(response) = response else { continue };
+            if exchange.ask.name != *name {
+                if response.etag.is_some() {
+                    known.foreign.get_or_insert(exchange.step);
+                }
+                continue;
+            }
+            let is_success = (200..300).contains(&response.status);
+            if !is_decided {
+                let deletes = exchange.ask.method == Method::Delete && is_success;
+                known.is_there = !deletes && (is_success || matches!(response.status, 304 | 412 | 416));
+                is_decided = deletes || is_success || response.status == 404;
+            }
+            if known.body.is_none() && is_success {
+                let is_get = exchange.ask.method == Method::Get && response.status == 200;
+                known.body = if is_get { Some(response.body.clone()) } else { exchange.ask.body.clone() };
+            }
+            if response.last_modified.is_some() {
+                known.date.get_or_insert(exchange.step);
+            }
+            match (&response.etag, current) {
+                (Some(tag), None) => (known.tag, current) = (Some(exchange.step), Some(tag)),
+                (Some(tag), Some(other)) if tag.opaque != other.opaque => {
+                    known.stale = Some(exchange.step);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        known
+    }
+
+    /// A tag: that of `step` or, without one, a guess.
+    fn seen(step: Option<usize>, kind: fn(usize) -> AskTag) -> AskTag {
+        step.map_or_else(|| AskTag::Guess(Tag::strong("guess")), kind)
+    }
+
+    /// A tag that should not match.
+    fn wrong(&self, pick: &mut Pick<'_>) -> AskTag {
+        match pick(4) {
+            0 => Self::seen(self.stale, AskTag::Weak),
+            1 => Self::seen(self.foreign, AskTag::Seen),
+            2 => AskTag::Guess(Tag { weak: pick(2) == 0, opaque: "guess".into() }),
+            _ => Self::seen(self.stale, AskTag::Seen),
+        }
+    }
+
+    /// Tags: half of the time the current one is among them.
+    fn tags(&self, pick: &mut Pick<'_>) -> AskTags {
+        let current = || Self::seen(self.tag, AskTag::Seen);
+        let weak = || Self::seen(self.tag, AskTag::Weak);
+        match pick(16) {
+            0..=3 => AskTags::one(current()),
+            4..=6 => AskTags::one(weak()),
+            7 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
+            8 => AskTags::Lines(vec![vec![self.wrong(pick), current()]]),
+            9 => AskTags::Lines(vec![vec![Self::seen(self.stale, AskTag::Weak), current()]]),
+            10 => AskTags::Lines(vec![vec![weak(), self.wrong(pick), current()]]),
+            11 => AskTags::Lines(vec![vec![self.wrong(pick)], vec![current()]]),
+            12 => AskTags::Any,
+            13 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
+            _ => AskTags::one(self.wrong(pick)),
+        }
+    }
+
+    /// A date around the current one.
+    fn date(&self, pick: &mut Pick<'_>) -> Option<AskDate> {
+        let plus = [-1, 0, 0, 1, -3600][pick(5) as usize];
+        self.date.map(|step| AskDate(step, plus))
+    }
+
+    /// A write that only the first of several may win.
+    pub(crate) fn race(&self, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
+        let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
+        if pick(6) == 0 {
+            (ask.method, ask.body) = (Method::Delete, None);
+        }
+        match self.tag.filter(|_| self.is_there) {
+            Some(step) => ask.if_match = Some(AskTags::one(AskTag::Seen(step))),
+            None => ask.if_none_match = Some(AskTags::Any),
+        }
+        ask
+    }
+
+    /// A write where nothing seems to be.
+    pub(crate) fn write_to_nothing(&self, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
+        let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
+        match pick(4) {
+            0 => ask.if_match = Some(AskTags::Any),
+            1 => ask.if_match = Some(AskTags::one(Self::seen(self.tag, AskTag::Seen))),
+            2 => ask.if_none_match = Some(AskTags::one(Self::seen(self.tag, AskTag::Seen))),
+            _ => ask.if_none_match = Some(AskTags::Any),
+        }
+        ask
+    }
+}
+
+fn response(message: &Msg) -> Option<&Response> {
+    if let Msg::Response(response) = message { Some(response) } else { None }
+}
+
+/// A conditional write.
+pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
+    let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
+    if pick(5) == 0 {
+        (ask.method, ask.body) = (Method::Delete, None);
+    }
+    match pick(10) {
+        0..=3 => ask.if_match = Some(known.tags(pick)),
+        4..=6 => ask.if_none_match = Some(known.tags(pick)),
+        7 => ask.if_unmodified_since = known.date(pick),
+        8 => {
+            ask.if_match = Some(AskTags::one(Known::seen(known.tag, AskTag::Seen)));
+            ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
+        }
+        _ => {
+            ask.if_match = Some(known.tags(pick));
+            ask.if_none_match = Some(known.tags(pick));
+        }
+    }
+    ask
+}
+
+/// A read, mostly with conditions or for a part.
+pub(crate) fn read(known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+    let mut ask = Ask { name: name.clone(), ..Ask::default() };
+    if pick(5) == 0 {
+        ask.method = Method::Head;
+    }
+    match pick(16) {
+        0 | 1 => {}
+        2..=5 => ask.if_none_match = Some(known.tags(pick)),
+        6 | 7 => {
+            ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
+            ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 0, 3600][pick(3) as usize]));
+        }
+        8 => ask.if_match = Some(known.tags(pick)),
+        9 => ask.if_modified_since = known.date(pick),
+        10 => ask.if_unmodified_since = known.date(pick),
+        _ => part(known, &mut ask, pick),
+    }
+    ask
+}
+
+/// Makes it a read of a part.
+fn part(known: &Known, ask: &mut Ask, pick: &mut Pick<'_>) {
+    let length = known.body.as_ref().map_or(20, |body| crate::text::length(body)) as u64;
+    let span = match pick(6) {
+        0 => Span::From(pick(length + 1)),
+        1 => Span::From(length + pick(3)),
+        2 => Span::Last(1 + pick(length + 3)),
+        3 => Span::Between(pick(length + 1), length + pick(9)),
+        _ => {
+            let first = pick(length + 1);
+            Span::Between(first, first + pick(9))
+        }
+    };
+    ask.range = vec![span];
+    ask.if_range = match pick(8) {
+        0 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Seen))),
+        1 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Weak))),
+        2 | 3 => Some(AskIfRange::Tag(known.wrong(pick))),
+        4 => known.date(pick).map(AskIfRange::Date),
+        _ => None,
+    };
+}

@@ -1,0 +1,331 @@
+//! What to ask next, and when.
+//!
+//! Most of a case is a few resources, over and over: what they are is known then, and a wrong answer shows. In between
+//! come bursts over many connections, after which everything touched is looked at again, and things that servers get
+//! wrong on the wire.
+//!
+//! Two safe requests are pipelined only while nothing is being written: a server may evaluate them in parallel (RFC 9112,
+//! 9.3.2), and the model takes them in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use confute_drive::{Generator, Past, Peer, Step, Until, View};
+
+use crate::ask::{Known, read, write};
+use crate::message::{Method, Msg, Odd, Request};
+use crate::protocol::{Ask, Http};
+use crate::{encode, text};
+
+/// Random numbers below a bound.
+pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
+
+/// More alternatives than this are not let grow: all wait until nothing is outstanding.
+const MANY: usize = 200;
+
+/// Asks an origin server for this and that.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    http: Http,
+    /// How many steps are left.
+    left: usize,
+    queue: VecDeque<Step<Ask>>,
+    /// How many bodies were made.
+    bodies: u64,
+    /// How many resources there are.
+    names: u64,
+    /// The next connection to use where a new one is wanted.
+    spare: u32,
+    /// Whether nothing was asked yet.
+    is_new: bool,
+}
+
+impl Traffic {
+    /// So many steps.
+    pub fn new(http: Http, steps: usize) -> Self {
+        Self { http, left: steps, queue: VecDeque::new(), bodies: 0, names: 2, spare: 0, is_new: true }
+    }
+
+    fn ask(&mut self, on: u32, ask: Ask) {
+        self.queue.push_back(Step::Ask { on: Peer::Opened(on), ask, cuts: Vec::new() });
+    }
+
+    fn barrier(&mut self) {
+        self.queue.push_back(Step::Wait(Until::Outstanding(0)));
+    }
+
+    /// Asks and waits for the answer.
+    fn exchange(&mut self, on: u32, ask: Ask) {
+        self.ask(on, ask);
+        self.barrier();
+    }
+
+    /// One of few names, now and then a new one.
+    fn name(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
+        if pick(40) == 0 {
+            self.names += 1;
+        }
+        let latest = self.names.saturating_sub(1);
+        let number = if pick(6) == 0 { pick(self.names) } else { latest - pick(2).min(latest) };
+        format!("r{number}").into()
+    }
+
+    /// Content that can be told from any other, mostly as long as the one before.
+    fn body(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
+        self.bodies += 1;
+        let mark = format!("<{:05}>", self.bodies);
+        let times = match pick(12) {
+            0 => {
+                return if pick(2) == 0 {
+                    "".into()
+                } else {
+                    text::text(&[&[0xff, 0, 0x80], mark.as_bytes()].concat())
+                };
+            }
+            1 => 1 + pick(9) as usize,
+            2 => 40,
+            _ => 3,
+        };
+        mark.repeat(times).into()
+    }
+
+    fn get(name: &Arc<str>) -> Ask {
+        Ask { name: name.clone(), ..Ask::default() }
+    }
+
+    fn put(&mut self, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+        let body = Some(self.body(pick));
+        Ask { method: Method::Put, name: name.clone(), body, chunked: pick(12) == 0, ..Ask::default() }
+    }
+
+    /// One request after the other, on one connection. Writes are followed by a look at what they did.
+    fn stretch(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let on = pick(u64::from(view.connections.clamp(1, 4))) as u32;
+        let name = self.name(pick);
+        let known = Known::of(view.past, &name);
+        if !known.is_there && pick(3) != 0 {
+            let plain = if pick(4) == 0 {
+                known.write_to_nothing(&name, self.body(pick), pick)
+            } else {
+                self.put(&name, pick)
+            };
+            self.exchange(on, plain);
+            self.exchange(on, Self::get(&name));
+            return;
+        }
+        match pick(20) {
+            0..=3 => {
+                let put = self.put(&name, pick);
+                self.exchange(on, put);
+                self.exchange(on, Self::get(&name));
+            }
+            4..=10 => {
+                // The same content now and then: then a failed condition may be answered as if all were well.
+                let body = known.body.clone().filter(|_| pick(12) == 0);
+                let body = body.unwrap_or_else(|| self.body(pick));
+                let ask = write(&known, &name, body, pick);
+                self.exchange(on, ask);
+                self.exchange(on, Self::get(&name));
+            }
+            11 => {
+                self.exchange(on, Ask { method: Method::Delete, ..Self::get(&name) });
+                self.exchange(on, Self::get(&name));
+                self.exchange(on, read(&known, &name, pick));
+            }
+            _ => self.exchange(on, read(&known, &name, pick)),
+        }
+    }
+
+    /// Many at once, then a look at what became of it.
+    fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let names = [self.name(pick), self.name(pick)];
+        let count = 2 + pick(u64::from(view.connections.saturating_sub(1))) as u32;
+        let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
+        let races = pick(2) == 0;
+        for on in 0..count {
+            let name = &names[usize::from(!races && pick(3) == 0)];
+            let known = Known::of(view.past, name);
+            let ask = match pick(8) {
+                0..=2 => Self::get(name),
+                3 => read(&known, name, pick),
+                4 if !races => Ask { method: Method::Delete, ..Self::get(name) },
+                _ if races => known.race(name, self.body(pick), pick),
+                5 => write(&known, name, self.body(pick), pick),
+                _ => self.put(name, pick),
+            };
+            if holds == Some(on) {
+                self.queue.push_back(Step::Hold(Peer::Opened(on)));
+            }
+            self.ask(on, ask);
+        }
+        if let Some(on) = holds {
+            // Nothing can be waited for while something is held back.
+            self.queue.push_back(Step::Wait(Until::Millis(3)));
+            self.queue.push_back(Step::Release(Peer::Opened(on)));
+        }
+        self.barrier();
+        self.audit(&names);
+    }
+
+    fn audit(&mut self, names: &[Arc<str>]) {
+        for (at, name) in names.iter().enumerate() {
+            if !names[..at].contains(name) {
+                self.exchange(0, Self::get(name));
+            }
+        }
+    }
+
+    /// Several on one connection without waiting.
+    fn pipeline(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let names = [self.name(pick), self.name(pick)];
+        self.barrier();
+        if pick(2) == 0 {
+            for at in 0..2 + pick(3) as usize {
+                let name = &names[at % 2];
+                let head = Ask { method: Method::Head, ..Self::get(name) };
+                self.ask(0, if pick(4) == 0 { head } else { Self::get(name) });
+            }
+        } else {
+            for _ in 0..1 + pick(2) {
+                let name = &names[pick(2) as usize];
+                let known = Known::of(view.past, name);
+                let ask = if pick(2) == 0 {
+                    self.put(name, pick)
+                } else {
+                    write(&known, name, self.body(pick), pick)
+                };
+                self.ask(0, ask);
+                self.ask(0, Self::get(&names[pick(2) as usize]));
+            }
+        }
+        self.barrier();
+        self.audit(&names);
+    }
+
+    /// Something wrong, on a connection of its own.
+    fn odd(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let odds = [
+            Odd::NoHost,
+            Odd::TwoHosts,
+            Odd::SpaceBeforeColon,
+            Odd::ConflictingLengths,
+            Odd::LengthBesideChunks,
+            Odd::HugeChunk,
+            Odd::EqualLengths,
+            Odd::Folded,
+        ];
+        let odd = odds[pick(odds.len() as u64) as usize];
+        let name = self.name(pick);
+        let with_body =
+            !matches!(odd, Odd::NoHost | Odd::TwoHosts | Odd::SpaceBeforeColon | Odd::Folded) || pick(2) == 0;
+        let ask = if with_body { self.put(&name, pick) } else { Self::get(&name) };
+        let on = self.spare(view);
+        self.barrier();
+        self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
+        self.queue.push_back(Step::Wait(Until::Something));
+        self.queue.push_back(Step::HangUp(Peer::Opened(on)));
+        self.audit(&[name]);
+    }
+
+    /// A connection that nothing else uses: above those that are for traffic.
+    fn spare(&mut self, view: &View<'_, Http>) -> u32 {
+        self.spare += 1;
+        view.connections + self.spare
+    }
+
+    /// A request behind one that says close.
+    fn close(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let name = self.name(pick);
+        let on = self.spare(view);
+        let put = self.put(&name, pick);
+        self.barrier();
+        self.ask(on, Ask { close: true, ..Self::get(&name) });
+        self.ask(on, Ask { after_close: true, chunked: false, ..put });
+        self.barrier();
+        self.queue.push_back(Step::Wait(Until::Millis(10)));
+        self.queue.push_back(Step::HangUp(Peer::Opened(on)));
+        self.audit(&[name]);
+    }
+
+    /// Content held back, until the server has said something or time is up.
+    fn expect(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        const HOLD: u32 = 100;
+        let name = self.name(pick);
+        let ask = Ask { chunked: false, expect: Some(HOLD), ..self.put(&name, pick) };
+        let length = ask.body.as_ref().map_or(0, |body| text::length(body));
+        let Some(head) = self.head(view.past, &ask).filter(|_| length > 0) else { return };
+        self.barrier();
+        let on = self.spare(view);
+        self.queue.push_back(Step::Ask {
+            on: Peer::Opened(on),
+            ask,
+            cuts: vec![(head, u64::from(HOLD) + 20)],
+        });
+        self.barrier();
+        self.audit(&[name]);
+    }
+
+    /// How long the head of a request will be, if a request for the same resource was sent before.
+    fn head(&self, past: &Past<Http>, ask: &Ask) -> Option<usize> {
+        let same = past.exchanges.iter().rev().take(100).find(|exchange| exchange.ask.name == ask.name)?;
+        let Msg::Request(before) = &same.request else { return None };
+        let request = Request {
+            method: ask.method.clone(),
+            path: before.path.clone(),
+            body: ask.body.clone(),
+            expect: ask.expect,
+            ..Request::default()
+        };
+        let length = text::length(ask.body.as_deref()?);
+        encode::request(&request, &self.http.target).len().checked_sub(length)
+    }
+
+    /// Puts a few things in their places.
+    fn begin(&mut self, pick: &mut Pick<'_>) {
+        for number in 0..self.names {
+            let name: Arc<str> = format!("r{number}").into();
+            let put = self.put(&name, pick);
+            self.exchange(0, put);
+            self.exchange(0, Self::get(&name));
+        }
+    }
+
+    fn other(&mut self, pick: &mut Pick<'_>) {
+        let name = self.name(pick);
+        let method = if pick(2) == 0 { Method::Options } else { Method::Other("POST".into()) };
+        self.exchange(0, Ask { method, ..Self::get(&name) });
+    }
+}
+
+impl Generator<Http> for Traffic {
+    fn next(&mut self, view: &View<'_, Http>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        self.left = self.left.checked_sub(1)?;
+        if view.alternatives > MANY && view.outstanding.iter().any(|count| *count > 0) {
+            return Some(Step::Wait(Until::Outstanding(0)));
+        }
+        while self.queue.is_empty() {
+            if std::mem::take(&mut self.is_new) {
+                self.begin(pick);
+                continue;
+            }
+            match pick(40) {
+                0..=25 => self.stretch(view, pick),
+                26..=32 => self.burst(view, pick),
+                33 | 34 => self.pipeline(view, pick),
+                35 | 36 => self.odd(view, pick),
+                37 => self.close(view, pick),
+                38 => self.expect(view, pick),
+                _ => self.other(pick),
+            }
+        }
+        let mut step = self.queue.pop_front()?;
+        if let Step::Ask { cuts, ask, .. } = &mut step
+            && cuts.is_empty()
+            && ask.odd.is_none()
+            && pick(30) == 0
+        {
+            *cuts = vec![(1 + pick(60) as usize, pick(3))];
+        }
+        Some(step)
+    }
+}

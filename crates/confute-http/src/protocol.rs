@@ -1,0 +1,258 @@
+//! HTTP/1.1 as the driver needs it: what can be asked, and how it looks on the wire.
+
+use std::sync::Arc;
+
+use confute_drive::{Past, Protocol, Side};
+use serde::{Deserialize, Serialize};
+
+use crate::decode::HttpReader;
+use crate::encode::{self, Target};
+use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
+use crate::model::Origin;
+
+/// HTTP/1.1 with an origin server.
+#[derive(Clone, Debug, Default)]
+pub struct Http {
+    /// The server, and what every request to it has.
+    pub target: Target,
+    /// What every path begins with. A case adds its name and each resource its own, without a slash between them, so
+    /// that no collections are needed.
+    pub prefix: String,
+    /// What a correct server does.
+    pub model: Origin,
+}
+
+/// A tag in a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskTag {
+    /// The one in the reply to this step.
+    Seen(usize),
+    /// The same, but marked as weak.
+    Weak(usize),
+    /// The same, but not marked as weak.
+    Strong(usize),
+    /// A guess.
+    Guess(Tag),
+}
+
+/// The value of `If-Match` or `If-None-Match`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskTags {
+    /// `*`
+    Any,
+    /// These, line by line.
+    Lines(Vec<Vec<AskTag>>),
+}
+
+/// A date in a request: that in the reply to a step, and so many seconds more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskDate(pub usize, pub i64);
+
+/// The value of `If-Range`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskIfRange {
+    /// A tag.
+    Tag(AskTag),
+    /// A date.
+    Date(AskDate),
+}
+
+/// What can be asked: a [`Request`] that may refer to earlier replies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ask {
+    /// What is asked for.
+    pub method: Method,
+    /// The name of the resource in this case.
+    pub name: Arc<str>,
+    /// Only if one of these is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_match: Option<AskTags>,
+    /// Only if none of these is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_none_match: Option<AskTags>,
+    /// Only if changed after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_modified_since: Option<AskDate>,
+    /// Only if not changed after that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_unmodified_since: Option<AskDate>,
+    /// Only these parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub range: Vec<Span>,
+    /// The parts only if this is current, or else all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_range: Option<AskIfRange>,
+    /// The content, as [text](crate::text).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Arc<str>>,
+    /// Whether the content is sent in chunks.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub chunked: bool,
+    /// `Expect: 100-continue`, with the content held back for so many milliseconds (by a cut of the same step).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<u32>,
+    /// `Connection: close`
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub close: bool,
+    /// Sent after a request with `Connection: close`, on the same connection.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub after_close: bool,
+    /// What is wrong on purpose.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odd: Option<Odd>,
+}
+
+/// What the replies to a step told, the last first.
+fn told<T>(past: &Past<Http>, step: usize, look: impl Fn(&Response) -> Option<T>) -> Option<T> {
+    let at = past.exchanges.partition_point(|exchange| exchange.step < step);
+    let exchange = past.exchanges.get(at).filter(|exchange| exchange.step == step)?;
+    exchange.replies.iter().rev().find_map(|reply| match reply {
+        Msg::Response(response) => look(response),
+        Msg::Request(_) => None,
+    })
+}
+
+impl AskTag {
+    fn resolve(&self, past: &Past<Http>) -> Option<Tag> {
+        let seen = |step: usize| told(past, step, |response| response.etag.clone());
+        match self {
+            AskTag::Seen(step) => seen(*step),
+            AskTag::Weak(step) => Some(Tag { weak: true, ..seen(*step)? }),
+            AskTag::Strong(step) => Some(Tag { weak: false, ..seen(*step)? }),
+            AskTag::Guess(tag) => Some(tag.clone()),
+        }
+    }
+}
+
+impl AskTags {
+    /// One tag.
+    pub fn one(tag: AskTag) -> Self {
+        AskTags::Lines(vec![vec![tag]])
+    }
+
+    fn resolve(&self, past: &Past<Http>) -> Option<Tags> {
+        match self {
+            AskTags::Any => Some(Tags::Any),
+            AskTags::Lines(lines) => {
+                let line = |line: &Vec<AskTag>| line.iter().map(|tag| tag.resolve(past)).collect();
+                Some(Tags::Lines(lines.iter().map(line).collect::<Option<_>>()?))
+            }
+        }
+    }
+}
+
+impl AskDate {
+    fn resolve(self, past: &Past<Http>) -> Option<i64> {
+        told(past, self.0, |response| response.last_modified).map(|date| date.saturating_add(self.1))
+    }
+}
+
+/// `None` only if there is something, and it refers to what was never seen.
+fn resolved<A, R>(asked: Option<&A>, resolve: impl Fn(&A) -> Option<R>) -> Option<Option<R>> {
+    match asked {
+        None => Some(None),
+        Some(asked) => resolve(asked).map(Some),
+    }
+}
+
+impl Protocol for Http {
+    type Model = Origin;
+    type Ask = Ask;
+    type Reader = HttpReader;
+
+    fn model(&self) -> &Origin {
+        &self.model
+    }
+
+    fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Msg> {
+        Some(Msg::Request(Request {
+            method: ask.method.clone(),
+            path: format!("{}{case}-{}", self.prefix, ask.name).into(),
+            if_match: resolved(ask.if_match.as_ref(), |tags| tags.resolve(past))?,
+            if_none_match: resolved(ask.if_none_match.as_ref(), |tags| tags.resolve(past))?,
+            if_modified_since: resolved(ask.if_modified_since.as_ref(), |date| date.resolve(past))?,
+            if_unmodified_since: resolved(ask.if_unmodified_since.as_ref(), |date| date.resolve(past))?,
+            range: ask.range.clone(),
+            if_range: resolved(ask.if_range.as_ref(), |value| match value {
+                AskIfRange::Tag(tag) => tag.resolve(past).map(IfRange::Tag),
+                AskIfRange::Date(date) => date.resolve(past).map(IfRange::Date),
+            })?,
+            body: ask.body.clone(),
+            chunked: ask.chunked,
+            expect: ask.expect,
+            close: ask.close,
+            after_close: ask.after_close,
+            odd: ask.odd,
+            sent_at: 0,
+        }))
+    }
+
+    fn encode(&self, message: &Msg, bytes: &mut Vec<u8>) {
+        if let Msg::Request(request) = message {
+            bytes.extend(encode::request(request, &self.target));
+        }
+    }
+
+    fn stamp(&self, message: &mut Msg, micros: u64) {
+        let micros = i64::try_from(micros).unwrap_or(i64::MAX);
+        match message {
+            Msg::Request(request) => request.sent_at = micros,
+            Msg::Response(response) => response.received_at = micros,
+        }
+    }
+
+    /// None after `Connection: close`, and none that could be counted on where a server may wait for more.
+    fn answers(&self, message: &Msg) -> u32 {
+        match message {
+            Msg::Request(request) => u32::from(!request.after_close && request.odd != Some(Odd::HugeChunk)),
+            Msg::Response(_) => 0,
+        }
+    }
+
+    fn reader(&self, _: Side) -> HttpReader {
+        HttpReader::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use confute_drive::{Exchange, Peer};
+
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_referred_to() {
+        let http = Http { prefix: "/t/".to_owned(), ..Http::default() };
+        let reply = Response { etag: Some(Tag::weak("x")), last_modified: Some(50), ..Response::default() };
+        let exchange = Exchange {
+            step: 3,
+            on: Peer::Opened(0),
+            ask: Ask::default(),
+            request: Msg::Request(Request::default()),
+            replies: vec![Msg::Response(reply)],
+        };
+        let past = Past { exchanges: vec![exchange] };
+        let tags = AskTags::Lines(vec![
+            vec![AskTag::Seen(3), AskTag::Guess(Tag::strong("y"))],
+            vec![AskTag::Strong(3)],
+        ]);
+        let ask = Ask {
+            name: "a".into(),
+            if_match: Some(tags),
+            if_modified_since: Some(AskDate(3, -1)),
+            ..Ask::default()
+        };
+        let Some(Msg::Request(request)) = http.resolve(&ask, "c1", &past) else { panic!("it was seen") };
+        assert_eq!(&*request.path, "/t/c1-a");
+        let expected = vec![vec![Tag::weak("x"), Tag::strong("y")], vec![Tag::strong("x")]];
+        assert_eq!((request.if_match, request.if_modified_since), (Some(Tags::Lines(expected)), Some(49)));
+        let unseen = Ask { if_none_match: Some(AskTags::one(AskTag::Seen(2))), ..Ask::default() };
+        assert_eq!(http.resolve(&unseen, "c1", &past), None);
+        let json = serde_json::to_string(&ask).unwrap();
+        assert_eq!(serde_json::from_str::<Ask>(&json).unwrap(), ask);
+    }
+}
