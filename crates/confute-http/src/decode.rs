@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
+use confute_drive::Reader;
+
 use crate::content_range::ContentRange;
 use crate::date::Date;
 use crate::etag::EntityTag;
@@ -121,6 +123,22 @@ pub struct HttpReader {
 }
 
 impl HttpReader {
+    /// Nothing has come for so long that nothing will: the response that is due is one that says so.
+    pub fn stalled(&mut self, messages: &mut Vec<Msg>) {
+        if self.outstanding.is_empty() {
+            return;
+        }
+        let first = messages.len();
+        self.end(false, messages);
+        if messages.len() == first {
+            let pipelined = self.outstanding.pop_front().unwrap_or_default();
+            messages.push(Msg::Response(Response { pipelined, incomplete: true, ..Response::default() }));
+        }
+        if let Some(Msg::Response(response)) = messages.get_mut(first) {
+            response.flaws.push(Flaw::Stalled);
+        }
+    }
+
     fn read(&mut self, messages: &mut Vec<Msg>) {
         let first = messages.len();
         while let Read::Message(raw) = self.wire.read() {
@@ -172,11 +190,13 @@ impl HttpReader {
     }
 }
 
-impl confute_drive::Reader<Msg> for HttpReader {
+impl Reader<Msg> for HttpReader {
     fn sent(&mut self, message: &Msg) {
         let Msg::Request(request) = message else { return };
-        self.wire.expect(request.method.name().as_bytes());
-        self.outstanding.push_back(false);
+        for _ in 0..if request.close_twice { 2 } else { 1 } {
+            self.wire.expect(request.method.name().as_bytes());
+            self.outstanding.push_back(false);
+        }
         if self.outstanding.len() > 1 {
             self.outstanding.iter_mut().for_each(|pipelined| *pipelined = true);
         }
@@ -208,8 +228,6 @@ impl confute_drive::Reader<Msg> for HttpReader {
 
 #[cfg(test)]
 mod tests {
-    use confute_drive::Reader as _;
-
     use super::*;
     use crate::message::{Method, Request};
 

@@ -28,7 +28,8 @@ pub fn framed(content: &str) -> Arc<str> {
 
 /// The bytes of a request. What no request can say (a path with a space in it) becomes nothing at all.
 pub fn request(request: &Request, target: &Target) -> Vec<u8> {
-    outgoing(request, target).encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default()
+    let once = outgoing(request, target).encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default();
+    if request.close_twice { once.repeat(2) } else { once }
 }
 
 fn outgoing(request: &Request, target: &Target) -> Outgoing {
@@ -45,7 +46,7 @@ fn outgoing(request: &Request, target: &Target) -> Outgoing {
     if request.expect.is_some() {
         out = out.field("Expect", "100-continue");
     }
-    if request.close {
+    if request.close || request.close_twice {
         out = out.field("Connection", "close");
     }
     let content = request.body.as_ref().map(|body| text::bytes(body).into_owned());
@@ -66,7 +67,7 @@ fn outgoing(request: &Request, target: &Target) -> Outgoing {
             out.field("X-Spaced", "1").wrong(Malformed::SpaceBeforeColon(b"X-Spaced".to_vec()))
         }
         Some(Odd::ConflictingLengths) => {
-            out.wrong(extra("Content-Length", length.saturating_sub(1).to_string()))
+            out.wrong(extra("Content-Length", length.checked_sub(1).unwrap_or(1).to_string()))
         }
         Some(Odd::EqualLengths) => out.wrong(extra("Content-Length", length.to_string())),
         Some(Odd::LengthBesideChunks) => {

@@ -233,18 +233,18 @@ impl Traffic {
         view.connections + self.spare
     }
 
-    /// A request behind one that says close.
+    /// A request that says close, mostly with another behind it.
     fn close(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let name = self.name(pick);
         let on = self.spare(view);
-        let put = self.put(&name, pick);
         self.barrier();
-        self.ask(on, Ask { close: true, ..Self::get(&name) });
-        self.ask(on, Ask { after_close: true, chunked: false, ..put });
-        self.barrier();
-        self.queue.push_back(Step::Wait(Until::Millis(10)));
+        if pick(4) == 0 {
+            self.exchange(on, Ask { close: true, ..Self::get(&name) });
+            return;
+        }
+        self.exchange(on, Ask { close_twice: true, ..Self::get(&name) });
+        self.queue.push_back(Step::Wait(Until::Millis(5)));
         self.queue.push_back(Step::HangUp(Peer::Opened(on)));
-        self.audit(&[name]);
     }
 
     /// Content held back, until the server has said something or time is up.

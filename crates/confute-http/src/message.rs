@@ -187,9 +187,9 @@ pub struct Request {
     /// `Connection: close`
     #[serde(skip_serializing_if = "is_default")]
     pub close: bool,
-    /// Sent on a connection on which a request with `Connection: close` was sent before: nobody may answer this.
+    /// `Connection: close`, and the same request once more right behind it: nobody may answer that.
     #[serde(skip_serializing_if = "is_default")]
-    pub after_close: bool,
+    pub close_twice: bool,
     /// What is wrong on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odd: Option<Odd>,
@@ -240,6 +240,8 @@ pub enum Flaw {
     AfterClose,
     /// `ETag` is no entity tag.
     Tag,
+    /// It, or the rest of it, did not come, however long one waited.
+    Stalled,
 }
 
 /// A response.

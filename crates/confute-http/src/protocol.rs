@@ -98,9 +98,9 @@ pub struct Ask {
     /// `Connection: close`
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub close: bool,
-    /// Sent after a request with `Connection: close`, on the same connection.
+    /// `Connection: close`, and the same request once more right behind it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub after_close: bool,
+    pub close_twice: bool,
     /// What is wrong on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odd: Option<Odd>,
@@ -185,7 +185,7 @@ impl Protocol for Http {
             chunked: ask.chunked,
             expect: ask.expect,
             close: ask.close,
-            after_close: ask.after_close,
+            close_twice: ask.close_twice,
             odd: ask.odd,
             sent_at: 0,
         }))
@@ -205,10 +205,10 @@ impl Protocol for Http {
         }
     }
 
-    /// None after `Connection: close`, and none that could be counted on where a server may wait for more.
+    /// None that could be counted on where a server may wait for more.
     fn answers(&self, message: &Msg) -> u32 {
         match message {
-            Msg::Request(request) => u32::from(!request.after_close && request.odd != Some(Odd::HugeChunk)),
+            Msg::Request(request) => u32::from(request.odd != Some(Odd::HugeChunk)),
             Msg::Response(_) => 0,
         }
     }

@@ -1,5 +1,8 @@
 //! Every demand of the model, by name.
 //!
+//! Where one rule is a special case of another, it comes first: who has to name one of several that explain what was
+//! seen names the first.
+//!
 //! *Must* and *should* are the standard's own words. *Store* is what everybody expects of a store with one copy and no
 //! standard demands; *live* can only be seen by waiting.
 
@@ -36,11 +39,6 @@ macro_rules! rules {
 }
 
 rules! {
-    IF_MATCH "rfc9110-13.1.1/if-match" Must "RFC 9110, 13.1.1"
-        "A method is not performed if If-Match is false."
-        "If-Match is true if one of its tags is the current one, or, with *, if there is anything at all. If it is false, \
-         the server must not do what it was asked. It may say so with 412 or another error. It may even say that all is \
-         well, but only if what was asked for is the case already.";
     IF_MATCH_STRONG "rfc9110-13.1.1/strong-comparison" Must "RFC 9110, 13.1.1 and 8.8.3.2"
         "If-Match compares strongly: a weak tag matches nothing."
         "Two tags are the same by strong comparison if neither is weak and what is between the quotes is equal. A weak \
@@ -49,13 +47,6 @@ rules! {
         "If-Match is true if any of its tags matches, wherever it stands in the list."
         "A list of tags is looked through to its end. Members that match nothing, weak ones among them, take nothing \
          away from those that do.";
-    IF_NONE_MATCH "rfc9110-13.1.2/if-none-match" Must "RFC 9110, 13.1.2"
-        "A write is not performed if If-None-Match is false."
-        "If-None-Match is false if one of its tags is the current one, or, with *, if there is anything at all. Then PUT \
-         and DELETE must not be performed.";
-    NOT_MODIFIED "rfc9110-13.1.2/not-modified" Must "RFC 9110, 13.1.2"
-        "GET and HEAD whose If-None-Match is false are answered 304."
-        "Whoever asks for the content and names the current tag has it already: the answer must be 304, not the content.";
     IF_NONE_MATCH_WEAK "rfc9110-13.1.2/weak-comparison" Must "RFC 9110, 13.1.2 and 8.8.3.2"
         "If-None-Match compares weakly: what is between the quotes decides."
         "Two tags are the same by weak comparison if what is between the quotes is equal, whether either is weak or not. \
@@ -80,10 +71,6 @@ rules! {
     IF_MODIFIED_SINCE_BESIDE "rfc9110-13.1.3/beside-if-none-match" Must "RFC 9110, 13.1.3 and 13.2.2"
         "If-Modified-Since is ignored beside If-None-Match."
         "Tags are more exact than dates. If both are there and no tag matches, the content must be sent, whatever the date.";
-    NOT_MODIFIED_CAUSE "rfc9110-15.4.5/cause" Must "RFC 9110, 15.4.5"
-        "304 is only for conditions that are false."
-        "304 says that the client has the content already. Without a condition that says so it would leave the client \
-         with nothing, or with something old.";
     IF_UNMODIFIED_SINCE "rfc9110-13.1.4/if-unmodified-since" Must "RFC 9110, 13.1.4"
         "A method is not performed if If-Unmodified-Since is false."
         "It is false if the content was changed after the given date. A resource without a date has no such condition. \
@@ -91,9 +78,6 @@ rules! {
     IF_UNMODIFIED_SINCE_BESIDE "rfc9110-13.1.4/beside-if-match" Must "RFC 9110, 13.1.4 and 13.2.2"
         "If-Unmodified-Since is ignored beside If-Match."
         "Tags are more exact than dates. If both are there and a tag matches, the date must not matter.";
-    FAILED_CAUSE "rfc9110-15.5.13/cause" Must "RFC 9110, 15.5.13 and 13.2.2"
-        "412 is only for conditions that are false."
-        "A request whose conditions are all true, or that has none, is performed.";
     ON_MISSING "rfc9110-13.2.1/not-on-failure" Must "RFC 9110, 13.2.1"
         "Conditions are ignored where the answer would be an error anyway."
         "GET or HEAD of what is not there is 404 without conditions, so it is 404 with them. (DELETE of what is not there \
@@ -152,6 +136,73 @@ rules! {
         "A client that waits for 100 is not left waiting."
         "To Expect: 100-continue the server answers at once, with 100 or with a final status. It must not wait for the \
          content. That it did is seen only by waiting, so a slow server looks the same.";
+    SURPLUS "rfc9112-6.3/nothing-after-the-end" Must "RFC 9112, 6.3; RFC 9110, 9.3.2, 15.3.5 and 15.4.5"
+        "A response ends where its head says."
+        "Responses to HEAD and those with 204 or 304 end with their head; others after as many bytes as they tell. What \
+         comes after that would be taken for the next response.";
+    CHUNKS "rfc9112-7.1/chunks" Must "RFC 9112, 7.1"
+        "Chunked content is in chunks, with the last one."
+        "Each chunk tells its size in hexadecimal digits and ends in CRLF; the empty one ends the content.";
+    GRAMMAR "rfc9112-2.1/grammar" Must "RFC 9112, 2.1, 2.2, 4, 5 and 5.2"
+        "A response is as the grammar has it."
+        "A status line with a version, three digits and a space after them; fields with a name, a colon right after it \
+         and no line folding; lines that end in CRLF.";
+    FRAMING_FIELDS "rfc9112-6.1/framing-fields" Must "RFC 9112, 6.1 and 6.2; RFC 9110, 8.6"
+        "Content-Length and Transfer-Encoding do not contradict each other, nor the status."
+        "Neither belongs in 1xx or 204, and never both in one message. (The same length twice is valid.)";
+    LAST "rfc9112-9.6/nothing-after-close" Must "RFC 9112, 9.6"
+        "A response that says close is the last on its connection."
+        "Whoever says close must close, and must not process further requests.";
+    CLOSE "rfc9112-9.6/close-heeded" Must "RFC 9112, 9.6"
+        "After a request that says close, nothing on that connection is processed."
+        "The server closes after its response to such a request. What came behind it is not looked at.";
+    NO_HOST "rfc9112-3.2/no-host" Must "RFC 9112, 3.2"
+        "A request without Host is answered 400."
+        "Every HTTP/1.1 request has a Host, or its meaning depends on who guesses.";
+    TWO_HOSTS "rfc9112-3.2/two-hosts" Must "RFC 9112, 3.2"
+        "A request with two Hosts is answered 400."
+        "Two recipients could take it for requests to two different hosts.";
+    SPACE_BEFORE_COLON "rfc9112-5.1/space-before-colon" Must "RFC 9112, 5.1"
+        "A request with space before a colon is answered 400."
+        "Recipients disagree about which field that is, and have been fooled by it.";
+    CONFLICTING_LENGTHS "rfc9112-6.3/conflicting-lengths" Must "RFC 9112, 6.3"
+        "A request with two different lengths is answered 400."
+        "Nobody knows where it ends. (The same length twice is valid.)";
+    LENGTH_BESIDE_CHUNKS "rfc9112-6.1/length-beside-chunks" Must "RFC 9112, 6.1 and 6.3"
+        "A request with both Content-Length and chunks is refused, or read by its chunks."
+        "The length must not count. Either way the connection is closed after the answer.";
+    LARGE_CHUNK "rfc9112-7.1/large-chunk" Must "RFC 9112, 7.1"
+        "The size of a chunk is not cut off, however large."
+        "A server that cannot count so far must refuse the request: what it takes for the end is not the end.";
+    IF_MATCH "rfc9110-13.1.1/if-match" Must "RFC 9110, 13.1.1"
+        "A method is not performed if If-Match is false."
+        "If-Match is true if one of its tags is the current one, or, with *, if there is anything at all. If it is false, \
+         the server must not do what it was asked. It may say so with 412 or another error. It may even say that all is \
+         well, but only if what was asked for is the case already.";
+    IF_NONE_MATCH "rfc9110-13.1.2/if-none-match" Must "RFC 9110, 13.1.2"
+        "A write is not performed if If-None-Match is false."
+        "If-None-Match is false if one of its tags is the current one, or, with *, if there is anything at all. Then PUT \
+         and DELETE must not be performed.";
+    NOT_MODIFIED "rfc9110-13.1.2/not-modified" Must "RFC 9110, 13.1.2"
+        "GET and HEAD whose If-None-Match is false are answered 304."
+        "Whoever asks for the content and names the current tag has it already: the answer must be 304, not the content.";
+    NOT_MODIFIED_CAUSE "rfc9110-15.4.5/cause" Must "RFC 9110, 15.4.5"
+        "304 is only for conditions that are false."
+        "304 says that the client has the content already. Without a condition that says so it would leave the client \
+         with nothing, or with something old.";
+    FAILED_CAUSE "rfc9110-15.5.13/cause" Must "RFC 9110, 15.5.13 and 13.2.2"
+        "412 is only for conditions that are false."
+        "A request whose conditions are all true, or that has none, is performed.";
+    LENGTH "rfc9110-8.6/length-true" Must "RFC 9110, 8.6"
+        "Content-Length is the length of the content that is sent."
+        "A wrong length shifts everything that comes after it.";
+    ORDER "rfc9112-9.3.2/order" Must "RFC 9112, 9.3.2"
+        "Pipelined requests are answered in order."
+        "Several requests may be under way on one connection, and safe ones may be evaluated in parallel, but the answers \
+         come in the order of the requests: there is nothing else to tell them apart by.";
+    OWN_ANSWER "rfc9112-9.2/own-answer" Must "RFC 9112, 9.2"
+        "A request gets its own answer, on its own connection."
+        "What is received on a connection answers the first request on it that has no answer yet.";
     PUT_EXACT "store/put-exact" Store ""
         "What was put is stored as it is."
         "A server may change what it stores, if it sends no validators. A store does not.";
@@ -186,54 +237,10 @@ rules! {
         "Requests are served, not refused without cause."
         "403, 408, 429, 500, 503 and redirections may come at any time, as far as the standard goes. After a 5xx a write \
          may or may not have happened.";
-    SURPLUS "rfc9112-6.3/nothing-after-the-end" Must "RFC 9112, 6.3; RFC 9110, 9.3.2, 15.3.5 and 15.4.5"
-        "A response ends where its head says."
-        "Responses to HEAD and those with 204 or 304 end with their head; others after as many bytes as they tell. What \
-         comes after that would be taken for the next response.";
-    CHUNKS "rfc9112-7.1/chunks" Must "RFC 9112, 7.1"
-        "Chunked content is in chunks, with the last one."
-        "Each chunk tells its size in hexadecimal digits and ends in CRLF; the empty one ends the content.";
-    GRAMMAR "rfc9112-2.1/grammar" Must "RFC 9112, 2.1, 2.2, 4, 5 and 5.2"
-        "A response is as the grammar has it."
-        "A status line with a version, three digits and a space after them; fields with a name, a colon right after it \
-         and no line folding; lines that end in CRLF.";
-    FRAMING_FIELDS "rfc9112-6.1/framing-fields" Must "RFC 9112, 6.1 and 6.2; RFC 9110, 8.6"
-        "Content-Length and Transfer-Encoding do not contradict each other, nor the status."
-        "Neither belongs in 1xx or 204, and never both in one message. (The same length twice is valid.)";
-    LENGTH "rfc9110-8.6/length-true" Must "RFC 9110, 8.6"
-        "Content-Length is the length of the content that is sent."
-        "A wrong length shifts everything that comes after it.";
-    LAST "rfc9112-9.6/nothing-after-close" Must "RFC 9112, 9.6"
-        "A response that says close is the last on its connection."
-        "Whoever says close must close, and must not process further requests.";
-    CLOSE "rfc9112-9.6/close-heeded" Must "RFC 9112, 9.6"
-        "After a request that says close, nothing on that connection is processed."
-        "The server closes after its response to such a request. What came behind it is not looked at.";
-    ORDER "rfc9112-9.3.2/order" Must "RFC 9112, 9.3.2"
-        "Pipelined requests are answered in order."
-        "Several requests may be under way on one connection, and safe ones may be evaluated in parallel, but the answers \
-         come in the order of the requests: there is nothing else to tell them apart by.";
-    OWN_ANSWER "rfc9112-9.2/own-answer" Must "RFC 9112, 9.2"
-        "A request gets its own answer, on its own connection."
-        "What is received on a connection answers the first request on it that has no answer yet.";
-    NO_HOST "rfc9112-3.2/no-host" Must "RFC 9112, 3.2"
-        "A request without Host is answered 400."
-        "Every HTTP/1.1 request has a Host, or its meaning depends on who guesses.";
-    TWO_HOSTS "rfc9112-3.2/two-hosts" Must "RFC 9112, 3.2"
-        "A request with two Hosts is answered 400."
-        "Two recipients could take it for requests to two different hosts.";
-    SPACE_BEFORE_COLON "rfc9112-5.1/space-before-colon" Must "RFC 9112, 5.1"
-        "A request with space before a colon is answered 400."
-        "Recipients disagree about which field that is, and have been fooled by it.";
-    CONFLICTING_LENGTHS "rfc9112-6.3/conflicting-lengths" Must "RFC 9112, 6.3"
-        "A request with two different lengths is answered 400."
-        "Nobody knows where it ends. (The same length twice is valid.)";
-    LENGTH_BESIDE_CHUNKS "rfc9112-6.1/length-beside-chunks" Must "RFC 9112, 6.1 and 6.3"
-        "A request with both Content-Length and chunks is refused, or read by its chunks."
-        "The length must not count. Either way the connection is closed after the answer.";
-    LARGE_CHUNK "rfc9112-7.1/large-chunk" Must "RFC 9112, 7.1"
-        "The size of a chunk is not cut off, however large."
-        "A server that cannot count so far must refuse the request: what it takes for the end is not the end.";
+    ANSWERED "live/answered" Live ""
+        "Every request is answered, to the end of the answer."
+        "Seen only by waiting: what has not come after a long time may still come. A server that closes the connection \
+         instead has said that no answer will come, and may do so at any time.";
 }
 
 #[cfg(test)]
@@ -248,7 +255,7 @@ mod tests {
         assert_eq!(names.len(), RULES.len());
         for rule in RULES {
             let explanation = explain(rule.name).unwrap();
-            assert_eq!(explanation.clause.is_empty(), rule.level == Level::Store, "{}", rule.name);
+            assert_eq!(explanation.clause.is_empty(), !rule.name.starts_with("rfc"), "{}", rule.name);
             if let Some(section) = rule.name.strip_prefix("rfc").and_then(|name| name.split_once('-')) {
                 let (rfc, section) = (section.0, section.1.split('/').next().unwrap());
                 assert!(explanation.clause.starts_with(&format!("RFC {rfc}, {section}")), "{}", rule.name);

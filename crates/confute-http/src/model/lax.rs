@@ -21,11 +21,12 @@ macro_rules! lax {
 lax! {
     SURPLUS 0; CHUNKS 1; GRAMMAR 2; FRAMING 3; LAST 4; LENGTH 5; ORDER 6; OWN 7;
     NOT_MODIFIED_TAG 8; HEAD_LENGTH 9; CONTENT_RANGE 10; PART 11; ASKED 12; ONLY_GET 13; UNSATISFIABLE 14;
-    ALLOW 15; CONTINUE 16; ON_MISSING 17; STAYS 18; IF_MODIFIED_SINCE 19; OPTIONS 20; CREATED 21; IS_304 22;
+    ALLOW 15; CONTINUE 16; ON_MISSING 17; STAYS 18; IF_MODIFIED_SINCE 19; OPTIONS 20; CREATED 21; IS_304 22; ANSWERED 23;
 }
 
 /// Rules that any answer may break.
-const WIRE: [(&Rule, Lax); 6] = [
+const WIRE: [(&Rule, Lax); 7] = [
+    (&rules::ANSWERED, Lax::ANSWERED),
     (&rules::SURPLUS, Lax::SURPLUS),
     (&rules::CHUNKS, Lax::CHUNKS),
     (&rules::GRAMMAR, Lax::GRAMMAR),
@@ -82,6 +83,7 @@ impl Lax {
             Flaw::Grammar | Flaw::Tag => self.has(Lax::GRAMMAR),
             Flaw::Framing => self.has(Lax::FRAMING),
             Flaw::AfterClose => self.has(Lax::LAST),
+            Flaw::Stalled => [Lax::ANSWERED, Lax::LENGTH, Lax::CHUNKS].into_iter().any(|bit| self.has(bit)),
         }
     }
 }

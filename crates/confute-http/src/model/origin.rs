@@ -44,6 +44,9 @@ impl ServerModel for Origin {
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
         let Msg::Request(request) = &*message else { return io.replies(0) };
+        if request.close_twice {
+            io.replies(2)?;
+        }
         let turn = |cell| Exchange { model: *self, conn, request, cell, lax: Lax::default() };
         match request.method {
             Method::Get | Method::Head => turn(Some(RESOURCES.view(io, &request.path)?)).read(io),
@@ -73,6 +76,12 @@ impl Exchange<'_> {
     pub(super) fn send(&self, io: &mut Io<'_, Origin>, kind: Kind) -> Turn {
         let held = self.request.expect.filter(|_| self.request.body.is_some());
         let expected = Expected { sent: self.request.sent_at, held, lax: self.lax, kind: Box::new(kind) };
+        if self.request.close_twice {
+            let again = io.deviates(&rules::CLOSE)?;
+            io.send(self.conn, expected.clone())?;
+            let second = if again { expected.kind } else { Box::new(Kind::Never) };
+            return io.send(self.conn, Expected { kind: second, ..expected });
+        }
         io.send(self.conn, expected)
     }
 
@@ -90,9 +99,6 @@ impl Exchange<'_> {
     pub(super) fn prejudge(&mut self, io: &mut Io<'_, Origin>) -> Result<Option<Kind>, Stop> {
         self.lax = Lax::of(io)?;
         let request = self.request;
-        if request.after_close && !io.deviates(&rules::CLOSE)? {
-            return Ok(Some(Kind::Never));
-        }
         if request.expect.is_some() {
             self.lax.also(io, &rules::CONTINUE, Lax::CONTINUE)?;
         }

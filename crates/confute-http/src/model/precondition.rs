@@ -71,11 +71,8 @@ impl Conditions {
     ) -> Result<Self, Stop> {
         let reads = request.method.is_safe();
         let mut conditions = Conditions::default();
-        let mut is_first = true;
         if let Some(tags) = &request.if_match {
-            let truth;
-            (truth, is_first) = if_match(io, tags, &entry.tag, missing)?;
-            conditions.if_match = Some(truth);
+            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing)?);
         }
         let ignored = request.if_match.is_some()
             && !(request.if_unmodified_since.is_some() && io.deviates(&rules::IF_UNMODIFIED_SINCE_BESIDE)?);
@@ -95,10 +92,7 @@ impl Conditions {
         } else if conditions.matched == Some(false) {
             conditions.refused = io.deviates(&rules::IF_NONE_MATCH_TRUE)?;
         }
-        let is_beside = request.if_match.is_some() && request.if_unmodified_since.is_some();
-        if (reads || conditions.matched.is_none()) && is_first && !is_beside {
-            conditions.refused = io.deviates(&rules::FAILED_CAUSE)?;
-        }
+        conditions.refused |= io.deviates(&rules::FAILED_CAUSE)?;
         Ok(conditions)
     }
 
@@ -116,12 +110,13 @@ impl Conditions {
             Tags::Any => !io.deviates(ignored)?,
             Tags::Lines(lines) => match find(io, lines, current)? {
                 None => false,
+                Some(_) if io.deviates(ignored)? => false,
                 Some(Found { any: (1.., _), .. }) => !io.deviates(&rules::SEVERAL_LINES)?,
                 Some(Found { any: (_, 1..), .. }) => !io.deviates(&rules::IF_NONE_MATCH_MEMBERS)?,
                 Some(Found { strong: None, .. }) => !io.deviates(&rules::IF_NONE_MATCH_WEAK)?,
                 Some(_) => {
                     self.needs_weak = io.deviates(&rules::IF_NONE_MATCH_WEAK)?;
-                    !self.needs_weak && !io.deviates(ignored)?
+                    !self.needs_weak
                 }
             },
         };
@@ -138,39 +133,34 @@ impl Conditions {
         {
             self.modified = request.if_modified_since;
         }
-        if self.matched.is_none() || (self.matched == Some(false) && request.if_modified_since.is_none()) {
+        if self.matched != Some(true) {
             self.spared = io.deviates(&rules::NOT_MODIFIED_CAUSE)?;
         }
         Ok(())
     }
 }
 
-/// Whether If-Match is true, and whether that was seen at the first tag.
-fn if_match(
-    io: &mut Io<'_, Origin>,
-    tags: &Tags,
-    current: &Validator,
-    missing: bool,
-) -> Result<(Truth, bool), Stop> {
+/// Whether If-Match is true.
+fn if_match(io: &mut Io<'_, Origin>, tags: &Tags, current: &Validator, missing: bool) -> Result<Truth, Stop> {
     let found = match tags {
         _ if missing => None,
-        Tags::Any => return Ok((Truth::Yes, true)),
+        Tags::Any => return Ok(Truth::Yes),
         Tags::Lines(lines) => find(io, lines, current)?,
     };
-    let Some(found) = found else {
-        let ignored = io.deviates(&rules::IF_MATCH)?;
-        return Ok((if ignored { Truth::Yes } else { Truth::No }, true));
-    };
-    if io.deviates(&rules::IF_MATCH_STRONG)? {
-        return Ok((Truth::Yes, true));
+    if io.deviates(&rules::IF_MATCH)? {
+        return Ok(Truth::Yes);
     }
-    let missed = match found.strong {
-        None => return Ok((Truth::No, true)),
-        Some((0, 0)) => return Ok((Truth::IfStrong, true)),
+    let Some(found) = found else { return Ok(Truth::No) };
+    if io.deviates(&rules::IF_MATCH_STRONG)? {
+        return Ok(Truth::Yes);
+    }
+    let is_missed = match found.strong {
+        None => true,
+        Some((0, 0)) => false,
         Some((0, _)) => io.deviates(&rules::IF_MATCH_MEMBERS)?,
         Some(_) => io.deviates(&rules::SEVERAL_LINES)?,
     };
-    Ok((if missed { Truth::No } else { Truth::IfStrong }, false))
+    Ok(if is_missed { Truth::No } else { Truth::IfStrong })
 }
 
 /// Whether Range counts, as far as If-Range is concerned.

@@ -9,7 +9,7 @@ use super::expected::{Expected, Kind, Put, Read, Validators};
 use super::lax::Lax;
 use super::precondition::{Applies, Truth};
 use super::validators::{Entry, at_most, more_than};
-use crate::message::{Response, Told};
+use crate::message::{Flaw, Response, Told};
 use crate::text;
 
 type Learnt = Result<(), Mismatch>;
@@ -30,6 +30,10 @@ impl Expected {
             return Ok(());
         }
         require(seen.flaws.iter().all(|flaw| self.lax.forgives(*flaw)))?;
+        if seen.flaws.contains(&Flaw::Stalled) {
+            // Without a status nothing was begun that could have the wrong length.
+            return require(self.lax.has(Lax::ANSWERED) || seen.status != 0);
+        }
         if seen.status == 0 {
             // What broke off before its status tells nothing; what cannot be read is forgiven already.
             return require(!matches!(*self.kind, Kind::Never));
@@ -241,7 +245,12 @@ impl Expected {
         }
         let Some(body) = Self::known(entry, facts) else { return Ok(()) };
         let (whole, came) = (text::bytes(&body), text::bytes(&seen.body));
-        require(whole.starts_with(&came) || (!seen.incomplete && came.starts_with(&whole)))
+        if seen.incomplete {
+            return require(whole.starts_with(&came));
+        }
+        // The length is too small, and the rest is left over; or it is too large, and the next response makes up for it.
+        let is_short = seen.flaws.contains(&Flaw::Surplus) && whole.starts_with(&came);
+        require(is_short || came.strip_prefix(&*whole).is_some_and(|rest| b"HTTP/1.1 ".starts_with(rest)))
     }
 
     /// If-Range was true.

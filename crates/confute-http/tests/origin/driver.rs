@@ -85,7 +85,7 @@ pub(crate) fn run(address: SocketAddr, name: &str, seed: u64, steps: usize, conn
         let Some(step) = traffic.next(&view, &mut |bound| random.below(bound)) else { break };
         case.step(number, name, step);
         if case.hung {
-            case.events.push(Event::Quiescent);
+            case.give_up();
         }
         while judged < case.events.len() && tester.verdict().is_unrefuted() {
             tester.observe(case.events[judged].clone());
@@ -101,6 +101,19 @@ pub(crate) fn run(address: SocketAddr, name: &str, seed: u64, steps: usize, conn
 }
 
 impl Case {
+    /// What has not come will not come.
+    fn give_up(&mut self) {
+        let now = self.now();
+        for line in self.lines.values_mut() {
+            let mut messages = Vec::new();
+            line.reader.stalled(&mut messages);
+            for mut message in messages {
+                self.http.stamp(&mut message, now);
+                self.events.push(Event::Received(line.wire, message));
+            }
+        }
+    }
+
     fn now(&self) -> u64 {
         self.start.elapsed().as_micros() as u64
     }

@@ -49,10 +49,19 @@ fn order() {
 
 #[test]
 fn close() {
-    let closing = || with("v", "x").ask(Request { close: true, ..get() }, ok("v"));
-    let after = Request { after_close: true, ..put("w") };
-    closing().sent(0, after.clone()).got(0, status(204)).breaks("rfc9112-9.6/close-heeded");
-    closing().sent(0, after).hung_up(0).sent(1, get()).got(1, ok("v")).legal();
+    let twice = Request { close_twice: true, ..get() };
+    let once = || with("v", "x").sent(0, twice.clone()).got(0, ok("v"));
+    once().got(0, ok("v")).breaks("rfc9112-9.6/close-heeded");
+    once().hung_up(0).sent(1, get()).got(1, ok("v")).legal();
+}
+
+#[test]
+fn answers_come() {
+    let stalled = |response: Response| flawed(Response { incomplete: true, ..response }, Flaw::Stalled);
+    with("v", "x").ask(get(), stalled(Response::default())).breaks("live/answered");
+    with("v", "x")
+        .ask(get(), stalled(ok("v")))
+        .breaks_or("rfc9110-8.6/length-true", &["rfc9112-7.1/chunks", "live/answered"]);
 }
 
 #[test]
