@@ -12,6 +12,13 @@ use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};
 /// How far back to look.
 const RECENT: usize = 200;
 
+/// How many kinds of tags there are to ask with.
+const TAGS: u64 = 11;
+/// How many kinds of conditional writes there are.
+pub(crate) const WRITES: u64 = 2 * TAGS + 7;
+/// How many kinds of reads there are.
+pub(crate) const READS: u64 = TAGS + 20;
+
 /// What the past says of a resource.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -83,20 +90,27 @@ impl Known {
         }
     }
 
-    /// Tags: half of the time the current one is among them.
-    fn tags(&self, pick: &mut Pick<'_>) -> AskTags {
-        let current = || Self::seen(self.tag, AskTag::Seen);
-        let weak = || Self::seen(self.tag, AskTag::Weak);
-        match pick(16) {
-            0..=3 => AskTags::one(current()),
-            4..=6 => AskTags::one(weak()),
+    fn current(&self) -> AskTag {
+        Self::seen(self.tag, AskTag::Seen)
+    }
+
+    /// Tags of this kind, of which there are [`TAGS`].
+    fn tags(&self, kind: u64, pick: &mut Pick<'_>) -> AskTags {
+        match kind {
+            0 => AskTags::one(self.current()),
+            1 => AskTags::one(Self::seen(self.stale, AskTag::Seen)),
+            2 => AskTags::one(Self::seen(self.tag, AskTag::Weak)),
+            3 => AskTags::Lines(vec![vec![Self::seen(self.stale, AskTag::Weak), self.current()]]),
+            4 => AskTags::Lines(vec![vec![self.wrong(pick), self.current()]]),
+            5 => AskTags::Lines(vec![vec![self.wrong(pick)], vec![self.current()]]),
+            6 => AskTags::Any,
             7 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
-            8 => AskTags::Lines(vec![vec![self.wrong(pick), current()]]),
-            9 => AskTags::Lines(vec![vec![Self::seen(self.stale, AskTag::Weak), current()]]),
-            10 => AskTags::Lines(vec![vec![weak(), self.wrong(pick), current()]]),
-            11 => AskTags::Lines(vec![vec![self.wrong(pick)], vec![current()]]),
-            12 => AskTags::Any,
-            13 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
+            8 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
+            9 => AskTags::Lines(vec![vec![
+                Self::seen(self.tag, AskTag::Weak),
+                self.wrong(pick),
+                self.current(),
+            ]]),
             _ => AskTags::one(self.wrong(pick)),
         }
     }
@@ -110,8 +124,10 @@ impl Known {
     /// A write that only the first of several may win.
     pub(crate) fn race(&self, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
         let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-        if pick(6) == 0 {
-            (ask.method, ask.body) = (Method::Delete, None);
+        match pick(6) {
+            0 | 1 => (ask.method, ask.body) = (Method::Delete, None),
+            2 => return ask,
+            _ => {}
         }
         match self.tag.filter(|_| self.is_there) {
             Some(step) => ask.if_match = Some(AskTags::one(AskTag::Seen(step))),
@@ -137,68 +153,75 @@ fn response(message: &Msg) -> Option<&Response> {
     if let Msg::Response(response) = message { Some(response) } else { None }
 }
 
-/// A conditional write.
-pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
+/// A conditional write of this kind, of which there are [`WRITES`].
+pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
     let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-    if pick(5) == 0 {
+    if kind >= 2 * TAGS + 4 || pick(8) == 0 {
         (ask.method, ask.body) = (Method::Delete, None);
     }
-    match pick(10) {
-        0..=3 => ask.if_match = Some(known.tags(pick)),
-        4..=6 => ask.if_none_match = Some(known.tags(pick)),
-        7 => ask.if_unmodified_since = known.date(pick),
-        8 => {
-            ask.if_match = Some(AskTags::one(Known::seen(known.tag, AskTag::Seen)));
+    match kind {
+        0..TAGS => ask.if_match = Some(known.tags(kind, pick)),
+        TAGS..22 => ask.if_none_match = Some(known.tags(kind - TAGS, pick)),
+        22 => ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1)),
+        23 => ask.if_unmodified_since = known.date(pick),
+        24 => {
+            ask.if_match = Some(AskTags::one(known.current()));
             ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
         }
-        _ => {
-            ask.if_match = Some(known.tags(pick));
-            ask.if_none_match = Some(known.tags(pick));
+        25 => {
+            ask.if_match = Some(known.tags(pick(TAGS), pick));
+            ask.if_none_match = Some(known.tags(pick(TAGS), pick));
         }
+        26 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
+        27 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
+        _ => ask.if_none_match = Some(known.tags(pick(TAGS), pick)),
     }
     ask
 }
 
-/// A read, mostly with conditions or for a part.
-pub(crate) fn read(known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+/// A read of this kind, of which there are [`READS`]: mostly with conditions, or for a part.
+pub(crate) fn read(known: &Known, name: &Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
     let mut ask = Ask { name: name.clone(), ..Ask::default() };
-    if pick(5) == 0 {
+    if kind == READS - 1 || (kind < 20 && pick(6) == 0) {
         ask.method = Method::Head;
     }
-    match pick(16) {
-        0 | 1 => {}
-        2..=5 => ask.if_none_match = Some(known.tags(pick)),
-        6 | 7 => {
+    match kind {
+        0..TAGS => ask.if_none_match = Some(known.tags(kind, pick)),
+        11 | 12 => {
             ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
-            ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 0, 3600][pick(3) as usize]));
+            ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 3600][pick(2) as usize]));
         }
-        8 => ask.if_match = Some(known.tags(pick)),
-        9 => ask.if_modified_since = known.date(pick),
-        10 => ask.if_unmodified_since = known.date(pick),
-        _ => part(known, &mut ask, pick),
+        13 => ask.if_match = Some(known.tags(1, pick)),
+        14 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
+        15 => ask.if_modified_since = known.date(pick),
+        16 => ask.if_unmodified_since = known.date(pick),
+        17 | 18 => ask.method = Method::Head,
+        19 => {}
+        _ => part(known, &mut ask, kind - 20, pick),
     }
     ask
 }
 
 /// Makes it a read of a part.
-fn part(known: &Known, ask: &mut Ask, pick: &mut Pick<'_>) {
+fn part(known: &Known, ask: &mut Ask, kind: u64, pick: &mut Pick<'_>) {
     let length = known.body.as_ref().map_or(20, |body| crate::text::length(body)) as u64;
-    let span = match pick(6) {
+    let span = match kind {
         0 => Span::From(pick(length + 1)),
         1 => Span::From(length + pick(3)),
-        2 => Span::Last(1 + pick(length + 3)),
+        2 => Span::Last(1 + pick(length.max(2) - 1)),
         3 => Span::Between(pick(length + 1), length + pick(9)),
+        4 => Span::Last(1 + pick(length + 3)),
         _ => {
             let first = pick(length + 1);
             Span::Between(first, first + pick(9))
         }
     };
     ask.range = vec![span];
-    ask.if_range = match pick(8) {
-        0 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Seen))),
-        1 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Weak))),
-        2 | 3 => Some(AskIfRange::Tag(known.wrong(pick))),
-        4 => known.date(pick).map(AskIfRange::Date),
+    ask.if_range = match kind {
+        5 => Some(AskIfRange::Tag(known.current())),
+        6 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Weak))),
+        7 => Some(AskIfRange::Tag(known.wrong(pick))),
+        8 => known.date(pick).map(AskIfRange::Date),
         _ => None,
     };
 }

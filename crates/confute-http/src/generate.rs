@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use confute_drive::{Generator, Past, Peer, Step, Until, View};
 
-use crate::ask::{Known, read, write};
+use crate::ask::{Known, READS, WRITES, read, write};
 use crate::message::{Method, Msg, Odd, Request};
 use crate::protocol::{Ask, Http};
 use crate::{encode, text};
@@ -38,12 +38,46 @@ pub struct Traffic {
     spare: u32,
     /// Whether nothing was asked yet.
     is_new: bool,
+    /// Kinds of requests that are still to come before any comes again.
+    deck: Vec<u64>,
+    /// The same for what is wrong on purpose.
+    odds: Vec<Odd>,
+}
+
+const ODDS: [Odd; 8] = [
+    Odd::NoHost,
+    Odd::TwoHosts,
+    Odd::SpaceBeforeColon,
+    Odd::ConflictingLengths,
+    Odd::LengthBesideChunks,
+    Odd::HugeChunk,
+    Odd::EqualLengths,
+    Odd::Folded,
+];
+
+/// Takes one of them, any; from all of them if there are none left.
+fn draw<T: Copy>(deck: &mut Vec<T>, all: impl Iterator<Item = T>, pick: &mut Pick<'_>) -> Option<T> {
+    if deck.is_empty() {
+        deck.extend(all);
+    }
+    let at = pick(deck.len() as u64) as usize;
+    (at < deck.len()).then(|| deck.swap_remove(at))
 }
 
 impl Traffic {
     /// So many steps.
     pub fn new(http: Http, steps: usize) -> Self {
-        Self { http, left: steps, queue: VecDeque::new(), bodies: 0, names: 2, spare: 0, is_new: true }
+        Self {
+            http,
+            left: steps,
+            queue: VecDeque::new(),
+            bodies: 0,
+            names: 2,
+            spare: 0,
+            is_new: true,
+            deck: vec![],
+            odds: vec![],
+        }
     }
 
     fn ask(&mut self, on: u32, ask: Ask) {
@@ -103,41 +137,45 @@ impl Traffic {
         let on = pick(u64::from(view.connections.clamp(1, 4))) as u32;
         let name = self.name(pick);
         let known = Known::of(view.past, &name);
-        if !known.is_there && pick(3) != 0 {
-            let plain = if pick(4) == 0 {
-                known.write_to_nothing(&name, self.body(pick), pick)
-            } else {
-                self.put(&name, pick)
+        if !known.is_there {
+            let body = self.body(pick);
+            let ask = match pick(3) {
+                0 => self.put(&name, pick),
+                1 => read(&known, &name, pick(READS), pick),
+                _ => known.write_to_nothing(&name, body, pick),
             };
-            self.exchange(on, plain);
+            self.exchange(on, ask);
             self.exchange(on, Self::get(&name));
             return;
         }
-        match pick(20) {
-            0..=3 => {
-                let put = self.put(&name, pick);
-                self.exchange(on, put);
-                self.exchange(on, Self::get(&name));
-            }
-            4..=10 => {
-                // The same content now and then: then a failed condition may be answered as if all were well.
-                let body = known.body.clone().filter(|_| pick(12) == 0);
-                let body = body.unwrap_or_else(|| self.body(pick));
-                let ask = write(&known, &name, body, pick);
-                self.exchange(on, ask);
-                self.exchange(on, Self::get(&name));
-            }
-            11 => {
-                self.exchange(on, Ask { method: Method::Delete, ..Self::get(&name) });
-                self.exchange(on, Self::get(&name));
-                self.exchange(on, read(&known, &name, pick));
-            }
-            _ => self.exchange(on, read(&known, &name, pick)),
+        let kind = draw(&mut self.deck, 0..WRITES + READS + 4, pick).unwrap_or_default();
+        if kind < WRITES {
+            // The same content now and then: then a failed condition may be answered as if all were well.
+            let body = known.body.clone().filter(|_| pick(12) == 0);
+            let body = body.unwrap_or_else(|| self.body(pick));
+            self.exchange(on, write(&known, &name, body, kind, pick));
+            self.exchange(on, Self::get(&name));
+        } else if kind < WRITES + READS {
+            self.exchange(on, read(&known, &name, kind - WRITES, pick));
+        } else if kind == WRITES + READS {
+            self.exchange(on, Ask { method: Method::Delete, ..Self::get(&name) });
+            self.exchange(on, Self::get(&name));
+            self.exchange(on, read(&known, &name, 13, pick));
+            let body = self.body(pick);
+            self.exchange(on, known.write_to_nothing(&name, body, pick));
+            self.exchange(on, Self::get(&name));
+        } else {
+            let put = self.put(&name, pick);
+            self.exchange(on, put);
+            self.exchange(on, Self::get(&name));
         }
     }
 
     /// Many at once, then a look at what became of it.
     fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        if pick(4) == 0 {
+            self.names += 1;
+        }
         let names = [self.name(pick), self.name(pick)];
         let count = 2 + pick(u64::from(view.connections.saturating_sub(1))) as u32;
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
@@ -147,10 +185,10 @@ impl Traffic {
             let known = Known::of(view.past, name);
             let ask = match pick(8) {
                 0..=2 => Self::get(name),
-                3 => read(&known, name, pick),
+                3 => read(&known, name, pick(READS), pick),
                 4 if !races => Ask { method: Method::Delete, ..Self::get(name) },
                 _ if races => known.race(name, self.body(pick), pick),
-                5 => write(&known, name, self.body(pick), pick),
+                5 => write(&known, name, self.body(pick), pick(WRITES), pick),
                 _ => self.put(name, pick),
             };
             if holds == Some(on) {
@@ -175,28 +213,34 @@ impl Traffic {
         }
     }
 
-    /// Several on one connection without waiting.
+    /// Several on one connection without waiting. The first is held back until the others are there.
     fn pipeline(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let names = [self.name(pick), self.name(pick)];
+        let one = self.name(pick);
+        let other: Arc<str> = if &*one == "r0" { "r1".into() } else { "r0".into() };
+        let names = [one, other];
+        for name in &names {
+            if !Known::of(view.past, name).is_there {
+                let put = self.put(name, pick);
+                self.exchange(0, put);
+            }
+        }
         self.barrier();
-        if pick(2) == 0 {
+        let first = self.queue.len();
+        if pick(3) != 0 {
             for at in 0..2 + pick(3) as usize {
                 let name = &names[at % 2];
                 let head = Ask { method: Method::Head, ..Self::get(name) };
-                self.ask(0, if pick(4) == 0 { head } else { Self::get(name) });
+                self.ask(0, if pick(6) == 0 { head } else { Self::get(name) });
             }
         } else {
-            for _ in 0..1 + pick(2) {
-                let name = &names[pick(2) as usize];
-                let known = Known::of(view.past, name);
-                let ask = if pick(2) == 0 {
-                    self.put(name, pick)
-                } else {
-                    write(&known, name, self.body(pick), pick)
-                };
-                self.ask(0, ask);
+            for at in 0..1 + pick(2) as usize {
+                let put = self.put(&names[at % 2], pick);
+                self.ask(0, put);
                 self.ask(0, Self::get(&names[pick(2) as usize]));
             }
+        }
+        if let Some(Step::Ask { cuts, .. }) = self.queue.get_mut(first) {
+            *cuts = vec![(9, 2)];
         }
         self.barrier();
         self.audit(&names);
@@ -204,21 +248,13 @@ impl Traffic {
 
     /// Something wrong, on a connection of its own.
     fn odd(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let odds = [
-            Odd::NoHost,
-            Odd::TwoHosts,
-            Odd::SpaceBeforeColon,
-            Odd::ConflictingLengths,
-            Odd::LengthBesideChunks,
-            Odd::HugeChunk,
-            Odd::EqualLengths,
-            Odd::Folded,
-        ];
-        let odd = odds[pick(odds.len() as u64) as usize];
+        let Some(odd) = draw(&mut self.odds, ODDS.into_iter(), pick) else { return };
         let name = self.name(pick);
-        let with_body =
-            !matches!(odd, Odd::NoHost | Odd::TwoHosts | Odd::SpaceBeforeColon | Odd::Folded) || pick(2) == 0;
-        let ask = if with_body { self.put(&name, pick) } else { Self::get(&name) };
+        let is_about_content = matches!(
+            odd,
+            Odd::ConflictingLengths | Odd::LengthBesideChunks | Odd::HugeChunk | Odd::EqualLengths
+        );
+        let ask = if is_about_content || pick(2) == 0 { self.put(&name, pick) } else { Self::get(&name) };
         let on = self.spare(view);
         self.barrier();
         self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
@@ -309,10 +345,10 @@ impl Generator<Http> for Traffic {
                 continue;
             }
             match pick(40) {
-                0..=25 => self.stretch(view, pick),
-                26..=32 => self.burst(view, pick),
-                33 | 34 => self.pipeline(view, pick),
-                35 | 36 => self.odd(view, pick),
+                0..=22 => self.stretch(view, pick),
+                23..=28 => self.burst(view, pick),
+                29..=31 => self.pipeline(view, pick),
+                32..=36 => self.odd(view, pick),
                 37 => self.close(view, pick),
                 38 => self.expect(view, pick),
                 _ => self.other(pick),

@@ -31,8 +31,9 @@ impl Expected {
         }
         require(seen.flaws.iter().all(|flaw| self.lax.forgives(*flaw)))?;
         if seen.flaws.contains(&Flaw::Stalled) {
-            // Without a status nothing was begun that could have the wrong length.
-            return require(self.lax.has(Lax::ANSWERED) || seen.status != 0);
+            // What was begun may have the wrong length.
+            let instead = if seen.content_length.is_some() { Lax::LENGTH } else { Lax::CHUNKS };
+            return require(self.lax.has(Lax::ANSWERED) || (seen.status != 0 && self.lax.has(instead)));
         }
         if seen.status == 0 {
             // What broke off before its status tells nothing; what cannot be read is forgiven already.
