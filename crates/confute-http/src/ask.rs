@@ -13,11 +13,11 @@ use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};
 const RECENT: usize = 200;
 
 /// How many kinds of tags there are to ask with.
-const TAGS: u64 = 11;
+const TAGS: u64 = 8;
 /// How many kinds of conditional writes there are.
-pub(crate) const WRITES: u64 = 2 * TAGS + 7;
+pub(crate) const WRITES: u64 = 2 * TAGS + 5;
 /// How many kinds of reads there are.
-pub(crate) const READS: u64 = TAGS + 20;
+pub(crate) const READS: u64 = TAGS + 16;
 
 /// What the past says of a resource.
 #[derive(Clone, Debug, Default)]
@@ -104,14 +104,16 @@ impl Known {
             4 => AskTags::Lines(vec![vec![self.wrong(pick), self.current()]]),
             5 => AskTags::Lines(vec![vec![self.wrong(pick)], vec![self.current()]]),
             6 => AskTags::Any,
-            7 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
-            8 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
-            9 => AskTags::Lines(vec![vec![
-                Self::seen(self.tag, AskTag::Weak),
-                self.wrong(pick),
-                self.current(),
-            ]]),
-            _ => AskTags::one(self.wrong(pick)),
+            _ => match pick(4) {
+                0 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
+                1 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
+                2 => AskTags::Lines(vec![vec![
+                    Self::seen(self.tag, AskTag::Weak),
+                    self.wrong(pick),
+                    self.current(),
+                ]]),
+                _ => AskTags::one(self.wrong(pick)),
+            },
         }
     }
 
@@ -156,25 +158,28 @@ fn response(message: &Msg) -> Option<&Response> {
 /// A conditional write of this kind, of which there are [`WRITES`].
 pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
     let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-    if kind >= 2 * TAGS + 4 || pick(8) == 0 {
+    if kind >= WRITES - 2 || pick(8) == 0 {
         (ask.method, ask.body) = (Method::Delete, None);
     }
-    match kind {
-        0..TAGS => ask.if_match = Some(known.tags(kind, pick)),
-        TAGS..22 => ask.if_none_match = Some(known.tags(kind - TAGS, pick)),
-        22 => ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1)),
-        23 => ask.if_unmodified_since = known.date(pick),
-        24 => {
-            ask.if_match = Some(AskTags::one(known.current()));
-            ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
+    if kind < TAGS {
+        ask.if_match = Some(known.tags(kind, pick));
+    } else if kind < 2 * TAGS {
+        ask.if_none_match = Some(known.tags(kind - TAGS, pick));
+    } else {
+        match kind - 2 * TAGS {
+            0 => ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1)),
+            1 => {
+                ask.if_match = Some(AskTags::one(known.current()));
+                ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
+            }
+            2 => {
+                ask.if_match = Some(known.tags(pick(TAGS), pick));
+                ask.if_none_match = Some(known.tags(pick(TAGS), pick));
+                ask.if_unmodified_since = known.date(pick).filter(|_| pick(2) == 0);
+            }
+            3 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
+            _ => ask.if_none_match = Some(known.tags(pick(TAGS), pick)),
         }
-        25 => {
-            ask.if_match = Some(known.tags(pick(TAGS), pick));
-            ask.if_none_match = Some(known.tags(pick(TAGS), pick));
-        }
-        26 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
-        27 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
-        _ => ask.if_none_match = Some(known.tags(pick(TAGS), pick)),
     }
     ask
 }
@@ -182,24 +187,38 @@ pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, p
 /// A read of this kind, of which there are [`READS`]: mostly with conditions, or for a part.
 pub(crate) fn read(known: &Known, name: &Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
     let mut ask = Ask { name: name.clone(), ..Ask::default() };
-    if kind == READS - 1 || (kind < 20 && pick(6) == 0) {
-        ask.method = Method::Head;
+    if kind < TAGS {
+        ask.if_none_match = Some(known.tags(kind, pick));
+        if pick(6) == 0 {
+            ask.method = Method::Head;
+        }
+        return ask;
     }
-    match kind {
-        0..TAGS => ask.if_none_match = Some(known.tags(kind, pick)),
-        11 | 12 => {
+    match kind - TAGS {
+        0 => {
             ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
             ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 3600][pick(2) as usize]));
         }
-        13 => ask.if_match = Some(known.tags(1, pick)),
-        14 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
-        15 => ask.if_modified_since = known.date(pick),
-        16 => ask.if_unmodified_since = known.date(pick),
-        17 | 18 => ask.method = Method::Head,
-        19 => {}
-        _ => part(known, &mut ask, kind - 20, pick),
+        STALE_READ => ask.if_match = Some(known.tags(1, pick)),
+        2 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
+        3 => ask.if_modified_since = known.date(pick),
+        4 => ask.if_unmodified_since = known.date(pick),
+        5 => ask.method = Method::Head,
+        6 => {
+            ask.method = Method::Head;
+            part(known, &mut ask, 3, pick);
+        }
+        other => part(known, &mut ask, other - 7, pick),
     }
     ask
+}
+
+/// The place after [`TAGS`] of a read with an old tag in If-Match.
+const STALE_READ: u64 = 1;
+
+/// A read that is false where something is, and must not matter where nothing is.
+pub(crate) fn stale_read(known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+    read(known, name, TAGS + STALE_READ, pick)
 }
 
 /// Makes it a read of a part.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use confute_drive::{Generator, Past, Peer, Step, Until, View};
 
-use crate::ask::{Known, READS, WRITES, read, write};
+use crate::ask::{Known, READS, WRITES, read, stale_read, write};
 use crate::message::{Method, Msg, Odd, Request};
-use crate::protocol::{Ask, Http};
+use crate::protocol::{Ask, AskTags, Http};
 use crate::{encode, text};
 
 /// Random numbers below a bound.
@@ -148,7 +148,7 @@ impl Traffic {
             self.exchange(on, Self::get(&name));
             return;
         }
-        let kind = draw(&mut self.deck, 0..WRITES + READS + 4, pick).unwrap_or_default();
+        let kind = draw(&mut self.deck, 0..WRITES + READS + 5, pick).unwrap_or_default();
         if kind < WRITES {
             // The same content now and then: then a failed condition may be answered as if all were well.
             let body = known.body.clone().filter(|_| pick(12) == 0);
@@ -157,12 +157,15 @@ impl Traffic {
             self.exchange(on, Self::get(&name));
         } else if kind < WRITES + READS {
             self.exchange(on, read(&known, &name, kind - WRITES, pick));
-        } else if kind == WRITES + READS {
+        } else if kind < WRITES + READS + 2 {
             self.exchange(on, Ask { method: Method::Delete, ..Self::get(&name) });
             self.exchange(on, Self::get(&name));
-            self.exchange(on, read(&known, &name, 13, pick));
-            let body = self.body(pick);
-            self.exchange(on, known.write_to_nothing(&name, body, pick));
+            self.exchange(on, stale_read(&known, &name, pick));
+            let if_match = Some(AskTags::Any);
+            let put = self.put(&name, pick);
+            self.exchange(on, Ask { if_match, ..put });
+            let put = self.put(&name, pick);
+            self.exchange(on, Ask { if_none_match: Some(AskTags::Any), ..put });
             self.exchange(on, Self::get(&name));
         } else {
             let put = self.put(&name, pick);
@@ -173,13 +176,10 @@ impl Traffic {
 
     /// Many at once, then a look at what became of it.
     fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        if pick(4) == 0 {
-            self.names += 1;
-        }
         let names = [self.name(pick), self.name(pick)];
         let count = 2 + pick(u64::from(view.connections.saturating_sub(1))) as u32;
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
-        let races = pick(2) == 0;
+        let races = pick(3) != 0;
         for on in 0..count {
             let name = &names[usize::from(!races && pick(3) == 0)];
             let known = Known::of(view.past, name);
@@ -203,6 +203,29 @@ impl Traffic {
         }
         self.barrier();
         self.audit(&names);
+    }
+
+    /// Several want to be the first to put something.
+    fn create(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let name: Arc<str> = format!("r{}", self.names).into();
+        self.names += 1;
+        self.exchange(0, Ask { method: Method::Delete, ..Self::get(&name) });
+        for on in 0..2 + pick(u64::from(view.connections.clamp(2, 4)) - 1) as u32 {
+            let body = self.body(pick);
+            let ask = Known::default().race(&name, body, pick);
+            self.ask(on, ask);
+        }
+        self.barrier();
+        self.audit(&[name]);
+    }
+
+    /// Many reads at once, of different things.
+    fn look(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        for on in 0..view.connections.clamp(2, 8) {
+            let name = format!("r{}", if pick(4) == 0 { pick(self.names) } else { u64::from(on % 2) });
+            self.ask(on, Self::get(&name.into()));
+        }
+        self.barrier();
     }
 
     fn audit(&mut self, names: &[Arc<str>]) {
@@ -345,8 +368,10 @@ impl Generator<Http> for Traffic {
                 continue;
             }
             match pick(40) {
-                0..=22 => self.stretch(view, pick),
-                23..=28 => self.burst(view, pick),
+                0..=18 => self.stretch(view, pick),
+                19..=24 => self.burst(view, pick),
+                25 | 26 => self.create(view, pick),
+                27 | 28 => self.look(view, pick),
                 29..=31 => self.pipeline(view, pick),
                 32..=36 => self.odd(view, pick),
                 37 => self.close(view, pick),

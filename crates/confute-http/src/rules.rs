@@ -39,6 +39,9 @@ macro_rules! rules {
 }
 
 rules! {
+    SEVERAL_LINES "rfc9110-5.2/several-lines" Must "RFC 9110, 5.2 and 5.3"
+        "Several lines of If-Match or If-None-Match are one list."
+        "A list may be spread over several lines of the same name. Its value is that of all lines, in order.";
     IF_MATCH_STRONG "rfc9110-13.1.1/strong-comparison" Must "RFC 9110, 13.1.1 and 8.8.3.2"
         "If-Match compares strongly: a weak tag matches nothing."
         "Two tags are the same by strong comparison if neither is weak and what is between the quotes is equal. A weak \
@@ -61,9 +64,6 @@ rules! {
     IF_NONE_MATCH_412 "rfc9110-13.1.2/failed-write-is-412" Must "RFC 9110, 13.1.2"
         "A write whose If-None-Match is false is answered 412."
         "304 is for GET and HEAD. For all other methods the answer to a false If-None-Match must be 412.";
-    SEVERAL_LINES "rfc9110-5.2/several-lines" Must "RFC 9110, 5.2 and 5.3"
-        "Several lines of If-Match or If-None-Match are one list."
-        "A list may be spread over several lines of the same name. Its value is that of all lines, in order.";
     IF_MODIFIED_SINCE "rfc9110-13.1.3/if-modified-since" Should "RFC 9110, 13.1.3"
         "GET and HEAD whose If-Modified-Since is false are answered 304."
         "If the content was last changed at the given date or before, the answer should be 304. A server may also compare \

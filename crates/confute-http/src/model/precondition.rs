@@ -110,18 +110,25 @@ impl Conditions {
             Tags::Any => !io.deviates(ignored)?,
             Tags::Lines(lines) => match find(io, lines, current)? {
                 None => false,
-                Some(_) if io.deviates(ignored)? => false,
-                Some(Found { any: (1.., _), .. }) => !io.deviates(&rules::SEVERAL_LINES)?,
-                Some(Found { any: (_, 1..), .. }) => !io.deviates(&rules::IF_NONE_MATCH_MEMBERS)?,
-                Some(Found { strong: None, .. }) => !io.deviates(&rules::IF_NONE_MATCH_WEAK)?,
-                Some(_) => {
-                    self.needs_weak = io.deviates(&rules::IF_NONE_MATCH_WEAK)?;
-                    !self.needs_weak
-                }
+                Some(found) => !(io.deviates(ignored)? || self.overlooks(io, &found)?),
             },
         };
         self.matched = Some(matched);
         Ok(())
+    }
+
+    /// Whether a tag that is there is not found in If-None-Match, for one of the ways to look for it.
+    fn overlooks(&mut self, io: &mut Io<'_, Origin>, found: &Found) -> Result<bool, Stop> {
+        let (line, place) = found.any;
+        let is_first = line == 0 && place == 0;
+        if (line > 0 && io.deviates(&rules::SEVERAL_LINES)?)
+            || (!is_first && io.deviates(&rules::IF_NONE_MATCH_MEMBERS)?)
+        {
+            return Ok(true);
+        }
+        let is_strong = io.deviates(&rules::IF_NONE_MATCH_WEAK)?;
+        self.needs_weak = is_strong && found.strong.is_some();
+        Ok(is_strong)
     }
 
     /// What concerns GET and HEAD only.
@@ -158,7 +165,7 @@ fn if_match(io: &mut Io<'_, Origin>, tags: &Tags, current: &Validator, missing: 
         None => true,
         Some((0, 0)) => false,
         Some((0, _)) => io.deviates(&rules::IF_MATCH_MEMBERS)?,
-        Some(_) => io.deviates(&rules::SEVERAL_LINES)?,
+        Some(_) => io.deviates(&rules::SEVERAL_LINES)? || io.deviates(&rules::IF_MATCH_MEMBERS)?,
     };
     Ok(if is_missed { Truth::No } else { Truth::IfStrong })
 }

@@ -13,6 +13,19 @@ use super::validators::{Aftermath, Entry, Validator};
 use crate::message::{Method, Odd};
 use crate::rules;
 
+/// A write that is performed.
+struct Done {
+    /// What was there.
+    old: Entry,
+    /// What its conditions were evaluated against.
+    before: Entry,
+    present: bool,
+    /// In the past when the answer is received.
+    strong_by: Option<Sym<Number>>,
+    /// Whether the answer says that it was refused.
+    refused: bool,
+}
+
 impl Exchange<'_> {
     pub(super) fn write(mut self, io: &mut Io<'_, Origin>) -> Turn {
         let mut old = self.stored(io)?;
@@ -60,8 +73,11 @@ impl Exchange<'_> {
                 self.lax.also(io, &rules::IF_NONE_MATCH_412, Lax::IS_304)?;
                 self.send(io, Kind::Failed)
             }
-            Decision::Perform(strong_by) if is_put => self.put(io, &old, present, &body, strong_by, refused),
-            Decision::Perform(strong_by) => self.delete(io, &old, strong_by, refused),
+            Decision::Perform(strong_by) => {
+                let before = base.map_or_else(|| old.clone(), |(before, _)| before);
+                let done = Done { old, before, present, strong_by, refused };
+                if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
+            }
         }
     }
 
@@ -139,34 +155,27 @@ impl Exchange<'_> {
     /// What this write leaves behind, and when it will have been done.
     fn aftermath(
         io: &mut Io<'_, Origin>,
-        old: &Entry,
+        done: &Done,
     ) -> Result<(Option<Rc<Aftermath>>, Option<Sym<Number>>), Stop> {
-        let before = old.clone();
         if io.deviates(&rules::READ_CURRENT)? {
-            return Ok((Some(Rc::new(Aftermath::Stale { before })), None));
+            return Ok((Some(Rc::new(Aftermath::Stale { before: done.old.clone() })), None));
         }
         if io.deviates(&rules::WHOLE)? {
             let changed = io.fresh::<Number>()?;
             return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone() })), Some(changed)));
         }
         if io.deviates(&rules::ONE_WINNER)? {
-            let changed = io.fresh::<Number>()?;
+            let (changed, before) = (io.fresh::<Number>()?, done.before.clone());
             return Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before })), Some(changed)));
         }
         Ok((None, None))
     }
 
-    fn put(
-        &mut self,
-        io: &mut Io<'_, Origin>,
-        old: &Entry,
-        present: bool,
-        body: &Arc<str>,
-        strong_by: Option<Sym<Number>>,
-        refused: bool,
-    ) -> Turn {
-        self.lax.also(io, if present { &rules::REPLACED } else { &rules::CREATED }, Lax::CREATED)?;
-        let (after, changed) = Self::aftermath(io, old)?;
+    fn put(&mut self, io: &mut Io<'_, Origin>, done: Done, body: &Arc<str>) -> Turn {
+        let rule = if done.present { &rules::REPLACED } else { &rules::CREATED };
+        self.lax.also(io, rule, Lax::CREATED)?;
+        let (after, changed) = Self::aftermath(io, &done)?;
+        let Done { old, present, strong_by, refused, .. } = done;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
         let differs = present && !io.branch(old.body.is(body))?;
         if differs && !io.deviates(&rules::TAG_DIFFERS)? {
@@ -174,7 +183,6 @@ impl Exchange<'_> {
         }
         let mut entry =
             Entry { present: Sym::known(&true), body: Sym::known(body), tag, modified: io.fresh()?, after };
-        let mut told = entry.clone();
         let mut validators = Validators::True;
         if io.deviates(&rules::PUT_EXACT)? {
             entry.body = io.fresh()?;
@@ -183,7 +191,6 @@ impl Exchange<'_> {
         } else if io.deviates(&rules::PUT_VALIDATORS)? {
             if io.choose(2)? == 0 {
                 entry.body = io.fresh()?;
-                told.body = entry.body.clone();
                 validators = Validators::Told;
             } else {
                 validators = Validators::Wrong;
@@ -192,28 +199,22 @@ impl Exchange<'_> {
         if io.deviates(&rules::PUT_LASTS)? {
             validators = Validators::Idle;
         } else {
-            self.store(io, entry)?;
+            self.store(io, entry.clone())?;
         }
         if refused {
             return self.send(io, Kind::Refused { performed: true });
         }
-        self.send(io, Kind::Put(Put { created: !present, entry: told, validators, strong_by, changed }))
+        self.send(io, Kind::Put(Put { created: !present, entry, validators, strong_by, changed }))
     }
 
-    fn delete(
-        &self,
-        io: &mut Io<'_, Origin>,
-        old: &Entry,
-        strong_by: Option<Sym<Number>>,
-        refused: bool,
-    ) -> Turn {
-        let (after, changed) = Self::aftermath(io, old)?;
+    fn delete(&self, io: &mut Io<'_, Origin>, done: Done) -> Turn {
+        let (after, changed) = Self::aftermath(io, &done)?;
         if !io.deviates(&rules::DELETE_LASTS)? {
             self.store(io, Entry { after, ..Entry::gone() })?;
         }
-        if refused {
+        if done.refused {
             return self.send(io, Kind::Refused { performed: true });
         }
-        self.send(io, Kind::Removed { strong_by, changed })
+        self.send(io, Kind::Removed { strong_by: done.strong_by, changed })
     }
 }

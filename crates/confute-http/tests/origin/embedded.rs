@@ -1,5 +1,6 @@
 //! A real server: correct, and with mistakes.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use confute::Verdict;
@@ -46,11 +47,22 @@ fn hunt(bug: Bug, seed: u64) -> Option<(usize, Vec<&'static str>)> {
 #[test]
 #[ignore = "a table to look at"]
 fn table() {
-    let wanted = std::env::var("BUG").ok();
+    let number = |name: &str| std::env::var(name).ok().and_then(|seeds| seeds.parse().ok());
+    let (wanted, seeds) = (std::env::var("BUG").ok(), number("SEEDS").unwrap_or(1));
     for bug in Bug::all().iter().filter(|bug| bug.area() != Area::Proxying) {
-        if wanted.as_ref().is_none_or(|wanted| wanted == bug.name()) {
-            println!("{bug}: {:?}", hunt(*bug, 1));
+        if wanted.as_ref().is_some_and(|wanted| wanted != bug.name()) {
+            continue;
         }
+        let found: Vec<_> = (0..seeds).map(|seed| hunt(*bug, seed)).collect();
+        let mut requests: Vec<_> = found.iter().flatten().map(|(requests, _)| *requests).collect();
+        requests.sort_unstable();
+        let rules: BTreeSet<_> = found.iter().flatten().map(|(_, rules)| rules.join(" | ")).collect();
+        let median = requests.get(requests.len() / 2);
+        println!(
+            "{bug}: {} of {seeds}, {median:?} requests\n    {}",
+            requests.len(),
+            Vec::from_iter(rules).join("\n    ")
+        );
     }
 }
 

@@ -95,7 +95,9 @@ impl Story {
 }
 
 /// Rules that have special cases.
-const GENERAL: [&str; 5] = [
+const GENERAL: [&str; 7] = [
+    "rfc9110-13.1.1/every-member",
+    "rfc9110-13.1.2/every-member",
     "rfc9110-13.1.1/if-match",
     "rfc9110-13.1.2/if-none-match",
     "rfc9110-13.1.2/not-modified",
