@@ -195,6 +195,10 @@ pub(crate) fn read(known: &Known, name: &Arc<str>, kind: u64, pick: &mut Pick<'_
         return ask;
     }
     match kind - TAGS {
+        0 if pick(3) == 0 => {
+            ask.if_none_match = Some(AskTags::one(known.current()));
+            ask.if_modified_since = known.date.map(|step| AskDate(step, -1));
+        }
         0 => {
             ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
             ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 3600][pick(2) as usize]));

@@ -256,7 +256,7 @@ impl Traffic {
                 self.ask(0, if pick(6) == 0 { head } else { Self::get(name) });
             }
         } else {
-            for at in 0..1 + pick(2) as usize {
+            for at in 0..=pick(2) as usize {
                 let put = self.put(&names[at % 2], pick);
                 self.ask(0, put);
                 self.ask(0, Self::get(&names[pick(2) as usize]));

@@ -133,11 +133,11 @@ impl Conditions {
 
     /// What concerns GET and HEAD only.
     fn read(&mut self, io: &mut Io<'_, Origin>, request: &Request) -> Result<(), Stop> {
-        if self.matched.is_none()
-            || (self.matched == Some(false)
-                && request.if_modified_since.is_some()
-                && io.deviates(&rules::IF_MODIFIED_SINCE_BESIDE)?)
-        {
+        if self.matched.is_none() {
+            self.modified = request.if_modified_since;
+        } else if request.if_modified_since.is_some() && io.deviates(&rules::IF_MODIFIED_SINCE_BESIDE)? {
+            // Then the date decides, whatever the tags say.
+            self.matched = Some(false);
             self.modified = request.if_modified_since;
         }
         if self.matched != Some(true) {

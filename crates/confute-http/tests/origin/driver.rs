@@ -52,12 +52,27 @@ pub(crate) struct Outcome {
 
 /// Runs one case of so many steps, or until the server is refuted.
 pub(crate) fn run(address: SocketAddr, name: &str, seed: u64, steps: usize, connections: u32) -> Outcome {
+    run_relaxed(address, (name, seed), steps, connections, &[])
+}
+
+/// The same, with rules that may be broken.
+pub(crate) fn run_relaxed(
+    address: SocketAddr,
+    (name, seed): (&str, u64),
+    steps: usize,
+    connections: u32,
+    relaxed: &[&'static str],
+) -> Outcome {
     let mut http = Http { prefix: "/".to_owned(), ..Http::default() };
     http.target.host = address.to_string();
     let mut traffic = Traffic::new(http.clone(), steps);
     let mut random = Random::new(seed);
     let network = Tcp::default();
-    let mut tester = Tester::new(&ORIGIN, &network, Options { turns: 30_000_000, ..Options::default() });
+    let mut tester = Tester::new(
+        &ORIGIN,
+        &network,
+        Options { turns: 30_000_000, relaxed: relaxed.to_vec(), ..Options::default() },
+    );
     let mut case = Case {
         http,
         address,
@@ -228,7 +243,7 @@ impl Case {
                 happened = true;
             }
             let mut messages = Vec::new();
-            let mut buffer = [0; 65536];
+            let mut buffer = [0; 8192];
             let mut is_over = false;
             while !line.held {
                 match line.stream.read(&mut buffer) {

@@ -1,4 +1,5 @@
 //! The model of an origin server: what it accuses, what it allows, and what it makes of real servers.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod conditions;
 mod driver;

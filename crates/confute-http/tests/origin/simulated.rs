@@ -37,7 +37,7 @@ fn request(random: &mut Random, seen: &[Msg], clock: i64) -> Request {
     let date = |random: &mut Random| {
         let dates: Vec<i64> =
             seen.iter().rev().filter_map(response).filter_map(|seen| seen.last_modified).collect();
-        dates.first().map(|date| date + random.below(3) as i64 - 1)
+        dates.first().map(|date| date + random.below(3).cast_signed() - 1)
     };
     let path = ["/a", "/b", "/c"][random.below(3) as usize].into();
     let mut request = Request { path, sent_at: clock, ..Request::default() };
