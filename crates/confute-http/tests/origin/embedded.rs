@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confute::Verdict;
 use confute_http::rules::RULES;
@@ -44,6 +44,25 @@ fn hunt(bug: Bug, seed: u64) -> Option<(usize, Vec<&'static str>)> {
         assert!(outcome.verdict.is_unrefuted(), "{:?}", outcome.verdict);
     }
     None
+}
+
+#[test]
+#[ignore = "takes long"]
+fn the_correct_server_is_unrefuted_at_length() {
+    let number =
+        |name: &str, other| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(other);
+    let (cases, steps, connections) = (number("CASES", 4), number("STEPS", 3000), number("CONNECTIONS", 16));
+    for tags in [TagStyle::Strong, TagStyle::WeakAtFirst(Duration::from_millis(200)), TagStyle::Weak] {
+        let server = Embedded::start(Config::default().tags(tags)).unwrap();
+        for seed in 0..cases {
+            let start = Instant::now();
+            let outcome =
+                run(server.addr(), &format!("l{seed}"), seed + 1000, steps as usize, connections as u32);
+            let took = start.elapsed();
+            println!("{tags:?} {seed}: {} requests, {} turns, {took:?}", outcome.requests, outcome.turns);
+            assert!(outcome.verdict.is_unrefuted(), "{:?}: {:?}", outcome.verdict, accuse(&outcome.events));
+        }
+    }
 }
 
 #[test]
