@@ -13,7 +13,7 @@ use super::validators::Entry;
 use crate::message::{Msg, Span};
 
 /// Which answers are right.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Expected {
     /// When the request was sent.
     pub(super) sent: i64,
@@ -27,8 +27,8 @@ pub struct Expected {
 pub(super) enum Kind {
     /// What a read of this says.
     Read(Read),
-    /// Any content but this.
-    Torn(Sym<Token>),
+    /// Any content but this, or something about it.
+    Torn { head: bool, body: Sym<Token> },
     /// A PUT was performed.
     Put(Put),
     /// If-Match or If-Unmodified-Since was false; `body` was to be put.
@@ -107,7 +107,7 @@ impl Pattern<Msg> for Expected {
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         match &*self.kind {
             Kind::Read(read) => HasVars::vars(&read.entry, visit),
-            Kind::Torn(body) => body.vars(visit),
+            Kind::Torn { body, .. } => body.vars(visit),
             Kind::Put(put) => {
                 HasVars::vars(&put.entry, visit);
                 HasVars::vars(&put.strong_by, visit);

@@ -5,8 +5,9 @@
 //! | what a request does | `origin` for reads, `write` for the rest |
 //! | when a condition is true | `precondition` |
 //! | what is hidden | `validators` |
-//! | which answers are right | `expected`, with `reply` and `show` |
+//! | which answers are right | `expected`, with `reply`, `show` and `debug` |
 
+mod debug;
 mod expected;
 mod lax;
 mod origin;

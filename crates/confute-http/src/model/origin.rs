@@ -154,7 +154,8 @@ impl Exchange<'_> {
                 Aftermath::Stale { before } if io.choose(2)? == 1 => entry = before.clone(),
                 Aftermath::Torn { changed } if io.choose(2)? == 1 => {
                     io.assume(changed.at_most(&confute::lang::Sym::known(&request.sent_at), 0).negate())?;
-                    return self.send(io, Kind::Torn(entry.body));
+                    let head = request.method == Method::Head;
+                    return self.send(io, Kind::Torn { head, body: entry.body });
                 }
                 _ => {}
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use confute::knowledge::Knowledge;
+use confute::knowledge::{Knowledge, Literal, Term, Value};
 use confute::lang::{Mismatch, Number, Sym};
 
 use super::expected::{Expected, Kind, Put, Read, Validators};
@@ -42,12 +42,13 @@ impl Expected {
         self.was_continued(seen)?;
         match &*self.kind {
             Kind::Read(read) => self.read(read, seen, facts),
-            Kind::Torn(body) => {
-                require(seen.status == 200 && !seen.coded && !seen.incomplete)?;
-                let seen =
-                    confute::knowledge::Term::Const(confute::knowledge::Value::Opaque(seen.body.clone()));
-                Ok(facts.assert(&confute::knowledge::Literal::Ne(body.term().clone(), seen))?)
-            }
+            Kind::Torn { head, body } => match seen.status {
+                200 if !head && !seen.coded && !seen.incomplete => {
+                    let seen = Term::Const(Value::Opaque(seen.body.clone()));
+                    Ok(facts.assert(&Literal::Ne(body.term().clone(), seen))?)
+                }
+                status => require(matches!(status, 200 | 206 | 304 | 412 | 416)),
+            },
             Kind::Put(put) => self.put(put, seen, facts),
             Kind::Kept { current, body } => {
                 let Some(body) = body.as_ref().filter(|_| (200..300).contains(&seen.status)) else {

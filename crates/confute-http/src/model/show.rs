@@ -17,7 +17,7 @@ impl Expected {
         let status = |status| Response { status, ..Response::default() };
         let response = match &*self.kind {
             Kind::Read(read) => self.show_read(read, value),
-            Kind::Torn(_) => Response { status: 200, body: "torn".into(), ..Response::default() },
+            Kind::Torn { .. } => Response { status: 200, body: "torn".into(), ..Response::default() },
             Kind::Put(put) => {
                 let response = status(if put.created == self.lax.has(Lax::CREATED) { 204 } else { 201 });
                 match put.validators {

@@ -19,7 +19,10 @@ struct Done {
     old: Entry,
     /// What its conditions were evaluated against.
     before: Entry,
+    /// Whether the first was anything,
     present: bool,
+    /// and the second.
+    existed: bool,
     /// In the past when the answer is received.
     strong_by: Option<Sym<Number>>,
     /// Whether the answer says that it was refused.
@@ -74,8 +77,8 @@ impl Exchange<'_> {
                 self.send(io, Kind::Failed)
             }
             Decision::Perform(strong_by) => {
-                let before = base.map_or_else(|| old.clone(), |(before, _)| before);
-                let done = Done { old, before, present, strong_by, refused };
+                let (before, existed) = base.unwrap_or_else(|| (old.clone(), present));
+                let done = Done { old, before, present, existed, strong_by, refused };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }
         }
@@ -125,9 +128,6 @@ impl Exchange<'_> {
     ) -> Result<Option<(Entry, bool)>, Stop> {
         let request = self.request;
         let after = old.after.take();
-        if !request.is_conditional() {
-            return Ok(None);
-        }
         if let Some(Aftermath::Race { changed, before }) = after.as_deref()
             && io.choose(2)? == 1
         {
@@ -172,10 +172,10 @@ impl Exchange<'_> {
     }
 
     fn put(&mut self, io: &mut Io<'_, Origin>, done: Done, body: &Arc<str>) -> Turn {
-        let rule = if done.present { &rules::REPLACED } else { &rules::CREATED };
+        let rule = if done.existed { &rules::REPLACED } else { &rules::CREATED };
         self.lax.also(io, rule, Lax::CREATED)?;
         let (after, changed) = Self::aftermath(io, &done)?;
-        let Done { old, present, strong_by, refused, .. } = done;
+        let Done { old, present, existed, strong_by, refused, .. } = done;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
         let differs = present && !io.branch(old.body.is(body))?;
         if differs && !io.deviates(&rules::TAG_DIFFERS)? {
@@ -204,7 +204,7 @@ impl Exchange<'_> {
         if refused {
             return self.send(io, Kind::Refused { performed: true });
         }
-        self.send(io, Kind::Put(Put { created: !present, entry, validators, strong_by, changed }))
+        self.send(io, Kind::Put(Put { created: !existed, entry, validators, strong_by, changed }))
     }
 
     fn delete(&self, io: &mut Io<'_, Origin>, done: Done) -> Turn {

@@ -65,7 +65,7 @@ pub(crate) fn run_relaxed(
 ) -> Outcome {
     let mut http = Http { prefix: "/".to_owned(), ..Http::default() };
     http.target.host = address.to_string();
-    let mut traffic = Traffic::new(http.clone(), steps);
+    let mut traffic = Traffic::new(http.clone(), steps).holding(150);
     let mut random = Random::new(seed);
     let network = Tcp::default();
     let mut tester = Tester::new(

@@ -100,6 +100,12 @@ fn two_creators() {
 }
 
 #[test]
+fn two_may_be_told_that_they_created_it() {
+    let story = missing().sent(0, put("a")).sent(1, put("b")).got(0, status(201)).got(1, status(201));
+    assert!(story.blamed().contains(&"store/one-winner"), "{:?}", story.blamed());
+}
+
+#[test]
 fn validators_are_steady() {
     with("v", "x").ask(get(), ok("v").tag("y")).breaks("store/steady-tag");
     let seen = || Story::new().ask(put("v"), status(201)).ask(get(), ok("v").tag("x").date(5));

@@ -7,15 +7,17 @@
 //! Two safe requests are pipelined only while nothing is being written: a server may evaluate them in parallel (RFC 9112,
 //! 9.3.2), and the model takes them in order.
 
+mod odd;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use confute_drive::{Generator, Past, Peer, Step, Until, View};
+use confute_drive::{Generator, Peer, Step, Until, View};
 
 use crate::ask::{Known, READS, WRITES, read, stale_read, write};
-use crate::message::{Method, Msg, Odd, Request};
+use crate::message::{Method, Odd};
 use crate::protocol::{Ask, AskTags, Http};
-use crate::{encode, text};
+use crate::text;
 
 /// Random numbers below a bound.
 pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
@@ -42,21 +44,18 @@ pub struct Traffic {
     deck: Vec<u64>,
     /// The same for what is wrong on purpose.
     odds: Vec<Odd>,
+    /// How often content may still be held back: it takes long.
+    expects: u32,
+    /// For how long, in milliseconds.
+    hold: u32,
 }
 
-const ODDS: [Odd; 8] = [
-    Odd::NoHost,
-    Odd::TwoHosts,
-    Odd::SpaceBeforeColon,
-    Odd::ConflictingLengths,
-    Odd::LengthBesideChunks,
-    Odd::HugeChunk,
-    Odd::EqualLengths,
-    Odd::Folded,
-];
-
 /// Takes one of them, any; from all of them if there are none left.
-fn draw<T: Copy>(deck: &mut Vec<T>, all: impl Iterator<Item = T>, pick: &mut Pick<'_>) -> Option<T> {
+pub(super) fn draw<T: Copy>(
+    deck: &mut Vec<T>,
+    all: impl Iterator<Item = T>,
+    pick: &mut Pick<'_>,
+) -> Option<T> {
     if deck.is_empty() {
         deck.extend(all);
     }
@@ -77,25 +76,34 @@ impl Traffic {
             is_new: true,
             deck: vec![],
             odds: vec![],
+            expects: 1,
+            hold: 500,
         }
     }
 
-    fn ask(&mut self, on: u32, ask: Ask) {
+    /// The same, but content is held back for so many milliseconds where 100 is waited for.
+    #[must_use]
+    pub fn holding(mut self, millis: u32) -> Self {
+        self.hold = millis;
+        self
+    }
+
+    pub(super) fn ask(&mut self, on: u32, ask: Ask) {
         self.queue.push_back(Step::Ask { on: Peer::Opened(on), ask, cuts: Vec::new() });
     }
 
-    fn barrier(&mut self) {
+    pub(super) fn barrier(&mut self) {
         self.queue.push_back(Step::Wait(Until::Outstanding(0)));
     }
 
     /// Asks and waits for the answer.
-    fn exchange(&mut self, on: u32, ask: Ask) {
+    pub(super) fn exchange(&mut self, on: u32, ask: Ask) {
         self.ask(on, ask);
         self.barrier();
     }
 
     /// One of few names, now and then a new one.
-    fn name(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
+    pub(super) fn name(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
         if pick(40) == 0 {
             self.names += 1;
         }
@@ -105,7 +113,7 @@ impl Traffic {
     }
 
     /// Content that can be told from any other, mostly as long as the one before.
-    fn body(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
+    pub(super) fn body(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
         self.bodies += 1;
         let mark = format!("<{:05}>", self.bodies);
         let times = match pick(12) {
@@ -123,11 +131,11 @@ impl Traffic {
         mark.repeat(times).into()
     }
 
-    fn get(name: &Arc<str>) -> Ask {
+    pub(super) fn get(name: &Arc<str>) -> Ask {
         Ask { name: name.clone(), ..Ask::default() }
     }
 
-    fn put(&mut self, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+    pub(super) fn put(&mut self, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
         let body = Some(self.body(pick));
         Ask { method: Method::Put, name: name.clone(), body, chunked: pick(12) == 0, ..Ask::default() }
     }
@@ -228,7 +236,7 @@ impl Traffic {
         self.barrier();
     }
 
-    fn audit(&mut self, names: &[Arc<str>]) {
+    pub(super) fn audit(&mut self, names: &[Arc<str>]) {
         for (at, name) in names.iter().enumerate() {
             if !names[..at].contains(name) {
                 self.exchange(0, Self::get(name));
@@ -269,76 +277,6 @@ impl Traffic {
         self.audit(&names);
     }
 
-    /// Something wrong, on a connection of its own.
-    fn odd(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let Some(odd) = draw(&mut self.odds, ODDS.into_iter(), pick) else { return };
-        let name = self.name(pick);
-        let is_about_content = matches!(
-            odd,
-            Odd::ConflictingLengths | Odd::LengthBesideChunks | Odd::HugeChunk | Odd::EqualLengths
-        );
-        let ask = if is_about_content || pick(2) == 0 { self.put(&name, pick) } else { Self::get(&name) };
-        let on = self.spare(view);
-        self.barrier();
-        self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
-        self.queue.push_back(Step::Wait(Until::Something));
-        self.queue.push_back(Step::HangUp(Peer::Opened(on)));
-        self.audit(&[name]);
-    }
-
-    /// A connection that nothing else uses: above those that are for traffic.
-    fn spare(&mut self, view: &View<'_, Http>) -> u32 {
-        self.spare += 1;
-        view.connections + self.spare
-    }
-
-    /// A request that says close, mostly with another behind it.
-    fn close(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let name = self.name(pick);
-        let on = self.spare(view);
-        self.barrier();
-        if pick(4) == 0 {
-            self.exchange(on, Ask { close: true, ..Self::get(&name) });
-            return;
-        }
-        self.exchange(on, Ask { close_twice: true, ..Self::get(&name) });
-        self.queue.push_back(Step::Wait(Until::Millis(5)));
-        self.queue.push_back(Step::HangUp(Peer::Opened(on)));
-    }
-
-    /// Content held back, until the server has said something or time is up.
-    fn expect(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        const HOLD: u32 = 100;
-        let name = self.name(pick);
-        let ask = Ask { chunked: false, expect: Some(HOLD), ..self.put(&name, pick) };
-        let length = ask.body.as_ref().map_or(0, |body| text::length(body));
-        let Some(head) = self.head(view.past, &ask).filter(|_| length > 0) else { return };
-        self.barrier();
-        let on = self.spare(view);
-        self.queue.push_back(Step::Ask {
-            on: Peer::Opened(on),
-            ask,
-            cuts: vec![(head, u64::from(HOLD) + 20)],
-        });
-        self.barrier();
-        self.audit(&[name]);
-    }
-
-    /// How long the head of a request will be, if a request for the same resource was sent before.
-    fn head(&self, past: &Past<Http>, ask: &Ask) -> Option<usize> {
-        let same = past.exchanges.iter().rev().take(100).find(|exchange| exchange.ask.name == ask.name)?;
-        let Msg::Request(before) = &same.request else { return None };
-        let request = Request {
-            method: ask.method.clone(),
-            path: before.path.clone(),
-            body: ask.body.clone(),
-            expect: ask.expect,
-            ..Request::default()
-        };
-        let length = text::length(ask.body.as_deref()?);
-        encode::request(&request, &self.http.target).len().checked_sub(length)
-    }
-
     /// Puts a few things in their places.
     fn begin(&mut self, pick: &mut Pick<'_>) {
         for number in 0..self.names {
@@ -375,7 +313,10 @@ impl Generator<Http> for Traffic {
                 29..=31 => self.pipeline(view, pick),
                 32..=36 => self.odd(view, pick),
                 37 => self.close(view, pick),
-                38 => self.expect(view, pick),
+                38 if self.expects > 0 => {
+                    self.expects -= 1;
+                    self.expect(view, pick);
+                }
                 _ => self.other(pick),
             }
         }
