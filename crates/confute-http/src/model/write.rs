@@ -77,7 +77,11 @@ impl Exchange<'_> {
                 self.send(io, Kind::Failed)
             }
             Decision::Perform(strong_by) => {
-                let (before, existed) = base.unwrap_or_else(|| (old.clone(), present));
+                let (before, mut existed) = base.unwrap_or_else(|| (old.clone(), present));
+                // It may have looked again before it answered.
+                if existed != present && io.choose(2)? == 0 {
+                    existed = present;
+                }
                 let done = Done { old, before, present, existed, strong_by, refused };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }
