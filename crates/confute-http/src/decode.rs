@@ -174,7 +174,10 @@ impl HttpReader {
             return;
         }
         let Some(pipelined) = self.outstanding.pop_front() else {
-            // Nobody asked for this.
+            // Nobody asked for this. A server may say that it has waited too long, and close (RFC 9110, 15.5.9).
+            if response.status == 408 {
+                return;
+            }
             if !Self::blame(first, messages) {
                 response.flaws.push(Flaw::Surplus);
                 messages.push(Msg::Response(response));
@@ -277,6 +280,13 @@ mod tests {
         assert!(two.iter().all(|each| each.pipelined));
         let unasked = read(&[Method::Get], &[&format!("{not_modified}{next}")]);
         assert_eq!(flawed(&unasked), [vec![Flaw::Surplus]]);
+    }
+
+    #[test]
+    fn a_server_may_get_tired_of_waiting() {
+        let tired = "HTTP/1.1 408 Late|Connection: close|Content-Length: 0||";
+        assert_eq!(read(&[], &[tired]), []);
+        assert_eq!(read(&[Method::Get], &[tired])[0].status, 408);
     }
 
     #[test]

@@ -305,15 +305,15 @@ impl Generator<Http> for Traffic {
                 self.begin(pick);
                 continue;
             }
-            match pick(40) {
-                0..=18 => self.stretch(view, pick),
-                19..=24 => self.burst(view, pick),
-                25 | 26 => self.create(view, pick),
-                27 | 28 => self.look(view, pick),
-                29..=31 => self.pipeline(view, pick),
-                32..=36 => self.odd(view, pick),
-                37 => self.close(view, pick),
-                38 if self.expects > 0 => {
+            match pick(64) {
+                0..=43 => self.stretch(view, pick),
+                44..=48 => self.burst(view, pick),
+                49 | 50 => self.create(view, pick),
+                51 | 52 => self.look(view, pick),
+                53 | 54 => self.pipeline(view, pick),
+                55..=60 => self.odd(view, pick),
+                61 => self.close(view, pick),
+                62 if self.expects > 0 => {
                     self.expects -= 1;
                     self.expect(view, pick);
                 }

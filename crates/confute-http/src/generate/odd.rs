@@ -31,7 +31,9 @@ impl Traffic {
         let on = self.spare(view);
         self.barrier();
         self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
-        self.queue.push_back(Step::Wait(Until::Something));
+        // A server may wait for the rest of a chunk that never comes.
+        let until = if odd == Odd::HugeChunk { Until::Millis(20) } else { Until::Something };
+        self.queue.push_back(Step::Wait(until));
         self.queue.push_back(Step::HangUp(Peer::Opened(on)));
         self.audit(&[name]);
     }
