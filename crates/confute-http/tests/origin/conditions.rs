@@ -1,8 +1,10 @@
 //! Each rule about conditions: a trace that breaks it, and the nearest that does not.
 
+use confute::network::Tcp;
+use confute::{Options, Verdict};
 use confute_http::message::Request;
 
-use crate::story::{Asking, Story, Telling, delete, get, head, missing, ok, put, status, with};
+use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
 #[test]
 fn if_match() {
@@ -151,4 +153,15 @@ fn options_know_no_conditions() {
     let options = Request { method: confute_http::message::Method::Options, ..get() };
     Story::new().ask(options.clone().if_match("x"), status(412)).breaks("rfc9110-13.2.1/options");
     Story::new().ask(options.if_match("x"), status(204)).legal();
+}
+
+#[test]
+fn what_was_expected_is_told_in_words() {
+    let story = with("v", "x").ask(get().if_none_match("x"), ok("v").tag("x"));
+    let Verdict::Refuted(refutation) = story.verdict() else { panic!("it is wrong") };
+    let (network, options) = (Tcp::default(), Options::default());
+    let refutation = confute::explain(&ORIGIN, &network, &story.events, &refutation, &options);
+    let expected: Vec<_> = refutation.expected.iter().filter_map(|each| each.message.as_deref()).collect();
+    assert_eq!(expected.len(), 1, "{expected:?}");
+    assert!(expected[0].starts_with("304 with tag "), "{expected:?}");
 }
