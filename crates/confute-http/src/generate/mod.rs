@@ -306,13 +306,13 @@ impl Generator<Http> for Traffic {
                 continue;
             }
             match pick(64) {
-                0..=43 => self.stretch(view, pick),
-                44..=48 => self.burst(view, pick),
-                49 | 50 => self.create(view, pick),
-                51 | 52 => self.look(view, pick),
+                0..=42 => self.stretch(view, pick),
+                43..=47 => self.burst(view, pick),
+                48 | 49 => self.create(view, pick),
+                50..=52 => self.look(view, pick),
                 53 | 54 => self.pipeline(view, pick),
-                55..=60 => self.odd(view, pick),
-                61 => self.close(view, pick),
+                55..=59 => self.odd(view, pick),
+                60 | 61 => self.close(view, pick),
                 62 if self.expects > 0 => {
                     self.expects -= 1;
                     self.expect(view, pick);

@@ -14,7 +14,7 @@ use super::expected::{Expected, Kind, Read};
 use super::lax::Lax;
 use super::precondition::{Applies, Conditions};
 use super::validators::{Aftermath, Entry, Validator};
-use crate::message::{Method, Msg, Odd, Request};
+use crate::message::{Method, Msg, Odd, Request, Tags};
 use crate::rules::{self, RULES};
 
 /// The model of an origin server.
@@ -117,8 +117,15 @@ impl Exchange<'_> {
         Ok(if io.deviates(rule)? { None } else { Some(Kind::Bad) })
     }
 
-    /// What a server need not put up with: content without a length, and expectations.
+    /// What a server need not put up with: content without a length, and expectations. Several lines it must.
     fn unusual(&self, io: &mut Io<'_, Origin>) -> Result<Option<Kind>, Stop> {
+        let several = |tags: &Option<Tags>| matches!(tags, Some(Tags::Lines(lines)) if lines.len() > 1);
+        if (several(&self.request.if_match) || several(&self.request.if_none_match))
+            && io.deviates(&rules::SEVERAL_LINES)?
+            && io.choose(2)? == 1
+        {
+            return Ok(Some(Kind::Bad));
+        }
         if self.request.chunked && io.choose(2)? == 1 {
             return Ok(Some(Kind::Status([411, 501])));
         }

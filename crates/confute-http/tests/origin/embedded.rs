@@ -35,7 +35,7 @@ fn hunt(bug: Bug, seed: u64) -> Option<(usize, Vec<&'static str>)> {
     let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
     let server = Embedded::start(Config::default().tags(tags).bug(bug)).unwrap();
     let mut requests = 0;
-    for case in 0..4 {
+    for case in 0..12 {
         let outcome = run(server.addr(), &format!("b{case}"), seed * 100 + case, 300, 4);
         requests += outcome.requests;
         if outcome.verdict.is_refuted() {
