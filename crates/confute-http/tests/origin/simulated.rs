@@ -160,3 +160,28 @@ fn a_server_that_breaks_a_rule_is_found_out() {
         assert!(names.contains(&rule), "{rule}: blamed on {names:?}");
     }
 }
+
+#[test]
+#[ignore = "figures to look at"]
+fn speed() {
+    for at_once in [1, 4, 8, 16] {
+        let plan = Plan { seed: 3, connections: 16, at_once, messages: 20_000, ..Plan::default() };
+        let mut events = Vec::new();
+        run(TagStyle::WeakFor(0), &plan, &mut |event| {
+            events.push(event);
+            events.len() < 40_000
+        });
+        let start = std::time::Instant::now();
+        let network = Tcp::default();
+        let mut tester = Tester::new(&ORIGIN, &network, Options { turns: 50_000_000, ..Options::default() });
+        for event in &events {
+            tester.observe(event.clone());
+        }
+        let (turns, count) = (tester.turns(), events.len());
+        println!(
+            "{at_once} at once: {count} events, {turns} turns, {:?}: {:?}",
+            start.elapsed(),
+            tester.verdict()
+        );
+    }
+}
