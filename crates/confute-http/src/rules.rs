@@ -119,13 +119,13 @@ rules! {
     RANGE_ONLY_GET "rfc9110-14.2/only-get" Must "RFC 9110, 14.2"
         "Range is ignored with any method but GET."
         "So HEAD is never answered 206 or 416 for its sake.";
+    IF_RANGE_STRONG "rfc9110-13.1.5/strong-comparison" Must "RFC 9110, 13.1.5 and 8.8.3.2"
+        "If-Range compares strongly: with a weak tag, Range is ignored."
+        "A weak tag does not promise that bytes are equal, and parts are put together byte by byte.";
     IF_RANGE "rfc9110-13.1.5/if-range" Must "RFC 9110, 13.1.5"
         "Range is ignored if If-Range is false."
         "Parts of different contents must not be put together. If the tag or date in If-Range is not the current one, the \
          whole is sent.";
-    IF_RANGE_STRONG "rfc9110-13.1.5/strong-comparison" Must "RFC 9110, 13.1.5 and 8.8.3.2"
-        "If-Range compares strongly: with a weak tag, Range is ignored."
-        "A weak tag does not promise that bytes are equal, and parts are put together byte by byte.";
     UNSATISFIABLE "rfc9110-15.5.17/unsatisfiable" Should "RFC 9110, 15.5.17 and 14.1.2"
         "416 is only for ranges that are not there."
         "A range that begins before the end can be satisfied, however far it reaches.";

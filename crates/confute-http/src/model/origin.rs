@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use confute::lang::{Conn, Fresh, Io, Rule, ServerModel, Slot, Stop, Table, Turn};
+use confute::lang::{Conn, Fresh, Io, Rule, ServerModel, Slot, Stop, Sym, Table, Turn};
 
 use super::expected::{Expected, Kind, Read};
 use super::lax::Lax;
@@ -156,16 +156,17 @@ impl Exchange<'_> {
             return self.send(io, Kind::Refused { performed: false });
         }
         let request = self.request;
-        if let Some(after) = entry.after.take() {
-            match &*after {
-                Aftermath::Stale { before } if io.choose(2)? == 1 => entry = before.clone(),
-                Aftermath::Torn { changed } if io.choose(2)? == 1 => {
-                    io.assume(changed.at_most(&confute::lang::Sym::known(&request.sent_at), 0).negate())?;
-                    let head = request.method == Method::Head;
-                    return self.send(io, Kind::Torn { head, body: entry.body });
-                }
-                _ => {}
-            }
+        while let Some(Aftermath::Stale { before }) = entry.after.clone().as_deref()
+            && io.choose(2)? == 1
+        {
+            entry = before.clone();
+        }
+        if let Some(Aftermath::Torn { changed }) = entry.after.take().as_deref()
+            && io.choose(2)? == 1
+        {
+            io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
+            let head = request.method == Method::Head;
+            return self.send(io, Kind::Torn { head, body: entry.body });
         }
         // There and back again: a read changes nothing, so what it sees differently was changed twice.
         if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {

@@ -186,17 +186,12 @@ impl Applies {
             None => yes,
             Some(IfRange::Date(_)) if io.deviates(&rules::IF_RANGE)? => yes,
             Some(IfRange::Date(date)) => Ok(Applies::Date(*date)),
-            Some(IfRange::Tag(tag)) => Ok(Applies::Tag(if io.branch(current.opaque.is(&tag.opaque))? {
-                match io.deviates(&rules::IF_RANGE_STRONG)? {
-                    true => Truth::Yes,
-                    false if tag.weak => Truth::No,
-                    false => Truth::IfStrong,
-                }
-            } else if io.deviates(&rules::IF_RANGE)? {
-                Truth::Yes
-            } else {
-                Truth::No
-            })),
+            Some(IfRange::Tag(_)) if io.deviates(&rules::IF_RANGE)? => yes,
+            Some(IfRange::Tag(tag)) if !io.branch(current.opaque.is(&tag.opaque))? => {
+                Ok(Applies::Tag(Truth::No))
+            }
+            Some(IfRange::Tag(_)) if io.deviates(&rules::IF_RANGE_STRONG)? => yes,
+            Some(IfRange::Tag(tag)) => Ok(Applies::Tag(if tag.weak { Truth::No } else { Truth::IfStrong })),
         }
     }
 }

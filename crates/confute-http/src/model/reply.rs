@@ -252,7 +252,7 @@ impl Expected {
         }
         // The length is too small, and the rest is left over; or it is too large, and the next response makes up for it.
         let is_left = seen.pipelined || seen.flaws.contains(&Flaw::Surplus);
-        let is_short = is_left && whole.starts_with(&came);
+        let is_short = is_left && !came.is_empty() && whole.starts_with(&came);
         require(is_short || came.strip_prefix(&*whole).is_some_and(|rest| b"HTTP/1.1 ".starts_with(rest)))
     }
 

@@ -51,6 +51,7 @@ impl Exchange<'_> {
             (old, present) = (Entry::gone(), false);
             self.store(io, old.clone())?;
         }
+        let earlier = old.after.clone().filter(|after| matches!(**after, Aftermath::Stale { .. }));
         let base = self.base(io, &mut old, present)?;
         let decision = if self.request.is_conditional() {
             let (judged, is_there) =
@@ -82,6 +83,7 @@ impl Exchange<'_> {
                 if existed != present && io.choose(2)? == 0 {
                     existed = present;
                 }
+                let old = Entry { after: earlier, ..old };
                 let done = Done { old, before, present, existed, strong_by, refused };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }

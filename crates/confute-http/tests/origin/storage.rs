@@ -47,6 +47,13 @@ fn what_was_put_is_there() {
         .ask(get(), ok("w").tag("y"))
         .ask(get(), ok("v").tag("x"))
         .breaks("store/read-current");
+    // Also the one before that, though for that two writes must have gone unseen.
+    with("v", "x")
+        .ask(put("w"), status(204).tag("y"))
+        .ask(put("z"), status(204).tag("z"))
+        .ask(get(), ok("z").tag("z"))
+        .ask(get(), ok("v").tag("x"))
+        .breaks("store/read-current");
     with("v", "x").ask(put("w"), status(204)).ask(get(), status(404)).breaks("store/stays");
     with("v", "x").ask(get(), ok("v").tag("x")).legal();
 }

@@ -94,7 +94,8 @@ impl Story {
 }
 
 /// Rules that have special cases.
-const GENERAL: [&str; 7] = [
+const GENERAL: [&str; 8] = [
+    "rfc9110-13.1.5/if-range",
     "rfc9110-13.1.1/every-member",
     "rfc9110-13.1.2/every-member",
     "rfc9110-13.1.1/if-match",
