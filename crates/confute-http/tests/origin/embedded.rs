@@ -1,15 +1,20 @@
 //! A real server: correct, and with mistakes.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use confute::Verdict;
+use confute::network::Tcp;
+use confute::trace::{Event, Header, Limits, Trace, read};
+use confute::{Options, Tester, Verdict, judge};
+use confute_http::message::Msg;
 use confute_http::rules::RULES;
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
 use crate::driver::{run, run_relaxed};
-use crate::story::{accuse, accuse_besides};
+use crate::story::{ORIGIN, accuse, accuse_besides};
 
 #[test]
 fn the_correct_server_is_unrefuted() {
@@ -46,6 +51,40 @@ fn hunt(bug: Bug, seed: u64) -> Option<(usize, Vec<&'static str>)> {
     None
 }
 
+/// Writes a trace where the variable `TRACE` says.
+fn keep(events: &[Event<Msg>]) {
+    if let Ok(path) = std::env::var("TRACE") {
+        let trace = Trace { header: Header::new("http", "tcp"), events: events.to_vec() };
+        trace.write(File::create(path).unwrap()).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "judges the trace that the variable `TRACE` names"]
+fn kept() {
+    let file = BufReader::new(File::open(std::env::var("TRACE").unwrap()).unwrap());
+    let trace: Trace<Msg> = read(file, Limits::default()).unwrap();
+    replay(&trace.events);
+}
+
+/// Judges a trace as a whole, and event by event.
+fn replay(events: &[Event<Msg>]) {
+    let network = Tcp::default();
+    println!("as a whole: {:?}", judge(&ORIGIN, &network, events, &Options::default()));
+    let mut tester = Tester::new(&ORIGIN, &network, Options::default());
+    for (at, event) in events.iter().enumerate() {
+        if !tester.observe(event.clone()).is_unrefuted() {
+            println!("event by event: {at} of {}: {:?}", events.len(), tester.verdict());
+            break;
+        }
+        let looked = tester.verdict().is_unrefuted();
+        if !looked {
+            println!("looked at: {at} of {}: {:?}", events.len(), tester.verdict());
+            break;
+        }
+    }
+}
+
 #[test]
 #[ignore = "takes long"]
 fn the_correct_server_is_unrefuted_at_length() {
@@ -60,6 +99,10 @@ fn the_correct_server_is_unrefuted_at_length() {
                 run(server.addr(), &format!("l{seed}"), seed + 1000, steps as usize, connections as u32);
             let took = start.elapsed();
             println!("{tags:?} {seed}: {} requests, {} turns, {took:?}", outcome.requests, outcome.turns);
+            if !outcome.verdict.is_unrefuted() {
+                keep(&outcome.events);
+                replay(&outcome.events);
+            }
             assert!(outcome.verdict.is_unrefuted(), "{:?}: {:?}", outcome.verdict, accuse(&outcome.events));
         }
     }
