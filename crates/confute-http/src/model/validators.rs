@@ -97,8 +97,10 @@ impl Validator {
     pub(super) fn show(&self, at: i64, value: &mut dyn FnMut(Var) -> Value) -> (Arc<str>, bool, Option<Tag>) {
         let (opaque, strong) = (self.opaque.instantiate(value), self.strong.instantiate(value));
         let weak = self.strong_from.instantiate(value) > at;
-        let tag = (weak || opaque == strong).then(|| Tag { weak, opaque: opaque.clone() });
-        (opaque, weak, tag)
+        // A strong tag has the text of a strong tag; without that it is as good as weak, and not shown.
+        let is_odd = !weak && opaque != strong;
+        let tag = (!is_odd).then(|| Tag { weak, opaque: opaque.clone() });
+        (opaque, weak || is_odd, tag)
     }
 }
 

@@ -185,3 +185,27 @@ fn speed() {
         );
     }
 }
+
+#[test]
+#[ignore = "looks for a difference between judging at once and judging at the end"]
+fn eager() {
+    let first = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    for seed in first..first + 400 {
+        let style = STYLES[seed as usize % 3];
+        let plan =
+            Plan { seed, connections: 12, at_once: 5, messages: 120, rest_every: 30, ..Plan::default() };
+        let network = Tcp::default();
+        let mut tester = Tester::new(&ORIGIN, &network, Options::default());
+        let mut events = Vec::new();
+        run(style, &plan, &mut |event| {
+            events.push(event.clone());
+            tester.observe(event);
+            tester.verdict().is_unrefuted()
+        });
+        if !tester.verdict().is_unrefuted() {
+            println!("{style:?} {seed}: after {} events, blamed on {:?}", events.len(), accuse(&events));
+            events.iter().for_each(|event| println!("{}", serde_json::to_string(event).unwrap()));
+            break;
+        }
+    }
+}
