@@ -29,6 +29,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   confute demo                              refute a simulated server, and see why
+  confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
   confute rules kv                          what the model `kv` demands
@@ -37,6 +38,7 @@ Examples:
 const LONG: &str = "\
 Examples:
   confute demo                              refute a simulated server, and see why
+  confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
   confute rules kv                          what the model `kv` demands
@@ -51,12 +53,41 @@ Of several files the worst counts: 2 before 1 before 3 before 0.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Http(Http),
     Memcached(Memcached),
     Check(Check),
     Rules(Rules),
     Explain(Explain),
     Demo(Demo),
 }
+
+/// Test an HTTP/1.1 origin server.
+///
+/// Puts, gets and deletes resources below the URL, over many connections, and refutes the server when no server that keeps
+/// to RFC 9110 and 9112 could have answered so. Each case uses names that were never used before. Rules have levels: must
+/// (the standard demands it), store (what a store with one copy does), should (recommended: a warning unless --strict).
+/// The premise is that nobody else writes below the URL, and that PUT is allowed there.
+#[derive(Debug, Parser)]
+#[command(after_help = HTTP_EXAMPLES)]
+pub(crate) struct Http {
+    /// Below which URL to test: http://HOST[:PORT][/PATH].
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    /// A header field for every request; can be given several times. It does not appear in reports.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+const HTTP_EXAMPLES: &str = "\
+Examples:
+  confute http http://127.0.0.1:8080/
+  confute http http://127.0.0.1:8080/dav --max-time 5m --workers 2
+  confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
+  confute http http://127.0.0.1:8080/ --report-dir found --format json
+
+Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
 
 /// Test a memcached server.
 ///

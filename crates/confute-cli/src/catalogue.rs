@@ -16,12 +16,20 @@ pub(crate) struct Book {
 
 /// The protocols first: they are what the tool is for.
 pub(crate) fn books() -> impl Iterator<Item = Book> {
-    let protocols = [Book {
-        name: "memcached",
-        summary: "A memcached server, spoken to in the text protocol.",
-        rules: confute_memcached::rules::ALL,
-        command: "confute memcached ADDR",
-    }];
+    let protocols = [
+        Book {
+            name: "http",
+            summary: "An HTTP/1.1 origin server, after RFC 9110 and 9112.",
+            rules: confute_http::rules::RULES,
+            command: "confute http URL",
+        },
+        Book {
+            name: "memcached",
+            summary: "A memcached server, spoken to in the text protocol.",
+            rules: confute_memcached::rules::ALL,
+            command: "confute memcached ADDR",
+        },
+    ];
     let models = registry::models().iter().map(|model| Book {
         name: model.name(),
         summary: model.summary(),
@@ -29,6 +37,11 @@ pub(crate) fn books() -> impl Iterator<Item = Book> {
         command: "confute check FILE",
     });
     protocols.into_iter().chain(models)
+}
+
+/// What the standard asks, in our words, and its clause, where there is more to say than the summary.
+pub(crate) fn standard(name: &str) -> Option<(&'static str, &'static str)> {
+    confute_http::rules::explain(name).map(|more| (more.clause, more.text))
 }
 
 /// A rule by its name, and where it stands.

@@ -8,6 +8,7 @@ mod catalogue;
 mod check;
 mod demo;
 mod exit;
+mod http;
 mod json;
 mod ladder;
 mod live;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let mut out = output::stdout(args.color);
     let outcome = match &args.command {
+        Command::Http(http) => http::run(http, args.color, &mut out),
         Command::Memcached(memcached) => memcached::run(memcached, args.color, &mut out),
         Command::Check(check) => check::run(check, args.color, &mut out),
         Command::Rules(rules) => rules::list(rules, &mut out),

@@ -43,6 +43,10 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
         writeln!(out, "  {line}")?;
     }
     writeln!(out)?;
+    if let Some((clause, text)) = catalogue::standard(name) {
+        render::note(out, "standard", &wrap(text, 64))?;
+        render::note(out, "clause", &wrap(clause, 64))?;
+    }
     render::note(out, "level", &wrap(&format!("{}: {}", render::name(rule.level), meaning(rule.level)), 64))?;
     let about = format!("{}: {}", book.name, book.summary);
     render::note(out, "model", &wrap(&about, 64))?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use confute_drive::{Past, Protocol, Side};
+use confute_drive::{Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::HttpReader;
@@ -216,6 +216,34 @@ impl Protocol for Http {
     fn reader(&self, _: Side) -> HttpReader {
         HttpReader::default()
     }
+
+    /// Whatever a server thinks of it, it can say so.
+    fn probe(&self) -> Option<Ask> {
+        Some(Ask { method: Method::Get, name: "probe".into(), ..Ask::default() })
+    }
+
+    /// Which methods the server takes. Without PUT there is nothing to test.
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let case = format!("survey-{:x}", std::process::id());
+        let mut said = Vec::new();
+        for method in [Method::Put, Method::Get, Method::Head, Method::Delete, Method::Options] {
+            let body = (method == Method::Put).then(|| "survey".into());
+            let ask = Ask { method: method.clone(), name: "a".into(), body, ..Ask::default() };
+            let status = talk.ask(&ask, &case)?.into_iter().rev().find_map(|reply| match reply {
+                Msg::Response(response) => Some(response.status),
+                Msg::Request(_) => None,
+            });
+            let word = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+            if method == Method::Put && !status.is_some_and(|status| (200..300).contains(&status)) {
+                return Err(Trouble::Unprepared(format!(
+                    "PUT {}{case}-a is answered with {word}: a server that takes no PUT there cannot be tested yet",
+                    self.prefix
+                )));
+            }
+            said.push(format!("{} ({word})", method.name()));
+        }
+        Ok(vec![format!("the server takes {}", said.join(", "))])
+    }
 }
 
 #[cfg(test)]
@@ -235,7 +263,7 @@ mod tests {
             request: Msg::Request(Request::default()),
             replies: vec![Msg::Response(reply)],
         };
-        let past = Past { exchanges: vec![exchange] };
+        let past = Past { exchanges: vec![exchange], ..Past::default() };
         let tags = AskTags::Lines(vec![
             vec![AskTag::Seen(3), AskTag::Guess(Tag::strong("y"))],
             vec![AskTag::Strong(3)],

@@ -48,6 +48,8 @@ pub struct Traffic {
     expects: u32,
     /// For how long, in milliseconds.
     hold: u32,
+    /// Whether most of it is bursts.
+    busy: bool,
 }
 
 /// Takes one of them, any; from all of them if there are none left.
@@ -78,7 +80,22 @@ impl Traffic {
             odds: vec![],
             expects: 1,
             hold: 500,
+            busy: false,
         }
+    }
+
+    /// The same, but most of it is bursts over all connections.
+    #[must_use]
+    pub fn busy(mut self) -> Self {
+        self.busy = true;
+        self
+    }
+
+    /// The same, but content is never held back for 100, which takes long.
+    #[must_use]
+    pub fn impatient(mut self) -> Self {
+        self.expects = 0;
+        self
     }
 
     /// The same, but content is held back for so many milliseconds where 100 is waited for.
@@ -185,7 +202,8 @@ impl Traffic {
     /// Many at once, then a look at what became of it.
     fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let names = [self.name(pick), self.name(pick)];
-        let count = 2 + pick(u64::from(view.connections.saturating_sub(1))) as u32;
+        let least = if self.busy { view.connections / 2 } else { 0 };
+        let count = least + 2 + pick(u64::from((view.connections - least).saturating_sub(1)).max(1)) as u32;
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
         let races = pick(3) != 0;
         for on in 0..count {
@@ -306,6 +324,7 @@ impl Generator<Http> for Traffic {
                 continue;
             }
             match pick(64) {
+                0..=39 if self.busy => self.burst(view, pick),
                 0..=42 => self.stretch(view, pick),
                 43..=47 => self.burst(view, pick),
                 48 | 49 => self.create(view, pick),

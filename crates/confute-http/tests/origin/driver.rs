@@ -190,6 +190,7 @@ impl Case {
             let outstanding: usize =
                 self.lines.values().map(|line| line.waiting.iter().filter(|(_, owed)| *owed).count()).sum();
             let is_over = match until {
+                Until::Answered(_) | Until::Outstanding(0) => outstanding == 0,
                 Until::Outstanding(most) => outstanding <= most,
                 Until::Something => self.news || start.elapsed() > Duration::from_millis(100),
                 Until::Millis(millis) => start.elapsed() >= Duration::from_millis(millis),

@@ -1,0 +1,87 @@
+//! `confute http`: an HTTP/1.1 origin server.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use confute_drive::{Generator, Target};
+use confute_http::encode;
+use confute_http::{Http, Traffic};
+
+use crate::args::{self, Color};
+use crate::exit::Exit;
+use crate::live::{self, Subject, flags};
+
+/// How many steps a case has.
+const STEPS: usize = 300;
+
+pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    let Place { host, address, path } = place(&args.url)?;
+    let mut fields = Vec::new();
+    for field in &args.header {
+        match field.split_once(':') {
+            Some((name, value)) => fields.push((name.trim().to_owned(), value.trim().to_owned())),
+            None => bail!("-H {field}: a header field is NAME: VALUE"),
+        }
+    }
+    let http = Http { target: encode::Target { host, fields }, prefix: path, ..Http::default() };
+    let subject = Subject { model: "http", shown: &args.url, target: Target::new(flags::address(&address)?) };
+    // By turns: step by step, and many at once; waiting for 100 takes half a second, so only now and then.
+    let make = |seed: u64| -> Box<dyn Generator<Http>> {
+        let traffic = Traffic::new(http.clone(), STEPS);
+        let traffic = if seed % 2 == 1 { traffic.busy() } else { traffic };
+        Box::new(if seed % 16 == 0 { traffic } else { traffic.impatient() })
+    };
+    live::run(&http, &subject, &args.flags, &make, color, out)
+}
+
+/// Where a URL leads.
+struct Place {
+    /// The value of `Host`.
+    host: String,
+    /// Host and port.
+    address: String,
+    /// The path, which ends in a slash.
+    path: String,
+}
+
+fn place(url: &str) -> Result<Place> {
+    let Some(rest) = url.strip_prefix("http://") else {
+        match url.split_once("://") {
+            Some(("https", _)) => {
+                bail!("{url}: https is not spoken yet; test the server behind it over http")
+            }
+            Some((scheme, _)) => bail!("{url}: {scheme} is not spoken; a URL begins with http://"),
+            None => bail!("{url}: a URL begins with http://; did you mean http://{url}?"),
+        }
+    };
+    if rest.contains(['?', '#', ' ', '@']) {
+        bail!("{url}: a URL to test has a host, a port and a path, nothing else");
+    }
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if host.is_empty() {
+        bail!("{url}: there is no host in it");
+    }
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
+    let address = if has_port { host.to_owned() } else { format!("{host}:80") };
+    let path = if path.is_empty() { "/".to_owned() } else { format!("/{}/", path.trim_matches('/')) };
+    Ok(Place { host: host.to_owned(), address, path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let read = |url| place(url).map(|place| (place.host, place.address, place.path)).ok();
+        let some = |host: &str, address: &str, path: &str| {
+            Some((host.to_owned(), address.to_owned(), path.to_owned()))
+        };
+        assert_eq!(read("http://a"), some("a", "a:80", "/"));
+        assert_eq!(read("http://a:81/x/y"), some("a:81", "a:81", "/x/y/"));
+        assert_eq!(read("http://[::1]/"), some("[::1]", "[::1]:80", "/"));
+        for wrong in ["a", "https://a", "ftp://a", "http://", "http://a/?b", "http://u@a/"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}
