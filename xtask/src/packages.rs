@@ -10,8 +10,9 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 2] = [
+const NEEDED: [Needed; 3] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
+    Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
 ];
 

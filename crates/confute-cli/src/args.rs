@@ -70,7 +70,7 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = HTTP_EXAMPLES)]
 pub(crate) struct Http {
-    /// Below which URL to test: http://HOST[:PORT][/PATH].
+    /// Below which URL to test: `http://HOST[:PORT][/PATH]`.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
     /// A header field for every request; can be given several times. It does not appear in reports.

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
     let make = |seed: u64| -> Box<dyn Generator<Http>> {
         let traffic = Traffic::new(http.clone(), STEPS);
         let traffic = if seed % 2 == 1 { traffic.busy() } else { traffic };
-        Box::new(if seed % 16 == 0 { traffic } else { traffic.impatient() })
+        Box::new(if seed.is_multiple_of(16) { traffic } else { traffic.impatient() })
     };
     live::run(&http, &subject, &args.flags, &make, color, out)
 }

@@ -77,7 +77,7 @@ impl Known {
 
     /// A tag: that of `step` or, without one, a guess.
     fn seen(step: Option<usize>, kind: fn(usize) -> AskTag) -> AskTag {
-        step.map_or_else(|| AskTag::Guess(Tag::strong("guess")), kind)
+        step.map_or_else(|| AskTag::Guess(Tag::strong(Tag::MADE_UP)), kind)
     }
 
     /// A tag that should not match.
@@ -85,7 +85,7 @@ impl Known {
         match pick(4) {
             0 => Self::seen(self.stale, AskTag::Weak),
             1 => Self::seen(self.foreign, AskTag::Seen),
-            2 => AskTag::Guess(Tag { weak: pick(2) == 0, opaque: "guess".into() }),
+            2 => AskTag::Guess(Tag { weak: pick(2) == 0, opaque: Tag::MADE_UP.into() }),
             _ => Self::seen(self.stale, AskTag::Seen),
         }
     }

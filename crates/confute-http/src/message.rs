@@ -63,6 +63,9 @@ pub struct Tag {
 }
 
 impl Tag {
+    /// What is between the quotes of a tag that the tester made up. No server has it unless it was told.
+    pub const MADE_UP: &str = "confute-made-this-up";
+
     /// A strong tag.
     pub fn strong(opaque: &str) -> Self {
         Tag { weak: false, opaque: opaque.into() }

@@ -6,14 +6,17 @@ use crate::lang::ServerModel;
 use crate::network::Network;
 use crate::tester::{Options, Tester, judge};
 use crate::trace::Event;
-use crate::verdict::{Blame, Diagnosis, Refutation, Verdict};
+use crate::verdict::{Blame, Diagnosis, Inconclusive, Refutation, Verdict};
 
 /// How many rules may be broken together before blame gives up.
 const MOST_RULES: usize = 2;
-/// Deviations are counted up to this.
+/// Deviations are counted up to this, which stands for any number.
 const OFTEN: u32 = 5;
+/// How many turns one set of rules may take, besides two hundred for each event.
+const MOST_TURNS: u64 = 20_000;
 
-/// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them.
+/// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the fewest
+/// deviations. Deviations from rules that are relaxed already cost nothing.
 ///
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
 /// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
@@ -30,57 +33,44 @@ where
     let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
     for size in 1..=MOST_RULES.min(rules.len()) {
         blame.tried = size;
-        for set in subsets(rules.len(), size) {
-            let names: Vec<_> = set.iter().map(|index| rules[*index].name).collect();
-            if names.iter().all(|name| options.relaxed.contains(name)) {
-                continue;
-            }
-            let mut relaxed = options.relaxed.clone();
-            relaxed.extend(names.iter().copied().filter(|name| !options.relaxed.contains(name)));
-            match judge(model, network, events, &Options { relaxed: relaxed.clone(), ..options.clone() }) {
-                Verdict::Unrefuted => {
-                    let Some(deviations) = fewest_deviations(model, network, events, options, &relaxed)
-                    else {
+        let sets: Vec<_> = subsets(rules.len(), size)
+            .into_iter()
+            .map(|set| set.into_iter().map(|index| &rules[index]).collect::<Vec<_>>())
+            .filter(|set| set.iter().all(|rule| !options.relaxed.contains(&rule.name)))
+            .collect();
+        // The fewer deviations, the less there is to search, and the better the explanation.
+        for deviations in size as u32..=OFTEN {
+            for set in &sets {
+                let mut relaxed = options.relaxed.clone();
+                relaxed.extend(set.iter().map(|rule| rule.name));
+                let options = Options {
+                    relaxed,
+                    free: options.relaxed.clone(),
+                    deviations: if deviations == OFTEN { u32::MAX } else { deviations },
+                    turns: options.turns.min(MOST_TURNS + 200 * events.len() as u64),
+                    ..options.clone()
+                };
+                match judge(model, network, events, &options) {
+                    Verdict::Unrefuted => {
+                        let names = set.iter().map(|rule| rule.name).collect();
+                        let level = set.iter().map(|rule| rule.level).min().expect("a set has a rule");
+                        blame.diagnoses.push(Diagnosis { rules: names, deviations, level });
+                    }
+                    Verdict::Refuted(_) => {}
+                    Verdict::Inconclusive(reason) => {
                         blame.incomplete = true;
-                        continue;
-                    };
-                    let level = set.iter().map(|index| rules[*index].level).min().expect("a set has a rule");
-                    blame.diagnoses.push(Diagnosis { rules: names, deviations, level });
+                        if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
+                            return blame;
+                        }
+                    }
                 }
-                Verdict::Refuted(_) => {}
-                Verdict::Inconclusive(_) => blame.incomplete = true,
+            }
+            if !blame.diagnoses.is_empty() {
+                return blame;
             }
         }
-        if !blame.diagnoses.is_empty() {
-            break;
-        }
     }
-    let fewest = blame.diagnoses.iter().map(|diagnosis| diagnosis.deviations).min();
-    blame.diagnoses.retain(|diagnosis| Some(diagnosis.deviations) == fewest);
     blame
-}
-
-/// How often these rules must be broken at least; [`OFTEN`] stands for that many or more. `None` if the budget ran out
-/// before that was known.
-fn fewest_deviations<S: ServerModel>(
-    model: &S,
-    network: &dyn Network,
-    events: &[Event<S::Msg>],
-    options: &Options<'_>,
-    relaxed: &[&'static str],
-) -> Option<u32>
-where
-    S::Msg: Clone,
-{
-    for deviations in 1..OFTEN {
-        let options = Options { relaxed: relaxed.to_vec(), deviations, ..options.clone() };
-        match judge(model, network, events, &options) {
-            Verdict::Unrefuted => return Some(deviations),
-            Verdict::Refuted(_) => {}
-            Verdict::Inconclusive(_) => return None,
-        }
-    }
-    Some(OFTEN)
 }
 
 fn subsets(of: usize, size: usize) -> Vec<Vec<usize>> {

@@ -40,11 +40,20 @@ pub struct Options<'a> {
     pub relaxed: Vec<&'static str>,
     /// How often it may break them.
     pub deviations: u32,
+    /// Those among them that it may break any number of times.
+    pub free: Vec<&'static str>,
 }
 
 impl Default for Options<'_> {
     fn default() -> Self {
-        Self { turns: u64::MAX, memory: 2 << 30, watch: None, relaxed: Vec::new(), deviations: u32::MAX }
+        Self {
+            turns: u64::MAX,
+            memory: 2 << 30,
+            watch: None,
+            relaxed: Vec::new(),
+            deviations: u32::MAX,
+            free: Vec::new(),
+        }
     }
 }
 
@@ -135,6 +144,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         let mut world = Composed::new(model, network);
         world.relaxed.clone_from(&options.relaxed);
         world.most_deviations = options.deviations;
+        world.free.clone_from(&options.free);
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
         // A read lets internal turns happen again, so it is no longer all the same when it took place.

@@ -10,6 +10,7 @@ mod broken;
 mod check;
 mod demo;
 mod help;
+mod live;
 mod rules;
 
 use std::path::Path;

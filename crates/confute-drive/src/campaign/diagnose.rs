@@ -59,7 +59,8 @@ pub(super) fn diagnose<P: Protocol>(
     }
     let silent = matches!(trace.last(), Some(Event::Quiescent));
     let mut blamed = blame(model, &network, &trace, &options);
-    blamed.diagnoses.sort_by(|left, right| (left.level, &left.rules).cmp(&(right.level, &right.rules)));
+    let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
+    blamed.diagnoses.sort_by_cached_key(|one| one.rules.iter().map(|name| place(name)).collect::<Vec<_>>());
     let level = if silent {
         // That nothing comes is known only from waiting.
         Some(Level::Live)

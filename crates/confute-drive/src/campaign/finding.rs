@@ -10,7 +10,7 @@ use crate::raw::Chunk;
 use crate::script::Step;
 
 /// So many cases are enough to tell which of several rules is to blame, if it can be told.
-const CLEAR: u64 = 4;
+const CLEAR: u64 = 2;
 
 /// One distinct violation.
 pub struct Finding<P: Protocol> {
@@ -48,8 +48,8 @@ impl<P: Protocol> Finding<P> {
         self.level.is_some_and(|level| level >= from)
     }
 
-    /// What to relax to see what else is wrong. Nothing yet, while several rules could be to blame and another case may
-    /// tell which.
+    /// What to relax to see what else is wrong: of several rules that could be to blame the one that the model names
+    /// first, because special rules stand before general ones. Nothing yet, while another case may tell which.
     pub(crate) fn remedy(&self) -> &[&'static str] {
         match &self.diagnoses[..] {
             [_, _, ..] if self.times < CLEAR => &[],
@@ -68,7 +68,7 @@ impl<P: Protocol> Findings<P> {
     /// Takes a finding in: a new one, or one that is known. Where it is now, and what is new about it.
     ///
     /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven: the two
-    /// are one finding.
+    /// are one finding. But A or B, and B or C, are two: that B would explain both does not make it the culprit.
     pub(super) fn take(&mut self, mut found: Finding<P>) -> (usize, News) {
         let known = self.list.iter_mut().find(|known| is_same(known, &found));
         let Some(known) = known else {
@@ -102,5 +102,8 @@ fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
         // Nothing tells them apart but what they are worth.
         return known.diagnoses.is_empty() && found.diagnoses.is_empty() && known.level == found.level;
     }
-    known.diagnoses.iter().any(|one| found.diagnoses.iter().any(|other| one.rules == other.rules))
+    let covers = |these: &Finding<P>, those: &Finding<P>| {
+        those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
+    };
+    covers(known, found) || covers(found, known)
 }

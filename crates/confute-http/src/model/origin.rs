@@ -14,7 +14,7 @@ use super::expected::{Expected, Kind, Read};
 use super::lax::Lax;
 use super::precondition::{Applies, Conditions};
 use super::validators::{Aftermath, Entry, Validator};
-use crate::message::{Method, Msg, Odd, Request, Tags};
+use crate::message::{Method, Msg, Odd, Request, Tag, Tags};
 use crate::rules::{self, RULES};
 
 /// The model of an origin server.
@@ -171,6 +171,7 @@ impl Exchange<'_> {
         // There and back again: a read changes nothing, so what it sees differently was changed twice.
         if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {
             entry.tag = Validator::fresh(io, TagStyle::Any, 0)?;
+            io.assume(entry.tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
         }
         if io.deviates(&rules::STEADY_DATE)? && io.deviates(&rules::STEADY_DATE)? {
             entry.modified = io.fresh()?;

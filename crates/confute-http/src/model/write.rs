@@ -10,7 +10,7 @@ use super::lax::Lax;
 use super::origin::{Exchange, Origin, TagStyle};
 use super::precondition::{Conditions, Decision};
 use super::validators::{Aftermath, Entry, Validator};
-use crate::message::{Method, Odd};
+use crate::message::{Method, Odd, Tag};
 use crate::rules;
 
 /// A write that is performed.
@@ -148,6 +148,8 @@ impl Exchange<'_> {
             if !io.deviates(&rules::STEADY_TAG)? {
                 io.assume(tag.opaque.equals(&old.tag.opaque).negate())?;
             }
+            // It does not become what the tester makes up.
+            io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
             old.tag = tag;
             self.store(io, old.clone())?;
         }

@@ -31,6 +31,8 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
     pub(crate) ended: FxHashMap<Conn, End>,
     pub(crate) relaxed: Vec<&'static str>,
     pub(crate) most_deviations: u32,
+    /// Rules whose deviations are not counted.
+    pub(crate) free: Vec<&'static str>,
     /// How many turns were run.
     pub(crate) runs: Cell<u64>,
     /// The first mistake of the model that was met.
@@ -74,6 +76,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             ended: FxHashMap::default(),
             relaxed: Vec::new(),
             most_deviations: u32::MAX,
+            free: Vec::new(),
             runs: Cell::new(0),
             mistake: RefCell::new(None),
             escaped: Cell::new(false),
@@ -788,7 +791,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         by_message: bool,
         place: u64,
     ) -> Option<()> {
-        next.deviations += ran.deviations.len() as u32;
+        next.deviations +=
+            ran.deviations.iter().filter(|rule| !self.free.contains(&rule.name)).count() as u32;
         if next.deviations > self.most_deviations {
             return None;
         }

@@ -1,0 +1,60 @@
+//! Live servers.
+
+use std::net::TcpListener;
+
+use confute_testbed::embedded::{Bug, Config, Embedded};
+
+use super::{confute, said};
+
+/// A port where nobody listens.
+fn closed() -> String {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+}
+
+fn http(config: Config, more: &[&str]) -> (i32, String, String) {
+    let server = Embedded::start(config).unwrap();
+    let url = format!("http://{}/", server.addr());
+    said(confute().args(["http", &url, "--seed", "1", "--connections", "8"]).args(more))
+}
+
+#[test]
+fn a_correct_http_server_is_unrefuted() {
+    let (code, out, err) = http(Config::default(), &["--max-time", "4s"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.starts_with("unrefuted: http://127.0.0.1:") && out.contains("= seed:     1\n"), "{out}");
+}
+
+#[test]
+fn a_wrong_http_server_is_refuted() {
+    let bug = Bug::from_name("if-match-ignored-on-put").unwrap();
+    let (code, out, err) = http(Config::default().bug(bug), &["--max-failures", "1", "--max-time", "20s"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("rfc9110-13.1.1/if-match") && out.contains("refuted: http://"), "{out}");
+    let json =
+        http(Config::default().bug(bug), &["--max-failures", "1", "--max-time", "20s", "--format", "json"]);
+    assert_eq!(json.0, 1, "{json:?}");
+    for line in json.1.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+}
+
+#[test]
+fn nobody_listens() {
+    let address = closed();
+    for args in [["http", &format!("http://{address}/")], ["memcached", &address]] {
+        let (code, out, _) = said(confute().args(args));
+        assert!(code == 3 && out.contains("is the server running?"), "{out}");
+    }
+}
+
+#[test]
+fn not_a_url() {
+    for (url, hint) in [
+        ("127.0.0.1:80", "did you mean http://127.0.0.1:80?"),
+        ("https://127.0.0.1/", "https is not spoken yet"),
+        ("http://192.0.2.1/", "--remote"),
+    ] {
+        let (code, _, err) = said(confute().args(["http", url]));
+        assert!(code == 2 && err.contains(hint), "{err}");
+    }
+}
