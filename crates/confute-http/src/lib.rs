@@ -35,6 +35,7 @@ mod model;
 mod protocol;
 pub mod rules;
 pub mod text;
+mod told;
 pub mod wire;
 
 pub use generate::Traffic;

@@ -1,9 +1,11 @@
 //! What came of a run, for people: the violations, the verdict, and what it rests on.
 
+use std::fmt::Debug;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use confute::lang::Rule;
+use confute::trace::Event;
 use confute_drive::{Conclusion, Finding, Outcome, Plan, Protocol, Spread};
 
 use super::{Flags, Subject, said};
@@ -66,9 +68,15 @@ fn violation<P: Protocol>(
     note(out, "asked", &lines)?;
     let width = if in_full { usize::MAX } else { WIDTH - 14 };
     let from = finding.trace.len().saturating_sub(LAST);
-    let events: Vec<String> = finding.trace[from..].iter().map(|event| clip(&said(event), width)).collect();
+    let events: Vec<String> = finding.trace[from..].iter().map(|event| clip(&told(event), width)).collect();
     note(out, if from > 0 { "at last" } else { "events" }, &events)?;
-    render::expected(&finding.refutation, in_full, out)?;
+    let mut refutation = finding.refutation.clone();
+    if !in_full {
+        // A turn looks at many rules; of interest are those that are to blame.
+        let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
+        refutation.expected.iter_mut().for_each(|one| one.rules.retain(blamed));
+    }
+    render::expected(&refutation, in_full, out)?;
     let (events, steps) = (finding.trace.len() as u64, finding.script.len() as u64);
     let met = format!(
         "met in {}; here {} of {}",
@@ -78,6 +86,20 @@ fn violation<P: Protocol>(
     );
     note(out, "case", &[format!("{met}, {}", count(steps, "step"))])?;
     writeln!(out)
+}
+
+/// An event, as in the files that `confute check` shows.
+fn told<M: Debug>(event: &Event<M>) -> String {
+    match event {
+        Event::Sent(conn, message) => format!("c{} sent      {message:?}", conn.0),
+        Event::Received(conn, message) => format!("c{} received  {message:?}", conn.0),
+        Event::Opened(conn) => format!("c{} opened", conn.0),
+        Event::Accepted(conn) => format!("c{} accepted", conn.0),
+        Event::Closed(conn) => format!("c{} closed", conn.0),
+        Event::HungUp(conn) => format!("c{} ended", conn.0),
+        Event::Quiescent => "nothing more comes".to_owned(),
+        other => said(other),
+    }
 }
 
 fn verdict<P: Protocol>(
