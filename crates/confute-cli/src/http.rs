@@ -24,12 +24,17 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         }
     }
     let http = Http { target: encode::Target { host, fields }, prefix: path, ..Http::default() };
-    let subject = Subject { model: "http", shown: &args.url, target: Target::new(flags::address(&address)?) };
+    let subject = Subject {
+        model: "http",
+        premise: "nobody else writes below this URL",
+        shown: &args.url,
+        target: Target::new(flags::address(&address)?),
+    };
     // By turns: step by step, and many at once; waiting for 100 takes half a second, so only now and then.
-    let make = |seed: u64| -> Box<dyn Generator<Http>> {
+    let make = |case: u64| -> Box<dyn Generator<Http>> {
         let traffic = Traffic::new(http.clone(), STEPS);
-        let traffic = if seed % 2 == 1 { traffic.busy() } else { traffic };
-        Box::new(if seed.is_multiple_of(16) { traffic } else { traffic.impatient() })
+        let traffic = if case % 2 == 1 { traffic.busy() } else { traffic };
+        Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
     };
     live::run(&http, &subject, &args.flags, &make, color, out)
 }

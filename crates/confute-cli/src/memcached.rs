@@ -14,7 +14,12 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
     let protocol = Memcached::new(MemcachedModel { keeps: args.keeps });
     let shown =
         if args.address.contains(':') { args.address.clone() } else { format!("{}:11211", args.address) };
-    let subject = Subject { model: "memcached", shown: &shown, target: Target::new(flags::address(&shown)?) };
+    let subject = Subject {
+        model: "memcached",
+        premise: "nobody else writes the keys of this run",
+        shown: &shown,
+        target: Target::new(flags::address(&shown)?),
+    };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
     let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };
     live::run(&protocol, &subject, &args.flags, &make, color, out)

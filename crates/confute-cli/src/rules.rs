@@ -45,7 +45,9 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
     writeln!(out)?;
     if let Some((clause, text)) = catalogue::standard(name) {
         render::note(out, "standard", &wrap(text, 64))?;
-        render::note(out, "clause", &wrap(clause, 64))?;
+        if !clause.is_empty() {
+            render::note(out, "clause", &wrap(clause, 64))?;
+        }
     }
     render::note(out, "level", &wrap(&format!("{}: {}", render::name(rule.level), meaning(rule.level)), 64))?;
     let about = format!("{}: {}", book.name, book.summary);
@@ -56,7 +58,14 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
         "then, is refuted for another reason.".to_owned(),
     ];
     render::note(out, "relax", &relax)?;
-    let others: Vec<&str> = book.rules.iter().map(|rule| rule.name).filter(|other| *other != name).collect();
+    // Of many rules, those of the same clause.
+    let group = |name: &'static str| name.split('/').next().filter(|_| book.rules.len() > 30);
+    let others: Vec<&str> = book
+        .rules
+        .iter()
+        .map(|rule| rule.name)
+        .filter(|other| *other != name && group(other) == group(name))
+        .collect();
     if !others.is_empty() {
         render::note(out, "see also", &wrap(&others.join(", "), 64))?;
     }

@@ -131,6 +131,7 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
             "unrefuted": tally.unrefuted,
             "refuted": tally.refuted,
             "inconclusive": tally.inconclusive,
+            "empty": tally.empty,
             "early": tally.early,
             "doubtful": tally.doubtful,
         },

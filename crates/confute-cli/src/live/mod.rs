@@ -29,6 +29,8 @@ pub(crate) use flags::Flags;
 pub(crate) struct Subject<'a> {
     /// The model's name, for traces.
     pub(crate) model: &'a str,
+    /// What is taken for granted, and cannot be seen.
+    pub(crate) premise: &'a str,
     /// The server, as the user named it.
     pub(crate) shown: &'a str,
     /// Where it is.

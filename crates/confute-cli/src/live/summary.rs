@@ -32,7 +32,7 @@ pub(super) fn write<P: Protocol>(
     }
     verdict(subject, plan, outcome, out)?;
     if !flags.quiet {
-        basis(plan, outcome, out)?;
+        basis(subject, plan, outcome, out)?;
         let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         note(out, "reports", &paths)?;
     }
@@ -47,6 +47,10 @@ pub(super) fn name<P: Protocol>(finding: &Finding<P>) -> String {
     match &rules[..] {
         [] if finding.incomplete => format!("no rule found in time ({level})"),
         [] => format!("no rule of the model explains it by being broken ({level})"),
+        // What was not tried might explain it at a weaker level.
+        rules if finding.incomplete => {
+            format!("{} ({level} at most: not every rule could be tried)", rules.join(", or "))
+        }
         rules => format!("{} ({level})", rules.join(", or ")),
     }
 }
@@ -135,13 +139,22 @@ fn verdict<P: Protocol>(
 }
 
 /// What the verdict rests on.
-fn basis<P: Protocol>(plan: &Plan, outcome: &Outcome<P>, out: &mut dyn Write) -> io::Result<()> {
+fn basis<P: Protocol>(
+    subject: &Subject<'_>,
+    plan: &Plan,
+    outcome: &Outcome<P>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     note(out, "seed", &[plan.seed.to_string()])?;
+    note(out, "premise", &wrap(subject.premise, WIDTH - 14))?;
     let mut cases =
         vec![format!("{} unrefuted, {} refuted", grouped(tally.unrefuted), grouped(tally.refuted))];
     if tally.inconclusive > 0 {
         cases.push(format!("{} not judged within the budget", grouped(tally.inconclusive)));
+    }
+    if tally.empty > 0 {
+        cases.push(format!("{} without any answer", grouped(tally.empty)));
     }
     if tally.early > 0 {
         cases.push(format!("{} ended early", grouped(tally.early)));

@@ -33,6 +33,7 @@ fn a_wrong_http_server_is_refuted() {
     let json =
         http(Config::default().bug(bug), &["--max-failures", "1", "--max-time", "20s", "--format", "json"]);
     assert_eq!(json.0, 1, "{json:?}");
+    assert!(json.1.lines().count() > 0);
     for line in json.1.lines() {
         serde_json::from_str::<serde_json::Value>(line).unwrap();
     }

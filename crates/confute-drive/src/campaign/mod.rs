@@ -98,6 +98,8 @@ pub struct Tally {
     pub refuted: u64,
     /// The tester's budget ran out.
     pub inconclusive: u64,
+    /// Nothing came back: nothing was judged.
+    pub empty: u64,
     /// Ended before its script did, for want of time or because too much was open.
     pub early: u64,
     /// Refuted while it ran, but not when it was judged again: not counted as a violation.
@@ -229,6 +231,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     fn ended(&mut self, mut case: CaseReport) {
         self.tally.cases += 1;
         match case.verdict {
+            Verdict::Unrefuted if case.figures.answers == 0 => self.tally.empty += 1,
             Verdict::Unrefuted => self.tally.unrefuted += 1,
             // Whom a restart made forget is not refuted.
             Verdict::Refuted(_) if matches!(case.trouble, Some(Trouble::Restarted { .. })) => {
