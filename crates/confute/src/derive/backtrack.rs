@@ -24,6 +24,7 @@ use super::compose::{Brood, Composed};
 use super::dualize::{Entry, Task};
 use super::foresight::{Fit, Foresight, Outlook};
 use super::hypothesis::{Hypothesis, Outgoing, Pending, Stir};
+use super::scenes::Scenes;
 use super::stack::{Node, Stack, Step};
 use super::unify::{Reach, Spot};
 use crate::lang::{Conn, ServerModel};
@@ -54,10 +55,13 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     /// Whether some turn here may touch anything.
     pub(crate) whole: bool,
     pub(super) foresight: Foresight<S::Msg>,
+    pub(super) scenes: Scenes<S>,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
     /// From where in the trace on its base counts: what lies before is settled.
     pub(super) start: u64,
+    /// Whether every alternative is to be found, so that it does not matter which comes first.
+    pub(super) thorough: bool,
 }
 
 /// Fingerprints are hashes already.
@@ -101,8 +105,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
             furthest: 0,
             whole,
             foresight: Foresight::default(),
+            scenes: Scenes::default(),
             out_of_step: false,
             start: 0,
+            thorough: false,
         }
     }
 

@@ -189,6 +189,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
             unseen &= fit == Fit::Never && !perhaps;
             index += 1;
         }
+        if written {
+            if self.is_doomed(world, hypothesis, at) {
+                return false;
+            }
+            self.drop_versions(world, hypothesis);
+        }
         !judges || self.suits_next_read(world, hypothesis, at, unseen)
     }
 

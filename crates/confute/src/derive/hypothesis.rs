@@ -419,7 +419,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     }
 
     /// Whether some lane holds more than one packet.
-    fn is_pipelined(&self) -> bool {
+    pub(super) fn is_pipelined(&self) -> bool {
         !self.floors.is_empty()
             || self.pending.iter().enumerate().any(|(index, pending)| {
                 self.pending[..index].iter().any(|other| other.delivery.lane == pending.delivery.lane)

@@ -16,6 +16,7 @@ pub(crate) mod dualize;
 pub(crate) mod foresight;
 pub(crate) mod hypothesis;
 mod order;
+mod scenes;
 mod settle;
 mod stack;
 pub(crate) mod turn;

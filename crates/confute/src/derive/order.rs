@@ -171,6 +171,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
         if let Some(ranked) = self.rank_by_effects(world, hypothesis, *mine, others, depth) {
             return ranked;
         }
+        if let Some(ranked) = self.rank_by_scenes(world, hypothesis, *mine, others, depth) {
+            return ranked;
+        }
         let answered = |index: &usize| {
             let delivery = &hypothesis.pending[*index].delivery;
             !delivery.foot.is_reader() && world.is_answered(delivery)

@@ -33,6 +33,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
         let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
+        trial.thorough = true;
         let waists = self.waists(world, end);
         std::mem::swap(&mut trial.log, &mut self.log);
         let mut settled = None;

@@ -1,0 +1,273 @@
+//! Whether what was answered later can still be answered so.
+//!
+//! A scene is the content of the only cell with what is known about its secrets, and nothing else. From a scene every
+//! packet that is under way or will be sent leads to others, in any number and order; a packet whose known answer comes
+//! in none of them was taken before, or the hypothesis is wrong. This forgets who came already and what the secrets have
+//! to do with others, so more is taken for possible than is: what is given up here could not have explained the trace.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::backtrack::{Part, versions};
+use super::book::Seen;
+use super::compose::{Brood, Composed};
+use super::dualize::Task;
+use super::hypothesis::{CellState, Delivery, Hypothesis, Pending, touches};
+use crate::lang::{ServerModel, Val};
+
+/// How many scenes are looked at before anything is taken for possible.
+const MOST_SCENES: usize = 48;
+
+/// The scenes of a part that were met, and where packets lead from them.
+pub(super) struct Scenes<S: ServerModel + ?Sized> {
+    numbers: FxHashMap<u128, usize>,
+    scenes: Vec<Rc<Hypothesis<S>>>,
+    /// By packet and scene; whether its answer was known then.
+    after: FxHashMap<(u32, usize), (bool, SmallVec<[usize; 2]>)>,
+    /// How often looking is left out after it was in vain, and how often still.
+    blur: u32,
+    blurred: u32,
+}
+
+impl<S: ServerModel + ?Sized> Default for Scenes<S> {
+    fn default() -> Self {
+        Self {
+            numbers: FxHashMap::default(),
+            scenes: Vec::new(),
+            after: FxHashMap::default(),
+            blur: 0,
+            blurred: 0,
+        }
+    }
+}
+
+impl<S: ServerModel + ?Sized> Scenes<S> {
+    fn number(&mut self, scene: Hypothesis<S>) -> usize {
+        let next = self.scenes.len();
+        let number = *self.numbers.entry(scene.fingerprint(0, true).0).or_insert(next);
+        if number == next {
+            self.scenes.push(Rc::new(scene));
+        }
+        number
+    }
+
+    /// The scene that this hypothesis is in, or was, when its cell held this.
+    fn of(&mut self, hypothesis: &Hypothesis<S>, cell: u32, value: Option<&Val>) -> usize {
+        let mut scene = Hypothesis { facts: hypothesis.facts.clone(), ..Hypothesis::default() };
+        scene.cells.push(CellState { number: cell, now: value.cloned(), past: None });
+        scene.forget();
+        self.number(scene)
+    }
+
+    /// Where a packet leads from a scene, with its answer if that is known. It must have been alone on its connection:
+    /// then what was seen there first since it was sent is its answer.
+    fn after(
+        &mut self,
+        world: &Composed<'_, S>,
+        delivery: &Rc<Delivery<S::Msg>>,
+        scene: usize,
+    ) -> SmallVec<[usize; 2]> {
+        let answered = world.is_answered(delivery);
+        let key = (delivery.sent, scene);
+        if let Some((known, after)) = self.after.get(&key)
+            && *known == answered
+        {
+            return after.clone();
+        }
+        let mut start = Hypothesis::clone(&self.scenes[scene]);
+        let number = start.cells[0].number;
+        start.pending.push(Pending {
+            delivery: Rc::clone(delivery),
+            since: 0,
+            taken: 0,
+            loose: false,
+            watched: false,
+            covered: false,
+            stale: false,
+        });
+        let mut brood = Brood::new();
+        world.deliver(Rc::new(start), 0, delivery.place, &mut brood);
+        let after: SmallVec<[usize; 2]> = brood
+            .iter()
+            .map(|next| self.of(next, number, next.cell(number).and_then(|cell| cell.now.as_ref())))
+            .collect();
+        self.after.insert(key, (answered, after.clone()));
+        after
+    }
+}
+
+impl<S: ServerModel + ?Sized> Part<S> {
+    /// Whether scenes tell anything about this hypothesis.
+    fn has_scenes(&self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>) -> bool {
+        hypothesis.cells.len() == 1
+            && !hypothesis.facts.is_empty()
+            && hypothesis.suspended.is_none()
+            && !self.foresight.grows
+            && !world.has_internal
+            && self.is_plain(world)
+    }
+
+    /// Drops earlier contents that nobody under way can turn out to have seen, so that what is known about their secrets
+    /// can be forgotten too.
+    pub(super) fn drop_versions(&mut self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>) {
+        if !self.has_scenes(world, hypothesis)
+            || hypothesis.cells[0].past.is_none()
+            // When an earlier content began counts for what is behind on the same connection.
+            || hypothesis.is_pipelined()
+            || !hypothesis.pending.iter().all(|pending| pending.delivery.alone)
+        {
+            return;
+        }
+        let cell = &hypothesis.cells[0];
+        let mut kept = Vec::new();
+        for (value, until) in cell.past() {
+            let scene = self.scenes.of(hypothesis, cell.number, value.as_ref());
+            let print = value.as_ref().map(|value| value.fingerprint);
+            let seen = hypothesis.pending.iter().any(|pending| {
+                touches(pending, cell.number) && pending.since < *until && {
+                    let after = self.scenes.after(world, &pending.delivery, scene);
+                    after.into_iter().any(|after| {
+                        let now = &self.scenes.scenes[after].cells[0].now;
+                        now.as_ref().map(|value| value.fingerprint) == print
+                    })
+                }
+            });
+            if seen {
+                kept.push((value.clone(), *until));
+            }
+        }
+        if kept.len() < cell.past().len() {
+            hypothesis.cells[0].past = if kept.is_empty() { None } else { Some(Rc::new(kept)) };
+            hypothesis.forget();
+        }
+    }
+
+    /// In which order to try the packet in question and the others: what spoils the answers of the fewest others first.
+    pub(super) fn rank_by_scenes(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        mine: usize,
+        others: &[usize],
+        depth: usize,
+    ) -> Option<SmallVec<[(usize, usize); 8]>> {
+        if !self.has_scenes(world, hypothesis) || self.scenes.blurred > 0 {
+            return None;
+        }
+        let cell = &hypothesis.cells[0];
+        let now = self.scenes.of(hypothesis, cell.number, cell.now.as_ref());
+        let mut able: SmallVec<[(usize, SmallVec<[usize; 2]>); 8]> = SmallVec::new();
+        for index in others.iter().copied().chain([mine]) {
+            let delivery = &hypothesis.pending[index].delivery;
+            if !delivery.alone || delivery.foot.whole {
+                return None;
+            }
+            let after = self.scenes.after(world, delivery, now);
+            // What only reads may have come when the content was another.
+            if !after.is_empty() || delivery.foot.is_reader() {
+                able.push((index, after));
+            }
+        }
+        if self.thorough {
+            let deep = |(index, _)| (index, if index == mine { depth } else { depth + 1 });
+            return Some(able.into_iter().map(deep).collect());
+        }
+        let mut ranked: SmallVec<[_; 8]> = SmallVec::new();
+        for (index, after) in &able {
+            let spoilt = match after.first() {
+                None => usize::MAX,
+                Some(scene) => able
+                    .iter()
+                    .filter(|(other, _)| {
+                        let delivery = &hypothesis.pending[*other].delivery;
+                        other != index
+                            && world.is_answered(delivery)
+                            && self.scenes.after(world, delivery, *scene).is_empty()
+                    })
+                    .count(),
+            };
+            ranked.push((spoilt, *index));
+        }
+        let by_mine =
+            ranked.iter().find(|(_, index)| *index == mine).map_or(usize::MAX, |(spoilt, _)| *spoilt);
+        ranked.sort_by_key(|(spoilt, index)| match (by_mine, *index == mine) {
+            (0, true) => (0, 0),
+            (_, own) => (*spoilt, usize::from(!own)),
+        });
+        let deep =
+            |(spoilt, index)| (index, if index == mine || spoilt < by_mine { depth } else { depth + 1 });
+        Some(ranked.into_iter().map(deep).collect())
+    }
+
+    /// Whether some packet under way can never again give the answer that was seen.
+    pub(super) fn is_doomed(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        at: usize,
+    ) -> bool {
+        let [cell] = hypothesis.cells.as_slice() else { return false };
+        if !self.has_scenes(world, hypothesis) {
+            return false;
+        }
+        if self.scenes.blurred > 0 {
+            self.scenes.blurred -= 1;
+            return false;
+        }
+        let number = cell.number;
+        // Whose answers are to be given yet.
+        let mut open: SmallVec<[(Rc<Delivery<S::Msg>>, u64); 8]> = SmallVec::new();
+        for (index, pending) in hypothesis.pending.iter().enumerate() {
+            let foot = &pending.delivery.foot;
+            if !pending.delivery.alone {
+                return false;
+            }
+            if pending.covered || foot.replies != 1 || foot.closes || foot.whole || foot.cells.len() != 1 {
+                continue;
+            }
+            let Some((place, Seen::Message(_))) = world.answer(&pending.delivery) else { continue };
+            let mut earlier = versions(hypothesis, index).into_iter().flatten();
+            let came_earlier = foot.may_be_late()
+                && !pending.watched
+                && earlier.any(|version| {
+                    let scene = self.scenes.of(hypothesis, number, cell.past()[version].0.as_ref());
+                    !self.scenes.after(world, &pending.delivery, scene).is_empty()
+                });
+            if !came_earlier {
+                open.push((Rc::clone(&pending.delivery), *place));
+            }
+        }
+        let mut todo: SmallVec<[usize; 16]> = SmallVec::new();
+        todo.push(self.scenes.of(hypothesis, number, cell.now.as_ref()));
+        let mut next = 0;
+        while let Some(scene) = todo.get(next).copied() {
+            next += 1;
+            open.retain(|(delivery, _)| self.scenes.after(world, delivery, scene).is_empty());
+            let Some(last) = open.iter().map(|(_, place)| *place).max() else { return false };
+            let sent = self.log[at.min(self.log.len())..].iter();
+            let later = sent.take_while(|entry| entry.place < last).filter_map(|entry| match &entry.task {
+                Task::Given(delivery) => Some(delivery),
+                _ => None,
+            });
+            let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);
+            for delivery in all.filter(|delivery| !delivery.foot.is_reader()) {
+                if !delivery.alone || delivery.foot.whole {
+                    return false;
+                }
+                for after in self.scenes.after(world, delivery, scene) {
+                    if !todo.contains(&after) {
+                        todo.push(after);
+                    }
+                }
+            }
+            if todo.len() > MOST_SCENES {
+                self.scenes.blur = (self.scenes.blur * 4).clamp(16, 1 << 16);
+                self.scenes.blurred = self.scenes.blur;
+                return false;
+            }
+        }
+        true
+    }
+}
