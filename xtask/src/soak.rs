@@ -10,12 +10,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 use confute::network::Network;
-use confute::simulate::Plan;
+use confute::simulate::{Plan, Statistics};
 use confute::{Options, Pulse, Verdict};
 use confute_models::registry::{self, Named};
 
 use crate::cargo;
 
+/// How long a case is behind a network that loses packets, in messages.
+const LOSSY_CASE: u64 = 24;
+/// How many turns are spent on such a case before it is left undecided.
+const LOSSY_TURNS: u64 = 50_000;
 /// How many runs a rule gets to be broken, refuted and found out in.
 const CHANCES: u64 = 8;
 
@@ -40,10 +44,10 @@ pub(crate) struct Engine {
     /// How many requests are outstanding at once, over 16 connections
     #[arg(long, default_value = "9")]
     at_once: u32,
-    /// After how many requests all wait until nothing is under way; where packets get lost nothing is ever certain
-    /// otherwise [default: never; 32 behind lossy networks]
+    /// How many messages a server gets before the next one is started. Where packets get lost and come twice, what may
+    /// have happened doubles with each of them, so long runs cannot be searched [default: all; 24 behind lossy networks]
     #[arg(long)]
-    rest_every: Option<u64>,
+    case: Option<u64>,
     /// How many seconds a run may take before it counts as failed [default: 1800; 5 if short]
     #[arg(long)]
     max_time: Option<u64>,
@@ -109,19 +113,8 @@ fn soak(
     let mut held = true;
     for model in models {
         for network in networks {
-            let rest_every = args.rest_every.unwrap_or(if network.is_reliable() { 0 } else { 32 });
-            let plan =
-                Plan { seed: args.seed, messages, at_once: args.at_once, rest_every, ..Plan::default() };
             let start = Instant::now();
-            let late = |_: &Pulse| start.elapsed() > args.patience();
-            let options = Options { watch: Some(&late), ..Options::default() };
-            let line = Line::default();
-            let soaked = model
-                .soak(*network, &plan, &options, &mut |sent| {
-                    line.tell(&format!("{} behind {}: {sent} of {messages}", model.name(), network.name()));
-                })
-                .map_err(|mistake| anyhow!("{}: {mistake}", model.name()))?;
-            line.erase();
+            let soaked = soak_one(args, *model, *network, messages)?;
             let outstanding = match soaked.statistics.median() {
                 _ if network.is_direct() => "lock-step".to_owned(),
                 median => median.to_string(),
@@ -141,9 +134,14 @@ fn soak(
             if !soaked.verdict.is_unrefuted() {
                 println!("    {}: {}", if fine { "not finished" } else { "FAILED" }, reason(&soaked.verdict));
             }
+            if soaked.cases > 1 {
+                println!("    {} cases, {} of them left undecided", soaked.cases, soaked.undecided);
+            }
+            // A case begins and ends with little under way.
+            let least = if soaked.cases > 1 { args.at_once.min(7) } else { args.at_once.min(8) };
             let busy = (args.short && !soaked.verdict.is_unrefuted())
                 || network.is_direct()
-                || soaked.statistics.median() >= args.at_once.min(8) as usize;
+                || soaked.statistics.median() >= least as usize;
             if !busy {
                 println!("    FAILED: too few requests were outstanding for this to mean anything");
             }
@@ -151,6 +149,67 @@ fn soak(
         }
     }
     Ok(held)
+}
+
+/// What all cases of a soak came to.
+struct Soak {
+    /// The first that refutes, or ran out of time.
+    verdict: Verdict,
+    statistics: Statistics,
+    turns: u64,
+    bytes: usize,
+    cases: u64,
+    undecided: u64,
+}
+
+fn soak_one(args: &Engine, model: &'static dyn Named, network: &dyn Network, messages: u64) -> Result<Soak> {
+    let case = args.case.unwrap_or(if network.is_reliable() { messages } else { LOSSY_CASE });
+    let start = Instant::now();
+    let late = |_: &Pulse| start.elapsed() > args.patience();
+    let turns = if case < messages { LOSSY_TURNS } else { u64::MAX };
+    let options = Options { watch: Some(&late), turns, ..Options::default() };
+    let line = Line::default();
+    let mut all = Soak {
+        verdict: Verdict::Unrefuted,
+        statistics: Statistics::default(),
+        turns: 0,
+        bytes: 0,
+        cases: 0,
+        undecided: 0,
+    };
+    while all.statistics.requests < messages && all.verdict.is_unrefuted() {
+        let before = all.statistics.requests;
+        let seed = args.seed.wrapping_add(all.cases);
+        let plan =
+            Plan { seed, messages: case.min(messages - before), at_once: args.at_once, ..Plan::default() };
+        let soaked = model
+            .soak(network, &plan, &options, &mut |sent| {
+                line.tell(&format!(
+                    "{} behind {}: {} of {messages}",
+                    model.name(),
+                    network.name(),
+                    before + sent
+                ));
+            })
+            .map_err(|mistake| anyhow!("{}: {mistake}", model.name()))?;
+        all.cases += 1;
+        all.statistics.add(&soaked.statistics);
+        all.turns += soaked.turns;
+        all.bytes = all.bytes.max(soaked.bytes);
+        let undecided = matches!(soaked.verdict, Verdict::Inconclusive(_)) && soaked.turns >= turns;
+        all.undecided += u64::from(undecided);
+        if !undecided {
+            all.verdict = soaked.verdict;
+        }
+        line.tell(&format!(
+            "{} behind {}: {} of {messages}",
+            model.name(),
+            network.name(),
+            all.statistics.requests
+        ));
+    }
+    line.erase();
+    Ok(all)
 }
 
 fn accuse(args: &Engine, models: &[&'static dyn Named], networks: &[&dyn Network]) -> Result<bool> {

@@ -75,6 +75,17 @@ impl Statistics {
         self.outstanding.iter().position(reached).unwrap_or(0)
     }
 
+    /// Counts another exchange in.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.received += other.received;
+        self.deviations += other.deviations;
+        self.outstanding.resize(self.outstanding.len().max(other.outstanding.len()), 0);
+        for (all, more) in self.outstanding.iter_mut().zip(&other.outstanding) {
+            *all += more;
+        }
+    }
+
     /// The most that were outstanding at any time.
     pub fn max(&self) -> usize {
         self.outstanding.len().saturating_sub(1)
