@@ -30,7 +30,7 @@ pub use protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View}
 pub use raw::Chunk;
 pub use script::{Peer, Replay, Step, Until};
 pub use spread::{Quantiles, Spread};
-pub use talk::Talk;
+pub use talk::{Passed, Talk};
 pub use trouble::Trouble;
 
 /// A message in a line that is not long.

@@ -65,6 +65,8 @@ pub(crate) struct Line<R> {
     pub(crate) since: Instant,
     /// Bytes since something was last answered.
     pub(crate) unasked: usize,
+    /// Whether the server waits for the tester's answer, where exchanges are told apart.
+    pub(crate) asking: bool,
 }
 
 impl<R> Line<R> {
@@ -94,6 +96,7 @@ impl<R> Line<R> {
             deaf: false,
             since: now,
             unasked: 0,
+            asking: false,
         }
     }
 

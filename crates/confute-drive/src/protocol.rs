@@ -73,6 +73,32 @@ pub trait Protocol: Send + Sync {
         true
     }
 
+    /// Whether what the server asks on a connection that it opened is an exchange of its own each time: one question, one
+    /// answer. Then each is told as a connection of its own, because which of them the server uses again is its own affair.
+    /// A question that comes before the one before it was answered has to wait.
+    fn exchanges_apart(&self) -> bool {
+        false
+    }
+
+    /// What to answer to the server where nobody else does: to what belongs to no case (then it is not judged), and while
+    /// a case ends. Without it the connection is ended, or the question left open.
+    fn courtesy(&self, asked: &Msg<Self>) -> Option<Msg<Self>> {
+        let _ = asked;
+        None
+    }
+
+    /// Stands for the end of a connection that the server opened, where that came before its answer; it counts as sent by
+    /// the tester. Without it, and where exchanges are not told apart, the end is told as a hang-up.
+    fn unanswered(&self) -> Option<Msg<Self>> {
+        None
+    }
+
+    /// Whether the tester sends nothing more on the connection after this message.
+    fn is_last(&self, message: &Msg<Self>) -> bool {
+        let _ = message;
+        false
+    }
+
     /// Something that every live server answers. It is asked on a fresh connection when an answer does not come: if this
     /// one does, the other is really missing. Without it a silent server is merely silent.
     fn probe(&self) -> Option<Self::Ask> {

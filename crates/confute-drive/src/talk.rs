@@ -1,11 +1,11 @@
 //! One question on a connection of its own, and the wait for its answer: for what happens around cases, and is not judged.
 
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use crate::limits::Limits;
-use crate::protocol::{Msg, Past, Protocol, Reader as _, Side};
+use crate::protocol::{Msg, Past, Protocol, Reader, Side};
 use crate::trouble::Trouble;
 
 /// Asks the server.
@@ -14,12 +14,32 @@ pub struct Talk<'a, P: Protocol + ?Sized> {
     address: SocketAddr,
     patience: Duration,
     most: usize,
+    listen: Option<SocketAddr>,
+}
+
+/// How long to wait for news on one of several connections.
+const NAP: Duration = Duration::from_millis(2);
+
+/// What came of a question to a server that opens connections too.
+#[derive(Clone, Debug)]
+pub struct Passed<M> {
+    /// What the server asked the tester.
+    pub asked: Vec<M>,
+    /// What came back.
+    pub replies: Vec<M>,
 }
 
 impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
     /// Talks to this server.
     pub fn new(protocol: &'a P, address: SocketAddr, limits: &Limits) -> Self {
-        Self { protocol, address, patience: limits.patience, most: limits.message }
+        Self { protocol, address, patience: limits.patience, most: limits.message, listen: None }
+    }
+
+    /// The same, where the server may open connections to here.
+    #[must_use]
+    pub fn listening(mut self, listen: Option<SocketAddr>) -> Self {
+        self.listen = listen;
+        self
     }
 
     /// Whether somebody takes connections there.
@@ -50,6 +70,55 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
     pub fn raw(&self, bytes: &[u8], answers: usize) -> Result<Vec<Msg<P>>, Trouble> {
         let silent = || self.silent(crate::brief(&String::from_utf8_lossy(bytes)));
         self.exchange(bytes, self.protocol.reader(Side::Opened), answers, silent)
+    }
+
+    /// Sends this message, gives the server the [courtesies](Protocol::courtesy) that it asks for meanwhile, and returns what
+    /// it asked and what came back: all answers, or fewer if the server closed or took too long.
+    pub fn through(&self, message: &Msg<P>) -> Result<Passed<Msg<P>>, Trouble> {
+        let local = |what| move |error: std::io::Error| Trouble::Local { what, why: error.to_string() };
+        let listener = self.listen.map(TcpListener::bind).transpose().map_err(local("cannot listen"))?;
+        if let Some(listener) = &listener {
+            listener.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
+        }
+        let mut stream = self.connect()?;
+        stream.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
+        let mut reader = self.protocol.reader(Side::Opened);
+        let mut bytes = Vec::new();
+        self.protocol.encode(message, &mut bytes);
+        reader.sent(message);
+        let mut passed = Passed { asked: Vec::new(), replies: Vec::new() };
+        // It is short, and nobody else writes: it fits.
+        if stream.write_all(&bytes).is_err() {
+            return Ok(passed);
+        }
+        let wanted = self.protocol.answers(message) as usize;
+        let (mut accepted, end) = (Vec::new(), Instant::now() + self.patience);
+        let complete =
+            |replies: &[Msg<P>]| replies.iter().filter(|it| self.protocol.completes(it)).count() >= wanted;
+        while Instant::now() < end && !complete(&passed.replies) {
+            if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
+                stream.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
+                accepted.push((stream, self.protocol.reader(Side::Accepted)));
+            }
+            accepted.retain_mut(|(stream, reader)| {
+                let from = passed.asked.len();
+                let goes_on = pump(stream, reader, &mut passed.asked);
+                for asked in &passed.asked[from..] {
+                    let mut bytes = Vec::new();
+                    if let Some(answer) = self.protocol.courtesy(asked) {
+                        self.protocol.encode(&answer, &mut bytes);
+                    }
+                    // If that fails, it shows in what comes back.
+                    let _ = stream.write_all(&bytes);
+                }
+                goes_on && reader.held() <= self.most
+            });
+            if !pump(&mut stream, &mut reader, &mut passed.replies) || reader.held() > self.most {
+                break;
+            }
+            std::thread::sleep(NAP);
+        }
+        Ok(passed)
     }
 
     fn exchange(
@@ -109,5 +178,25 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             .and_then(|()| stream.set_write_timeout(Some(patience)));
         set.map_err(|error| Trouble::Local { what: "cannot set up a socket", why: error.to_string() })?;
         Ok(stream)
+    }
+}
+
+/// Reads what there is; whether more may come.
+fn pump<M>(stream: &mut TcpStream, reader: &mut impl Reader<M>, messages: &mut Vec<M>) -> bool {
+    let mut buffer = [0; 16 << 10];
+    match stream.read(&mut buffer) {
+        Ok(0) => {
+            reader.end(true, messages);
+            false
+        }
+        Ok(count) => {
+            reader.feed(&buffer[..count], messages);
+            true
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => true,
+        Err(_) => {
+            reader.end(false, messages);
+            false
+        }
     }
 }

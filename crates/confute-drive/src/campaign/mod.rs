@@ -134,7 +134,9 @@ pub fn campaign<P: Protocol>(
 ) -> Outcome<P> {
     let start = Instant::now();
     let mut campaign = Campaign::new(plan, sink);
-    match protocol.survey(&Talk::new(protocol, plan.target.address, &plan.limits)) {
+    match protocol
+        .survey(&Talk::new(protocol, plan.target.address, &plan.limits).listening(plan.target.listen))
+    {
         Ok(remarks) => campaign.sink.surveyed(&remarks),
         Err(trouble) => {
             campaign.trouble(trouble);

@@ -30,6 +30,7 @@ impl<P: Protocol> Case<'_, P> {
             self.turn(Duration::ZERO);
             self.deadline = Instant::now() + AFTERMATH;
             while self.owed > 0 && Instant::now() < self.deadline && !self.is_gone() {
+                self.be_courteous();
                 self.turn(Duration::from_millis(10));
             }
             return;

@@ -21,6 +21,9 @@ impl<P: Protocol> Case<'_, P> {
     /// Waits until this is so; `false` if the case is over, or the time is up, first.
     pub(super) fn wait_until(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
         loop {
+            if self.draining {
+                self.be_courteous();
+            }
             if done(self) {
                 return true;
             }
@@ -207,13 +210,19 @@ impl<P: Protocol> Case<'_, P> {
         goes_on
     }
 
-    fn received(&mut self, token: usize, line: &mut Line<P::Reader>, mut message: Msg<P>) -> bool {
+    pub(super) fn received(&mut self, token: usize, line: &mut Line<P::Reader>, mut message: Msg<P>) -> bool {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         protocol.stamp(&mut message, self.micros(now));
-        if matches!(line.peer, Peer::Accepted(_)) && !protocol.belongs(&message, self.setup.name) {
-            self.part(line);
-            return false;
+        if matches!(line.peer, Peer::Accepted(_)) {
+            match self.sort_out(token, line, message) {
+                Some(Some(concerns)) => message = concerns,
+                Some(None) => return true,
+                None => {
+                    self.part(line);
+                    return false;
+                }
+            }
         }
         let wire = match line.wire {
             Some(wire) => wire,

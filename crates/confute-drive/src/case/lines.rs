@@ -39,7 +39,9 @@ impl<P: Protocol> Case<'_, P> {
         self.news = Instant::now();
         self.downfall.note(line, self.wires, self.polled);
         self.record.figures.ended += 1;
-        if let Some(wire) = line.wire {
+        if self.is_apart(line) {
+            self.part_apart(line);
+        } else if let Some(wire) = line.wire {
             // After our own end, or a break, nobody can say that the server chose to close.
             let free = self.setup.protocol.close_is_free() || !orderly || line.finished;
             let event = if free { Event::HungUp(wire) } else { Event::Closed(wire) };
@@ -57,6 +59,7 @@ impl<P: Protocol> Case<'_, P> {
     /// Forgets a connection that has ended.
     pub(super) fn retire(&mut self, token: usize, line: Line<P::Reader>) {
         self.free.push(token);
+        self.backlog.retain(|(on, _)| *on != token);
         self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
         match line.peer {
             Peer::Opened(number) => {
@@ -89,7 +92,9 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Tells the tester that it does.
     pub(super) fn part(&mut self, line: &Line<P::Reader>) {
-        if let Some(wire) = line.wire {
+        if self.is_apart(line) {
+            self.part_apart(line);
+        } else if let Some(wire) = line.wire {
             self.record.tell(Event::HungUp(wire), self.owed);
         }
     }

@@ -5,6 +5,7 @@
 //! server would seem to answer before it was asked. What goes wrong on the way is an observation or [`Trouble`], never a
 //! violation by itself.
 
+mod apart;
 mod downfall;
 mod end;
 mod io;
@@ -132,6 +133,7 @@ pub fn run_case<P: Protocol>(
         outstanding: vec![0; setup.limits.connections as usize],
         owed: 0,
         asked: Vec::new(),
+        backlog: Vec::new(),
         past: Past::default(),
         script: Vec::new(),
         wires: 0,
@@ -176,6 +178,8 @@ struct Case<'a, P: Protocol> {
     owed: usize,
     /// What the server asked and nobody answered yet.
     asked: Vec<(Peer, Msg<P>)>,
+    /// What it asked, by token, before it had the answer to what it asked before on the same connection.
+    backlog: Vec<(usize, Msg<P>)>,
     past: Past<P>,
     script: Vec<Step<P::Ask>>,
     /// How many connections the tester was told of.

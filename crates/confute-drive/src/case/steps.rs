@@ -63,7 +63,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// The connection of this name, if there is one.
-    fn current(&self, peer: Peer) -> Option<usize> {
+    pub(super) fn current(&self, peer: Peer) -> Option<usize> {
         match peer {
             Peer::Opened(number) => *self.slots.get(number as usize)?,
             Peer::Accepted(number) => *self.accepted.get(number as usize)?,
@@ -118,6 +118,9 @@ impl<P: Protocol> Case<'_, P> {
         let step = self.script.len() - 1;
         self.past.exchanges.push(Exchange { step, on, ask, request, replies: Vec::new() });
         self.attend(token);
+        if matches!(on, Peer::Accepted(_)) && self.setup.protocol.exchanges_apart() {
+            self.answered(token);
+        }
     }
 
     /// Records a message and puts it out to be written. The caller attends to the connection next.
@@ -145,6 +148,9 @@ impl<P: Protocol> Case<'_, P> {
             }
         }
         line.outbox.push(cuts, |bytes| protocol.encode(&message, bytes));
+        if protocol.is_last(&message) {
+            line.finish();
+        }
         self.record.figures.requests += 1;
         self.record.figures.outstanding.add(self.owed as u64);
         self.record.tell(Event::Sent(wire, message.clone()), self.owed);

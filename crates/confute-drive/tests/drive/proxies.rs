@@ -9,15 +9,19 @@ use std::time::Duration;
 use confute::Verdict;
 use confute::trace::Event;
 use confute_drive::{
-    CaseRun, Gauge, Generator, Net, Past, Peer, Protocol, Reader, Replay, Setup, Side, Step, Target, Until,
-    View, run_case,
+    CaseRun, Gauge, Generator, Net, Past, Peer, Protocol, Reader, Replay, Setup, Side, Step, Talk, Target,
+    Until, View, run_case,
 };
 use confute_models::proxy::{Message, Proxy};
 
 use crate::limits;
 use serde::{Deserialize, Serialize};
 
-struct Proxied;
+#[derive(Default)]
+struct Proxied {
+    /// Whether connections to the origin are used again.
+    apart: bool,
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Ask {
@@ -59,6 +63,15 @@ impl Protocol for Proxied {
     fn belongs(&self, message: &Message, case: &str) -> bool {
         let (Message::Request(text) | Message::Response(text)) = message;
         text.starts_with(case)
+    }
+
+    fn exchanges_apart(&self) -> bool {
+        self.apart
+    }
+
+    fn courtesy(&self, asked: &Message) -> Option<Message> {
+        let Message::Request(text) = asked else { return None };
+        self.apart.then(|| Message::Response(format!("courtesy for {text}").into()))
     }
 }
 
@@ -154,7 +167,7 @@ fn run(
     let address = start_proxy(net.listens_at().unwrap(), twice);
     let limits = confute_drive::Limits { connections, patience: Duration::from_secs(2), ..limits() };
     let setup = Setup {
-        protocol: &Proxied,
+        protocol: &Proxied::default(),
         target: Target::new(address),
         limits: &limits,
         name,
@@ -164,6 +177,110 @@ fn run(
         gauge: &Gauge::default(),
     };
     run_case(&mut net, &setup, generator)
+}
+
+/// Forwards all that a client sends on one connection to the origin, without waiting for answers; its health check comes
+/// first, and is to be answered. If it lies, it changes the fourth answer.
+fn start_pipe(origin: SocketAddr, lies: bool) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            let upstream = TcpStream::connect(origin).unwrap();
+            writeln!(&upstream, "are you well?").unwrap();
+            let (client, answers) = (stream.try_clone().unwrap(), upstream.try_clone().unwrap());
+            thread::spawn(move || {
+                let mut lines = BufReader::new(answers).lines().map_while(Result::ok);
+                assert_eq!(lines.next().as_deref(), Some("courtesy for are you well?"));
+                for (number, line) in lines.enumerate() {
+                    let more = if lies && number == 3 { " indeed" } else { "" };
+                    let _ = writeln!(&client, "{line}{more}");
+                }
+            });
+            thread::spawn(move || {
+                for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                    let _ = writeln!(&upstream, "{line}");
+                }
+            });
+        }
+    });
+    address
+}
+
+/// Sends several requests on each connection before any is answered.
+struct Pipelined {
+    left: u64,
+    stops_at: u64,
+}
+
+impl Generator<Proxied> for Pipelined {
+    fn next(&mut self, view: &View<'_, Proxied>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        if self.left == self.stops_at && self.stops_at > 0 {
+            return None;
+        }
+        let room = (0..view.connections).find(|on| view.outstanding[*on as usize] < 4);
+        if let (Some(on), 1..) = (room, self.left) {
+            self.left -= 1;
+            let ask = Ask::Request(pick(1 << 40));
+            return Some(Step::Ask { on: Peer::Opened(on), ask, cuts: Vec::new() });
+        }
+        if let Some((peer, _)) = view.asked.get(pick(view.asked.len().max(1) as u64) as usize) {
+            return Some(Step::Ask { on: *peer, ask: Ask::Answer(pick(1 << 40)), cuts: Vec::new() });
+        }
+        let waits = view.outstanding.iter().any(|count| *count > 0);
+        waits.then_some(Step::Wait(Until::Something))
+    }
+}
+
+fn run_apart(lies: bool, stops_at: u64, name: &str) -> CaseRun<Proxied> {
+    let mut net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
+    let address = start_pipe(net.listens_at().unwrap(), lies);
+    let limits = confute_drive::Limits { connections: 2, patience: Duration::from_secs(2), ..limits() };
+    let setup = Setup {
+        protocol: &Proxied { apart: true },
+        target: Target::new(address),
+        limits: &limits,
+        name,
+        seed: 5,
+        relaxed: &[],
+        stop: &AtomicBool::new(false),
+        gauge: &Gauge::default(),
+    };
+    run_case(&mut net, &setup, &mut Pipelined { left: 24, stops_at })
+}
+
+#[test]
+fn a_connection_that_is_used_again_is_many() {
+    let run = run_apart(false, 0, "a1");
+    assert_eq!((&run.verdict, &run.trouble), (&Verdict::Unrefuted, &None));
+    // Two connections, but as many exchanges as requests; the health checks were answered and not told.
+    assert_eq!((run.figures.accepted, run.figures.answers), (24, 48));
+    let accepted = |event: &&Event<Message>| matches!(event, Event::Accepted(_));
+    assert_eq!(run.trace.iter().filter(accepted).count(), 24);
+    let run = run_apart(true, 0, "a2");
+    assert!(run.verdict.is_refuted(), "{:?} {:?}", run.verdict, run.trouble);
+}
+
+#[test]
+fn what_nobody_answers_is_answered_at_the_end() {
+    let run = run_apart(false, 17, "a3");
+    assert_eq!((&run.verdict, &run.trouble), (&Verdict::Unrefuted, &None));
+    assert_eq!((run.figures.accepted, run.figures.answers), (7, 14));
+    let courteous = |event: &&Event<Message>| matches!(event, Event::Sent(_, Message::Response(text)) if text.starts_with("courtesy"));
+    assert_eq!(run.trace.iter().filter(courteous).count(), 7);
+}
+
+#[test]
+fn a_question_is_passed_on() {
+    let limits = limits();
+    // Somebody has to listen where the talk will: a port that was free just now.
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let protocol = Proxied { apart: true };
+    let talk = Talk::new(&protocol, start_proxy(origin, false), &limits).listening(Some(origin));
+    let passed = talk.through(&Message::Request("hello".into())).unwrap();
+    assert_eq!(passed.asked, [Message::Request("hello".into())]);
+    assert_eq!(passed.replies, [Message::Response("courtesy for hello".into())]);
 }
 
 #[test]
