@@ -93,6 +93,13 @@ pub trait Protocol: Send + Sync {
         None
     }
 
+    /// Whether an answer says nothing about the server, because the tester itself may be its cause (it was slow, say). It is
+    /// told as the end of its connection, which it then is.
+    fn is_excused(&self, answer: &Msg<Self>) -> bool {
+        let _ = answer;
+        false
+    }
+
     /// Whether the tester sends nothing more on the connection after this message.
     fn is_last(&self, message: &Msg<Self>) -> bool {
         let _ = message;

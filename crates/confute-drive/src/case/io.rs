@@ -224,6 +224,11 @@ impl<P: Protocol> Case<'_, P> {
                 }
             }
         }
+        if matches!(line.peer, Peer::Opened(_)) && protocol.is_excused(&message) {
+            self.lost += line.owed.len();
+            self.part(line);
+            return false;
+        }
         let wire = match line.wire {
             Some(wire) => wire,
             None => self.introduce(token, line),
