@@ -13,7 +13,7 @@ use crate::text;
 use crate::wire::{Ending, Kind, Length, RawResponse, Read, ResponseReader};
 
 /// What is wrong with a message that has such an anomaly, if anything is.
-fn flaw(kind: Kind) -> Option<Flaw> {
+pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
     match kind {
         Kind::Garbage { .. } | Kind::BytesAfterEnd => Some(Flaw::Surplus),
         Kind::BytesAfterClose => Some(Flaw::AfterClose),

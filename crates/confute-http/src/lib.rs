@@ -21,6 +21,8 @@
 //!
 //! [`Http`] is what a driver needs to know of all this, and [`Traffic`] makes up what to ask.
 //!
+//! [`proxy`] is the same for gateways: the model, its rules, the protocol and the traffic.
+//!
 //! This crate has no sockets and no clock.
 
 mod ask;
@@ -33,6 +35,7 @@ mod generate;
 pub mod message;
 mod model;
 mod protocol;
+pub mod proxy;
 pub mod rules;
 pub mod text;
 mod told;

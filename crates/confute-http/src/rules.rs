@@ -21,7 +21,7 @@ pub struct Explanation {
 
 /// What there is to say about the rule of this name.
 pub fn explain(name: &str) -> Option<&'static Explanation> {
-    EXPLANATIONS.iter().find(|each| each.name == name)
+    EXPLANATIONS.iter().chain(crate::proxy::rules::EXPLANATIONS).find(|each| each.name == name)
 }
 
 macro_rules! rules {
@@ -37,6 +37,7 @@ macro_rules! rules {
             &[$(Explanation { name: $name, clause: $clause, text: $text }),*];
     };
 }
+pub(crate) use rules;
 
 rules! {
     SEVERAL_LINES "rfc9110-5.2/several-lines" Must "RFC 9110, 5.2 and 5.3"

@@ -53,7 +53,7 @@ pub struct Traffic {
 }
 
 /// Takes one of them, any; from all of them if there are none left.
-pub(super) fn draw<T: Copy>(
+pub(crate) fn draw<T: Copy>(
     deck: &mut Vec<T>,
     all: impl Iterator<Item = T>,
     pick: &mut Pick<'_>,

@@ -1,0 +1,62 @@
+//! Requests of clients and answers of the origin as bytes.
+
+use super::message::{Frame, Message, Request, Response};
+use crate::encode::Target;
+use crate::text;
+use crate::wire::{Body, Outgoing};
+
+/// The bytes of a message. What nobody can say becomes nothing at all.
+pub(super) fn message(message: &Message, target: &Target) -> Vec<u8> {
+    match message {
+        Message::Request(asked) => request(asked, target),
+        Message::Response(answer) => response(answer),
+        Message::Unanswered => Vec::new(),
+    }
+}
+
+fn chunks(content: &str) -> Body {
+    let content = text::bytes(content);
+    // Two chunks: a border in the middle is where mistakes are made.
+    let (one, two) = content.split_at(content.len() / 2);
+    Body::chunks([one, two].into_iter().filter(|part| !part.is_empty()))
+}
+
+fn request(asked: &Request, target: &Target) -> Vec<u8> {
+    let host = asked.fields.all("Host").next().unwrap_or(&target.host);
+    let mut out = Outgoing::request(&*asked.method, &*asked.target, host);
+    for (name, value) in &target.fields {
+        out = out.field(name, value);
+    }
+    for field in asked.fields.0.iter().filter(|field| !field.0.eq_ignore_ascii_case("Host")) {
+        out = out.field(&*field.0, text::bytes(&field.1));
+    }
+    out = match &asked.body {
+        None => out,
+        Some(body) if asked.chunked => out.body(chunks(body)),
+        Some(body) => out.body(Body::Sized(text::bytes(body).into_owned())),
+    };
+    out.encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default()
+}
+
+fn response(answer: &Response) -> Vec<u8> {
+    let mut out = Outgoing::response(answer.status, "As the tester says");
+    for field in &answer.fields.0 {
+        out = out.field(&*field.0, text::bytes(&field.1));
+    }
+    if answer.close && answer.frame != Frame::UntilClose {
+        out = out.field("Connection", "close");
+    }
+    let content = text::bytes(&answer.body).into_owned();
+    out = match answer.frame {
+        Frame::Sized => out.body(Body::Sized(content)),
+        Frame::Chunked => out.body(chunks(&answer.body)),
+        Frame::UntilClose => out.body(Body::UntilClose(content)),
+        Frame::Bare if matches!(answer.status, 204 | 304) => out,
+        Frame::Bare => out.body(Body::Announced(content.len() as u64)),
+    };
+    let mut bytes = out.encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default();
+    if let Some(cut) = answer.cut {
+        bytes.truncate(cut.min(bytes.len().saturating_sub(1)));
+    }
+    bytes
+}

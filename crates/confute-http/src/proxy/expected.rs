@@ -1,0 +1,136 @@
+//! What the model sends: which requests and answers are right.
+
+use std::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+use confute::knowledge::{Knowledge, Value, Var};
+use confute::lang::{Mismatch, Pattern};
+
+use super::breach::Breach;
+use super::message::{Field, Fields, Frame, Message, Request, Response};
+use super::model::Mapping;
+use super::{forward, relay};
+
+/// Which messages are right, and what is overlooked because rules are broken.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Expected {
+    pub(super) kind: Kind,
+    pub(super) lax: Breach,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// The request of a client, on its way to the origin.
+    Forward(Arc<Request>, Arc<Mapping>),
+    /// A request that no client sent.
+    Invented,
+    /// The origin's answer to this request, on its way to the client.
+    Relay(Arc<Request>, Arc<Response>),
+    /// An answer of the gateway's own.
+    Own,
+    /// What the client is told after the origin has failed.
+    Failed,
+    /// The gateway is the last recipient: any answer.
+    Last,
+    /// The gateway wants to know the length.
+    Length,
+    /// The answer to somebody else.
+    Remembered,
+}
+
+impl Expected {
+    /// What is wrong with this message in this place; `None` if it does not belong here at all.
+    fn breaches(&self, seen: &Message) -> Option<Breach> {
+        match (&self.kind, seen) {
+            (Kind::Forward(sent, mapping), Message::Request(seen)) => forward::judge(sent, seen, mapping),
+            // One that a client did send was sent too often, which is another matter.
+            (Kind::Invented, Message::Request(seen)) => {
+                seen.fields.mark().is_none().then_some(Breach::INVENTED)
+            }
+            (Kind::Relay(request, sent), Message::Response(seen)) => Some(relay::judge(request, sent, seen)),
+            (Kind::Own, Message::Response(seen)) => Some(relay::own(seen)),
+            (Kind::Failed, Message::Response(seen)) => Some(relay::failed(seen)),
+            (Kind::Last, Message::Response(seen)) => Some(relay::any(seen)),
+            (Kind::Length, Message::Response(seen)) => {
+                matches!(seen.status, 411 | 501).then(|| relay::any(seen))
+            }
+            (Kind::Remembered, Message::Response(seen)) => {
+                let mut breach = relay::on_the_wire(seen);
+                breach.add(Breach::STORED, true);
+                seen.fields.mark().map(|_| breach)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Pattern<Message> for Expected {
+    fn unify(&self, seen: &Message, _: &mut Knowledge) -> Result<(), Mismatch> {
+        match self.breaches(seen) {
+            Some(breach) if breach.within(self.lax) => Ok(()),
+            _ => Err(Mismatch),
+        }
+    }
+
+    fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Message {
+        let own = |status| {
+            Message::Response(Arc::new(Response { status, frame: Frame::Sized, ..Response::default() }))
+        };
+        match &self.kind {
+            Kind::Forward(request, mapping) => Message::Request(Arc::new(forwarded(request, mapping))),
+            Kind::Invented => Message::Request(Arc::new(Request::default())),
+            Kind::Relay(_, answer) => {
+                let fields = kept(&answer.fields);
+                let incomplete = answer.cut.is_some();
+                Message::Response(Arc::new(Response { fields, incomplete, cut: None, ..(**answer).clone() }))
+            }
+            Kind::Own | Kind::Failed => own(502),
+            Kind::Last => own(204),
+            Kind::Length => own(411),
+            Kind::Remembered => own(200),
+        }
+    }
+}
+
+/// What is not about one connection.
+fn kept(fields: &Fields) -> Fields {
+    let named = fields.connection();
+    let known = ["connection", "keep-alive", "proxy-connection", "te"];
+    let is_kept = |field: &&Field| {
+        let name = field.0.to_ascii_lowercase();
+        !named.contains(&name) && !known.contains(&&*name)
+    };
+    Fields(fields.0.iter().filter(is_kept).cloned().collect())
+}
+
+/// A request as a correct gateway forwards it.
+fn forwarded(request: &Request, mapping: &Mapping) -> Request {
+    let mut fields = kept(&request.fields);
+    let limited = request.max_forwards();
+    for field in &mut fields.0 {
+        if field.0.eq_ignore_ascii_case("Host") {
+            field.1 = mapping.origin.as_str().into();
+        } else if let (true, Some(limit)) = (field.0.eq_ignore_ascii_case("Max-Forwards"), limited) {
+            field.1 = limit.saturating_sub(1).to_string().into();
+        }
+    }
+    fields.0.push(Field::new("Via", "1.1 gateway"));
+    Request { target: mapping.target(&request.target).into(), fields, ..request.clone() }
+}
+
+impl Debug for Expected {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Forward(request, mapping) => {
+                write!(f, "{:?}", Message::Request(Arc::new(forwarded(request, mapping))))
+            }
+            Kind::Invented => f.write_str("a request that nobody sent"),
+            Kind::Relay(_, answer) => write!(f, "{:?}", Message::Response(Arc::clone(answer))),
+            Kind::Own => f.write_str("an answer of the gateway's own"),
+            Kind::Failed => f.write_str("5xx, because the origin has failed"),
+            Kind::Last => f.write_str("an answer of the gateway's own, as the last recipient"),
+            Kind::Length => f.write_str("411, because the length is not told"),
+            Kind::Remembered => f.write_str("an answer to somebody else"),
+        }
+    }
+}

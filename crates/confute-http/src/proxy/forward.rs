@@ -1,0 +1,125 @@
+//! Whether a request that came to the origin is one that a client sent, and what is wrong with it.
+
+use super::breach::Breach;
+use super::message::{Fields, MARK, Request};
+use super::model::Mapping;
+
+/// About one connection, known to be (RFC 9110, 7.6.1). `Upgrade` and `Transfer-Encoding` are not sent in the first place.
+const KNOWN: [&str; 3] = ["keep-alive", "proxy-connection", "te"];
+
+/// Options of `Connection` that anybody may choose.
+const COMMON: [&str; 6] = ["close", "keep-alive", "te", "upgrade", "http2-settings", "proxy-connection"];
+
+/// What the origin evaluates, and a cache may evaluate in its place.
+const CONDITIONS: [&str; 5] =
+    ["If-Match", "If-None-Match", "If-Unmodified-Since", "If-Modified-Since", "If-Range"];
+
+/// What is wrong with `seen` as the forwarded form of `sent`; `None` if it is another request altogether.
+pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option<Breach> {
+    if seen.fields.mark().is_some_and(|mark| Some(mark) != sent.fields.mark()) {
+        return None;
+    }
+    let mut breach = Breach::default();
+    breach.add(Breach::METHOD, seen.method != sent.method);
+    breach.add(Breach::TARGET, *seen.target != *mapping.target(&sent.target));
+    breach.add(Breach::CONTENT, seen.content() != sent.content());
+    breach.add(Breach::GRAMMAR, !seen.flaws.is_empty());
+    breach.add(Breach::HOST, !is_host(seen, mapping));
+    breach.add(Breach::VIA, !has_via(sent, seen));
+    if let Some(forwards) = sent.max_forwards() {
+        let left = seen.max_forwards();
+        breach.add(Breach::FORWARDS, forwards > 0 && left.is_none_or(|left| left >= forwards));
+        breach.add(Breach::ZERO, forwards == 0);
+    }
+    leaks(&sent.fields, &seen.fields, &mut breach);
+    // A cache may look for something else than it was asked for.
+    let may_differ = |name: &str| sent.is_read() && is_condition(name);
+    for name in end_to_end(&sent.fields) {
+        let is_kept = sent.fields.list(name) == seen.fields.list(name);
+        let kind = if is_condition(name) { Breach::CONDITIONS } else { Breach::FIELDS };
+        breach.add(kind, !is_kept && !may_differ(name));
+    }
+    Some(breach)
+}
+
+fn is_condition(name: &str) -> bool {
+    CONDITIONS.iter().any(|each| each.eq_ignore_ascii_case(name)) || name.eq_ignore_ascii_case("Range")
+}
+
+/// The names of the fields that have to arrive as they are: those that the tester made up, and those that mean something
+/// to the origin.
+fn end_to_end(fields: &Fields) -> impl Iterator<Item = &str> {
+    let named = fields.connection();
+    let looked_at = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        is_condition(name)
+            || lower.starts_with("x-end")
+            || name.eq_ignore_ascii_case(MARK)
+            || matches!(&*lower, "content-type" | "cache-control" | "etag" | "last-modified")
+    };
+    fields
+        .0
+        .iter()
+        .map(|field| &*field.0)
+        .filter(move |name| looked_at(name) && !named.iter().any(|option| option.eq_ignore_ascii_case(name)))
+}
+
+/// The same for a response: those that differ.
+pub(super) fn differing<'a>(sent: &'a Fields, seen: &'a Fields) -> impl Iterator<Item = &'a str> {
+    end_to_end(sent).filter(|name| sent.list(name) != seen.list(name))
+}
+
+/// What is about a connection must stay there.
+pub(super) fn leaks(sent: &Fields, seen: &Fields, breach: &mut Breach) {
+    let (named, still_named) = (sent.connection(), seen.connection());
+    let is_private = |option: &&String| !COMMON.contains(&&***option);
+    let leaked = |name: &str| sent.all(name).any(|value| seen.all(name).any(|other| other == value));
+    breach.add(Breach::CONNECTION, still_named.iter().filter(is_private).any(|it| named.contains(it)));
+    for option in &named {
+        // Where Connection still names it, the next recipient can do what this one should have done.
+        let is_known = KNOWN.contains(&&**option) && option != "te";
+        breach.add(Breach::NAMED, leaked(option) && !still_named.contains(option) && !is_known);
+        breach.add(Breach::KNOWN, leaked(option) && is_known);
+    }
+    for name in KNOWN {
+        let named = named.iter().any(|option| option == name);
+        breach.add(Breach::KNOWN, !named && leaked(name));
+    }
+}
+
+/// Whether there is a new member at the end of Via, with the version of the client.
+fn has_via(sent: &Request, seen: &Request) -> bool {
+    let (before, after) = (sent.fields.list("Via"), seen.fields.list("Via"));
+    let protocol = |member: &String| {
+        let word = member.split_ascii_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+        word.strip_prefix("http/").map_or(word.clone(), str::to_owned)
+    };
+    let Some(last) = after.last() else { return false };
+    // Equal versions in a row may be made one.
+    let mut protocols: Vec<String> = before.iter().map(protocol).collect();
+    protocols.push("1.1".to_owned());
+    let mut told: Vec<String> = after.iter().map(protocol).collect();
+    protocols.dedup();
+    told.dedup();
+    // Those who add more than themselves (a chain of two) tell the same version again, or another.
+    told.starts_with(&protocols) && before.last() != Some(last)
+}
+
+/// Whether there is one Host, with the port that belongs to it. In HTTP/1.0 there need not be one.
+fn is_host(seen: &Request, mapping: &Mapping) -> bool {
+    let hosts: Vec<&str> = seen.fields.all("Host").collect();
+    let [host] = hosts[..] else { return hosts.is_empty() && seen.minor == 0 };
+    let own = [&*mapping.host, &*mapping.origin];
+    let name = |authority: &str| split(authority).0.to_ascii_lowercase();
+    let same_name = own.iter().filter(|each| name(each) == name(host));
+    let is_own = own.iter().any(|each| split(each) == split(host));
+    is_own || same_name.count() == 0
+}
+
+/// Host and port.
+fn split(authority: &str) -> (&str, u16) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, port.parse().unwrap_or(0)),
+        _ => (authority, 80),
+    }
+}

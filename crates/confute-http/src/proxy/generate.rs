@@ -1,0 +1,221 @@
+//! Makes up what clients ask through the gateway, and what the origin answers.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use confute_drive::{Generator, Peer, Step, Until, View};
+
+use super::message::{Field, Frame, Message, Request};
+use super::protocol::{Answer, Ask, Proxy, Question};
+use crate::generate::Pick;
+use crate::generate::draw;
+
+/// How many kinds of requests there are.
+const QUESTIONS: u64 = 24;
+/// How many kinds of answers there are.
+const ANSWERS: u64 = 18;
+
+/// Traffic of one case, both sides of the gateway.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    /// How many requests are still to be made.
+    left: usize,
+    /// How many may be outstanding.
+    most: usize,
+    /// How many requests and answers there were: what makes each different.
+    marks: u64,
+    questions: Vec<u64>,
+    answers: Vec<u64>,
+    queue: VecDeque<Step<Ask>>,
+}
+
+impl Passage {
+    /// So many requests, of which so many may be outstanding at once.
+    pub fn new(requests: usize, most: usize) -> Self {
+        let (questions, answers) = (Vec::new(), Vec::new());
+        Self { left: requests, most: most.max(1), marks: 0, questions, answers, queue: VecDeque::new() }
+    }
+
+    fn mark(&mut self) -> u64 {
+        self.marks += 1;
+        self.marks
+    }
+
+    /// Content that can be told from any other.
+    fn body(mark: u64, pick: &mut Pick<'_>) -> Arc<str> {
+        let times = match pick(16) {
+            0 => return "".into(),
+            1 => 3_000,
+            2 | 3 => 40,
+            other => other as usize,
+        };
+        format!("<{mark:06}>").repeat(times).into()
+    }
+
+    fn question(&mut self, kind: u64, pick: &mut Pick<'_>) -> Question {
+        let mark = self.mark();
+        let name = format!("r{}", pick(4));
+        let plain = |method: &str| Question {
+            method: method.into(),
+            name: name.as_str().into(),
+            mark,
+            ..Question::default()
+        };
+        let with = |method: &str, fields: &[(&str, &str)]| {
+            let fields = fields.iter().map(|(name, value)| Field::new(name, value)).collect();
+            Question { fields, ..plain(method) }
+        };
+        let filled = |question: Question, pick: &mut Pick<'_>| Question {
+            body: Some(Self::body(mark, pick)),
+            fields: question
+                .fields
+                .iter()
+                .cloned()
+                .chain([Field::new("Content-Type", "text/x-confute")])
+                .collect(),
+            ..question
+        };
+        let hop = format!("hop-{mark}");
+        match kind {
+            0..=3 => plain("GET"),
+            4 => Question { name: format!("{name}?query={mark}&more").into(), ..plain("GET") },
+            5 => plain("HEAD"),
+            6 | 7 => filled(plain("PUT"), pick),
+            8 => Question { chunked: true, ..filled(plain("PUT"), pick) },
+            9 | 10 => filled(plain("POST"), pick),
+            11 => Question { chunked: true, ..filled(plain("POST"), pick) },
+            12 | 13 => plain("DELETE"),
+            14 => plain("OPTIONS"),
+            15 => with("OPTIONS", &[("Max-Forwards", "0")]),
+            16 => with("OPTIONS", &[("Max-Forwards", "7")]),
+            17 => filled(with("PUT", &[("If-Match", "\"a\", W/\"b\"")]), pick),
+            18 => filled(with("PUT", &[("If-None-Match", "*")]), pick),
+            19 => with("GET", &[("If-None-Match", "\"a\""), ("Range", "bytes=0-9")]),
+            20 => with(
+                if pick(2) == 0 { "GET" } else { "DELETE" },
+                &[
+                    ("Connection", "X-Hop-One, x-hop-two"),
+                    ("X-Hop-One", &hop),
+                    ("X-Hop-Two", &hop),
+                    ("X-End", "stays"),
+                ],
+            ),
+            21 => with(
+                "GET",
+                &[("Keep-Alive", "timeout=7777"), ("Proxy-Connection", "confute"), ("X-End", &hop)],
+            ),
+            22 => filled(
+                with("PATCH", &[("X-End-Two", "one"), ("X-End-Two", "two, three"), ("Via", "1.0 fred")]),
+                pick,
+            ),
+            _ => with("GET", &[("Connection", "TE"), ("TE", "trailers"), ("Via", "1.1 ethel")]),
+        }
+    }
+
+    fn answer(&mut self, kind: u64, request: &Request, pick: &mut Pick<'_>) -> (Answer, Vec<(usize, u64)>) {
+        let mark = self.mark();
+        let plain = Answer { mark, body: Self::body(mark, pick), ..Answer::to(request) };
+        let bare = plain.frame == Frame::Bare;
+        let conditional = request.is_read() && request.fields.has("If-None-Match");
+        let tagged = |answer: Answer| Answer {
+            fields: vec![
+                Field::new("ETag", &format!("\"{mark}\"")),
+                Field::new("Content-Type", "text/x-confute"),
+            ],
+            ..answer
+        };
+        let empty = |status| Answer { status, body: "".into(), frame: Frame::Bare, ..plain.clone() };
+        let answer = match kind {
+            0..=3 => plain,
+            4 => tagged(plain),
+            5 if request.minor > 0 && !bare => Answer { frame: Frame::Chunked, ..tagged(plain) },
+            6 if request.minor > 0 && !bare => Answer { frame: Frame::Chunked, ..plain },
+            7 if !bare => Answer { frame: Frame::UntilClose, close: true, ..plain },
+            8 => empty(204),
+            9 if conditional => empty(304),
+            9 => tagged(Answer { status: 201, ..plain }),
+            10 => Answer { status: 404, ..plain },
+            11 => Answer { status: 412, ..plain },
+            12 => Answer { status: 500, ..plain },
+            13 => {
+                let hop = format!("hop-{mark}");
+                let fields = [("Connection", "X-Hop-Three"), ("X-Hop-Three", &hop), ("X-End", "stays")];
+                Answer {
+                    fields: fields.iter().map(|(name, value)| Field::new(name, value)).collect(),
+                    ..plain
+                }
+            }
+            14 => Answer { close: true, ..plain },
+            15 => return (plain, vec![(20 + pick(60) as usize, 1 + pick(20)), (120, 1 + pick(20))]),
+            16 if !bare && plain.body.len() > 8 => {
+                // The head has well under 300 bytes: sometimes it comes whole, sometimes not.
+                Answer { cut: Some(10 + pick(260) as usize), ..plain }
+            }
+            17 => Answer { cut: Some(0), ..plain },
+            _ => plain,
+        };
+        (answer, Vec::new())
+    }
+
+    fn answer_one(&mut self, view: &View<'_, Proxy>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
+        let (peer, message) = view.asked.get(pick(view.asked.len().max(1) as u64) as usize)?;
+        let Message::Request(request) = message else { return None };
+        let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
+        let (answer, cuts) = self.answer(kind, request, pick);
+        Some(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts })
+    }
+
+    /// A connection that nothing is under way on.
+    fn free(view: &View<'_, Proxy>, pick: &mut Pick<'_>) -> Option<u32> {
+        let free: Vec<u32> = (0..view.connections)
+            .filter(|on| view.outstanding.get(*on as usize).is_none_or(|count| *count == 0))
+            .collect();
+        free.get(pick(free.len().max(1) as u64) as usize).copied()
+    }
+}
+
+impl Generator<Proxy> for Passage {
+    fn next(&mut self, view: &View<'_, Proxy>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        if let Some(step) = self.queue.pop_front() {
+            return Some(step);
+        }
+        let outstanding: usize = view.outstanding.iter().map(|count| *count as usize).sum();
+        let may_ask = self.left > 0 && outstanding < self.most;
+        // Now and then many are asked before any is answered.
+        if !view.asked.is_empty() && (!may_ask || pick(3) == 0) {
+            return self.answer_one(view, pick);
+        }
+        if let (true, Some(on)) = (may_ask, Self::free(view, pick)) {
+            self.left -= 1;
+            let kind = draw(&mut self.questions, 0..QUESTIONS, pick).unwrap_or_default();
+            let question = self.question(kind, pick);
+            let cuts = if pick(12) == 0 { vec![(1 + pick(90) as usize, pick(4))] } else { Vec::new() };
+            if outstanding == 0 && self.most > 1 && self.left > 3 && pick(10) == 0 {
+                self.pipeline(on, pick);
+            }
+            return Some(Step::Ask { on: Peer::Opened(on), ask: Ask::Send(question), cuts });
+        }
+        (outstanding > 0).then_some(Step::Wait(Until::Something))
+    }
+}
+
+impl Passage {
+    /// A few safe requests on one connection, without waiting.
+    fn pipeline(&mut self, after: u32, pick: &mut Pick<'_>) {
+        // On another one: what is under way there may not be safe.
+        let on = after + 1;
+        for _ in 0..2 + pick(2) {
+            self.left = self.left.saturating_sub(1);
+            let kind = [0, 4, 5, 14, 20][pick(5) as usize];
+            let question = Question {
+                method: if kind == 5 { "HEAD" } else { "GET" }.into(),
+                ..self.question(kind, pick)
+            };
+            self.queue.push_back(Step::Ask {
+                on: Peer::Opened(on),
+                ask: Ask::Send(question),
+                cuts: Vec::new(),
+            });
+        }
+    }
+}

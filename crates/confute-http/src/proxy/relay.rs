@@ -1,0 +1,80 @@
+//! Whether a response that came to a client is one that the origin sent, and what is wrong with it.
+
+use super::breach::Breach;
+use super::forward::{differing, leaks};
+use super::message::{Frame, Request, Response};
+use crate::message::Flaw;
+use crate::text;
+
+/// What is wrong with the wire.
+pub(super) fn on_the_wire(seen: &Response) -> Breach {
+    let mut breach = Breach::default();
+    for flaw in &seen.flaws {
+        let kind = match flaw {
+            Flaw::Surplus => Breach::SURPLUS,
+            Flaw::Chunks => Breach::CHUNKS,
+            Flaw::Grammar | Flaw::Tag => Breach::ANSWER_GRAMMAR,
+            Flaw::Framing => Breach::FRAMING,
+            Flaw::AfterClose => Breach::LAST,
+            Flaw::Stalled => Breach::SILENT,
+        };
+        breach.add(kind, true);
+    }
+    breach
+}
+
+/// What is wrong with `seen` as the relayed form of `sent`, the answer to `request`.
+pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Breach {
+    let mut breach = on_the_wire(seen);
+    if seen.status == 0 && seen.incomplete {
+        // It broke off before it said anything.
+        return breach;
+    }
+    if seen.fields.mark().is_some_and(|mark| Some(mark) != sent.fields.mark()) {
+        breach.add(Breach::OWN, true);
+        return breach;
+    }
+    // With an answer like this at hand, a cache may say what the client asked to be told.
+    let evaluates = request.is_read()
+        && sent.status == 200
+        && matches!(seen.status, 206 | 304 | 412 | 416)
+        && request.fields.0.iter().any(|field| field.0.starts_with("If-") || &*field.0 == "Range");
+    breach.add(Breach::STATUS, seen.status != sent.status && !evaluates);
+    let names = |name: &&str| {
+        // 304 tells little of what 200 would.
+        !evaluates || !matches!(&*name.to_ascii_lowercase(), "content-type" | "last-modified")
+    };
+    breach.add(Breach::ANSWER_FIELDS, differing(&sent.fields, &seen.fields).any(|name| names(&name)));
+    leaks(&sent.fields, &seen.fields, &mut breach);
+    let (had, came) = (text::bytes(&sent.body), text::bytes(&seen.body));
+    let is_part = had.starts_with(&came);
+    if !evaluates {
+        let is_bare = sent.frame == Frame::Bare;
+        let is_whole = seen.incomplete || is_bare || had == came;
+        breach.add(Breach::TRANSFORMED, !is_bare && (!is_part || !is_whole));
+    }
+    breach.add(Breach::FAILURE, sent.cut.is_some() && !seen.incomplete);
+    breach
+}
+
+/// What is wrong with an answer of the gateway itself to a request that nothing is wrong with.
+pub(super) fn own(seen: &Response) -> Breach {
+    let mut breach = any(seen);
+    breach.add(Breach::NEEDLESS, seen.status != 0);
+    breach
+}
+
+/// What is wrong with what a client is told after the origin has failed.
+pub(super) fn failed(seen: &Response) -> Breach {
+    let mut breach = on_the_wire(seen);
+    breach.add(Breach::STORED, seen.fields.mark().is_some());
+    breach.add(Breach::FAILURE, seen.status < 500 && seen.status != 0);
+    breach
+}
+
+/// What is wrong with an answer that is the gateway's own affair.
+pub(super) fn any(seen: &Response) -> Breach {
+    let mut breach = on_the_wire(seen);
+    breach.add(Breach::STORED, seen.fields.mark().is_some());
+    breach
+}

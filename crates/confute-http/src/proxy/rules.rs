@@ -1,0 +1,143 @@
+//! Every demand on a gateway, by name.
+//!
+//! *Must* and *should* are the standard's own words, about gateways or about intermediaries in general. What it says
+//! about proxies only (those that clients choose) does not bind a gateway, and is *store* here: what everybody expects.
+
+use confute::lang::{Level, Rule};
+
+use crate::rules::{CHUNKS, Explanation, FRAMING_FIELDS, GRAMMAR, LAST, OWN_ANSWER, SURPLUS, rules};
+
+rules! {
+    FORWARDS_ZERO "rfc9110-7.6.2/zero" Must "RFC 9110, 7.6.2"
+        "OPTIONS and TRACE with Max-Forwards: 0 are not forwarded."
+        "Whoever receives such a request is the last recipient, and answers it. Any answer will do.";
+    FORWARDS "rfc9110-7.6.2/updated" Must "RFC 9110, 7.6.2"
+        "Max-Forwards of OPTIONS and TRACE is counted down."
+        "What is forwarded has one less than what came, or less than that. With other methods Max-Forwards may be ignored.";
+    CONNECTION "rfc9110-7.6.1/connection" Must "RFC 9110, 7.6.1"
+        "Connection is not forwarded as it came."
+        "It is about one connection. An intermediary removes it, or sends options of its own. (Options that it could have \
+         chosen itself, close and keep-alive, are not held against it.)";
+    NAMED "rfc9110-7.6.1/named-fields" Must "RFC 9110, 7.6.1"
+        "Fields that Connection names are not forwarded."
+        "Connection says which other fields are about the connection only. An intermediary must parse it and remove \
+         these, whatever they are called, from requests and from responses.";
+    KNOWN "rfc9110-7.6.1/known-fields" Should "RFC 9110, 7.6.1"
+        "Keep-Alive, Proxy-Connection and TE are not forwarded, whether or not Connection names them."
+        "They are known to be about one connection. They should be removed, or replaced by the intermediary's own.";
+    VIA "rfc9110-7.6.3/via" Must "RFC 9110, 7.6.3"
+        "A gateway adds itself to Via in every request that it forwards."
+        "Its member comes last and tells the protocol version that the request came with: 1.1. In responses a gateway \
+         may leave it out. Members that were there stay, though equal versions in a row may be made one.";
+    CONDITIONS "rfc9110-13.2.1/conditions-forwarded" Must "RFC 9110, 13.2.1"
+        "If-Match, If-None-Match and If-Unmodified-Since of a write are forwarded."
+        "Only the origin can tell whether they are true. An intermediary that is no cache must forward them. A cache may \
+         do otherwise with GET and HEAD, so that is asked of writes only.";
+    HOST "rfc9112-3.2/host-of-origin" Must "RFC 9112, 3.2; RFC 9110, 3.7 and 7.2"
+        "A forwarded request has one Host, with the port that belongs to it."
+        "Towards the origin a gateway is a client, and Host is the authority of the target, port included. Which name it \
+         is, is a matter of configuration; but the origin's address, or the client's Host, with another port or without \
+         it is neither.";
+    FORWARDED_GRAMMAR "rfc9112-2.1/forwarded-grammar" Must "RFC 9112, 2.1, 5, 6 and 7.1; RFC 9110, 3.7"
+        "A forwarded request is as the grammar has it."
+        "Lines, fields, lengths and chunks: towards the origin a gateway is a client like any other.";
+    NO_TRANSFORM "rfc9111-5.2.2.6/no-transform" Must "RFC 9111, 5.2.2.6; RFC 9110, 7.7"
+        "Content that is not to be transformed is relayed as it came."
+        "With Cache-Control: no-transform, which all answers of our origin have, no intermediary may change the content. \
+         Chunks may become a length, and the other way round. What is cut off must not look complete.";
+    NO_STORE "rfc9111-5.2.2.5/no-store" Must "RFC 9111, 5.2.2.5 and 3"
+        "An answer that is not to be stored answers nobody else."
+        "With Cache-Control: no-store, which all answers of our origin have, a cache must not use it for another request. \
+         So every request has to be forwarded.";
+    RETRY "rfc9110-9.2.2/retry" Should "RFC 9110, 9.2.2"
+        "A request that is not idempotent is not sent again after a failure."
+        "Nobody knows whether the origin has done what the first one asked. (For proxies that clients choose it is a must.)";
+    TARGET "gateway/target" Store ""
+        "The target is mapped as for any other request: the prefix is replaced, the rest is as it came."
+        "RFC 9110, 3.7, leaves the mapping to the gateway, and 7.7 forbids only proxies to change path and query. How the \
+         prefix is mapped is found out with a first request; all others are expected to be mapped like it.";
+    METHOD "gateway/method" Store ""
+        "The method is forwarded as it came."
+        "RFC 9110, 7.6, expects even unknown methods to be forwarded.";
+    REQUEST_CONTENT "gateway/request-content" Store ""
+        "The content of a request is forwarded as it came."
+        "Chunks may become a length, and the other way round. All requests have Cache-Control: no-transform, by which a \
+         client asks that nobody changes the content (RFC 9111, 5.2.1.6).";
+    REQUEST_FIELDS "gateway/request-fields" Store ""
+        "Fields of a request that are not about the connection are forwarded as they came."
+        "A proxy must forward fields that it does not know (RFC 9110, 5.1); a gateway is expected to. Lines of the same \
+         name may be put together, in order. More fields may be added.";
+    STATUS "gateway/status" Store ""
+        "The status is relayed as it came."
+        "An answer of the origin is the answer. A cache may make 206, 304 or 412 of a 200 where the client asked for that.";
+    RESPONSE_FIELDS "gateway/response-fields" Store ""
+        "Fields of a response that are not about the connection are relayed as they came."
+        "More fields may be added. Those that gateways commonly write themselves (Date, Server, Location) are not looked at.";
+    FAILURE_TOLD "gateway/failure-told" Store "RFC 9110, 15.6"
+        "Where the origin fails, the client is told 5xx, or what came breaks off."
+        "502 and 504 are meant for it, 503 is common. Closing the connection is allowed too.";
+    NOTHING_INVENTED "gateway/nothing-invented" Store ""
+        "Nothing is forwarded that nobody sent."
+        "A request that no client asked for may do what nobody wants.";
+    ONCE "gateway/once" Store "RFC 9110, 9.2.2"
+        "A request is forwarded once."
+        "Only if the origin failed, and the method is idempotent, may it be sent again.";
+    FORWARDED "gateway/forwarded" Store ""
+        "A request that nothing is wrong with is forwarded, and not refused."
+        "No standard forbids a gateway to refuse what it likes. The premise is that it is configured to forward what is \
+         below the URL, and that the origin, which is the tester, is well. Errors after more than a second are excused: \
+         the tester may have been slow.";
+    ANSWERED "gateway/answered" Live ""
+        "Every request is answered, once the origin has answered it."
+        "That it was not is seen only by waiting.";
+}
+
+/// All of them, with those of an origin server that a gateway has to keep towards its clients (RFC 9110, 3.7).
+pub const ALL: &[Rule] = &[
+    FORWARDS_ZERO,
+    FORWARDS,
+    CONNECTION,
+    NAMED,
+    KNOWN,
+    VIA,
+    CONDITIONS,
+    HOST,
+    FORWARDED_GRAMMAR,
+    NO_TRANSFORM,
+    NO_STORE,
+    RETRY,
+    SURPLUS,
+    CHUNKS,
+    GRAMMAR,
+    FRAMING_FIELDS,
+    LAST,
+    TARGET,
+    METHOD,
+    REQUEST_CONTENT,
+    REQUEST_FIELDS,
+    STATUS,
+    RESPONSE_FIELDS,
+    FAILURE_TOLD,
+    NOTHING_INVENTED,
+    ONCE,
+    OWN_ANSWER,
+    FORWARDED,
+    ANSWERED,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proxy::breach;
+
+    #[test]
+    fn all_rules_are_listed_explained_and_looked_at() {
+        for rule in RULES {
+            assert!(ALL.contains(rule), "{}", rule.name);
+            assert!(crate::rules::explain(rule.name).is_some(), "{}", rule.name);
+        }
+        for rule in ALL {
+            assert!(breach::NAMES.iter().any(|(_, known)| *known == rule), "{}", rule.name);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What a gateway may do with a message, and what not.
+
+use std::sync::Arc;
+
+use confute_drive::{Reader as _, Side};
+
+use super::breach::{Breach, NAMES};
+use super::message::{Field, Fields, Message, Request, Response};
+use super::model::Mapping;
+use super::{ProxyReader, forward, relay};
+
+fn mapping() -> Mapping {
+    Mapping {
+        from: "/in/".to_owned(),
+        to: "/".to_owned(),
+        host: "gate:8080".to_owned(),
+        origin: "10.0.0.1:9090".to_owned(),
+    }
+}
+
+fn read(side: Side, method: &str, bytes: &str) -> Message {
+    let mut reader = ProxyReader::new(side);
+    reader.sent(&Message::Request(Arc::new(Request { method: method.into(), ..Request::default() })));
+    let mut messages = Vec::new();
+    reader.feed(bytes.replace('|', "\r\n").as_bytes(), &mut messages);
+    reader.end(true, &mut messages);
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    messages.remove(0)
+}
+
+fn request(bytes: &str) -> Request {
+    let Message::Request(request) = read(Side::Accepted, "", bytes) else { panic!("no request") };
+    Request::clone(&request)
+}
+
+fn response(method: &str, bytes: &str) -> Response {
+    let Message::Response(response) = read(Side::Opened, method, bytes) else { panic!("no response") };
+    Response::clone(&response)
+}
+
+fn names(breach: Breach) -> String {
+    let broken = NAMES.iter().filter(|(each, _)| breach.has(*each)).map(|(_, rule)| rule.name);
+    broken.collect::<Vec<_>>().join(" ")
+}
+
+/// What is wrong with the second as the forwarded form of the first.
+fn forwarded(sent: &str, seen: &str) -> Option<String> {
+    forward::judge(&request(sent), &request(seen), &mapping()).map(names)
+}
+
+#[test]
+fn what_may_be_done_to_requests() {
+    let sent = "PUT /in/a?b HTTP/1.1|Host: gate:8080|X-Confute: 1|Connection: X-Hop, TE|X-Hop: h|TE: trailers|\
+                Keep-Alive: 7|X-End: a|X-End: b,c|If-Match: \"x\"|Via: 1.0 fred|Content-Length: 2||hi";
+    for seen in [
+        // Plainly.
+        "PUT /a?b HTTP/1.1|Host: 10.0.0.1:9090|X-Confute: 1|X-End: a|X-End: b,c|If-Match: \"x\"|\
+         Via: 1.0 fred, 1.1 me|Content-Length: 2||hi",
+        // Older, in other frames, lines put together, more fields, own options, the client's Host.
+        "PUT /a?b HTTP/1.0|Host: gate:8080|x-confute: 1|X-End: a, b, c|If-Match: \"x\"|Via: 1.0 fred|\
+         Via: HTTP/1.1 me (x)|X-Forwarded-For: y|Connection: close, TE|TE: trailers|Content-Length: 2||hi",
+        "PUT /a?b HTTP/1.1|Host: backend|X-Confute: 1|X-End: a,b,c|If-Match: \"x\"|Via: 1.0 fred, 1.1 me|\
+         Transfer-Encoding: chunked||1|h|1|i|0||",
+    ] {
+        assert_eq!(forwarded(sent, seen).as_deref(), Some(""), "{seen}");
+    }
+    // A cache may ask for something else; in HTTP/1.0 there may be no Host.
+    let get = "GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"x\"|Range: bytes=0-1||";
+    assert_eq!(forwarded(get, "GET /a HTTP/1.0|X-Confute: 1|Via: 1.1 me||").as_deref(), Some(""));
+    let other = "GET /a HTTP/1.1|Host: o|X-Confute: 2|Via: 1.1 me||";
+    assert_eq!(forwarded(get, other), None, "another request");
+}
+
+#[test]
+fn what_may_not_be_done_to_requests() {
+    let sent = "PUT /in/a?b HTTP/1.1|Host: gate:8080|X-Confute: 1|Connection: X-Hop, TE|X-Hop: h|TE: trailers|\
+                Keep-Alive: 7|X-End: a|If-Match: \"x\"|Via: 1.0 fred|Content-Length: 2||hi";
+    let right = "PUT /a?b HTTP/1.1|Host: 10.0.0.1:9090|X-Confute: 1|X-End: a|If-Match: \"x\"|\
+                 Via: 1.0 fred, 1.1 me|Content-Length: 2||hi";
+    let with = |from: &str, to: &str| forwarded(sent, &right.replace(from, to)).unwrap();
+    assert_eq!(with("", ""), "");
+    assert_eq!(with("X-End: a|", "X-End: a|X-Hop: h|"), "rfc9110-7.6.1/named-fields");
+    assert_eq!(with("X-End: a|", "X-End: a|TE: trailers|"), "rfc9110-7.6.1/named-fields");
+    assert_eq!(with("X-End: a|", "X-End: a|X-Hop: h|Connection: X-Hop|"), "rfc9110-7.6.1/connection");
+    assert_eq!(with("X-End: a|", "X-End: a|Keep-Alive: 7|"), "rfc9110-7.6.1/known-fields");
+    assert_eq!(with("X-End: a|", "X-End: a|Keep-Alive: 9|"), "", "its own");
+    for via in ["", "Via: 1.0 fred|", "Via: 1.1 me|", "Via: 1.0 fred, 1.0 me|"] {
+        assert_eq!(with("Via: 1.0 fred, 1.1 me|", via), "rfc9110-7.6.3/via", "{via}");
+    }
+    assert_eq!(with("If-Match: \"x\"|", ""), "rfc9110-13.2.1/conditions-forwarded");
+    for host in ["Host: 10.0.0.1", "Host: gate", "Host: gate:8081", "X: y", "Host: o|Host: o"] {
+        assert_eq!(with("Host: 10.0.0.1:9090", host), "rfc9112-3.2/host-of-origin", "{host}");
+    }
+    assert_eq!(with("PUT", "POST"), "gateway/method");
+    assert_eq!(with("/a?b", "/a"), "gateway/target");
+    assert_eq!(with("/a?b", "/in/a?b"), "gateway/target");
+    assert_eq!(with("2||hi", "1||h"), "gateway/request-content");
+    assert_eq!(with("X-End: a|", ""), "gateway/request-fields");
+    assert_eq!(with("X-End: a|", "X-End: a|  b|"), "rfc9112-2.1/forwarded-grammar gateway/request-fields");
+    assert_eq!(with("X-Confute: 1|", ""), "gateway/request-fields");
+}
+
+#[test]
+fn forwarding_is_counted() {
+    let sent =
+        |left: &str| format!("OPTIONS /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|Max-Forwards: {left}||");
+    let seen = |left: &str| format!("OPTIONS /a HTTP/1.1|Host: o|Via: 1.1 me|X-Confute: 1|{left}|");
+    let judged = |before: &str, after: &str| forwarded(&sent(before), &seen(after)).unwrap();
+    assert_eq!(judged("7", "Max-Forwards: 6|"), "");
+    assert_eq!(judged("7", "Max-Forwards: 2|"), "", "its maximum");
+    assert_eq!(judged("7", "Max-Forwards: 7|"), "rfc9110-7.6.2/updated");
+    assert_eq!(judged("7", ""), "rfc9110-7.6.2/updated");
+    assert_eq!(judged("0", "Max-Forwards: 0|"), "rfc9110-7.6.2/zero");
+}
+
+#[test]
+fn what_becomes_of_answers() {
+    let fields = vec![
+        Field::new("X-Confute", "a1"),
+        Field::new("Cache-Control", "no-store, no-transform"),
+        Field::new("Connection", "X-Hop"),
+        Field::new("X-Hop", "h"),
+        Field::new("ETag", "\"t\""),
+    ];
+    let sent = Response { status: 200, fields: Fields(fields), body: "hello".into(), ..Response::default() };
+    let asked = request("GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1||");
+    let right = "HTTP/1.1 200 Fine|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"|Date: d|\
+                 Content-Length: 5||hello";
+    let judged = |asked: &Request, sent: &Response, bytes: &str| {
+        names(relay::judge(asked, sent, &response(&asked.method, bytes)))
+    };
+    let with = |from: &str, to: &str| judged(&asked, &sent, &right.replace(from, to));
+    assert_eq!(with("", ""), "");
+    assert_eq!(with("Content-Length: 5||hello", "Transfer-Encoding: chunked||5|hello|0||"), "");
+    assert_eq!(with("Content-Length: 5||hello", "Connection: close||hello"), "");
+    assert_eq!(with("Content-Length: 5||hello", "Content-Length: 5||hel"), "", "it broke off");
+    assert_eq!(with("Content-Length: 5||hello", "Content-Length: 4||hell"), "rfc9111-5.2.2.6/no-transform");
+    assert_eq!(with("hello", "hallo"), "rfc9111-5.2.2.6/no-transform");
+    assert_eq!(with("200 Fine", "203 Fine"), "gateway/status");
+    assert_eq!(with("ETag: \"t\"|", ""), "gateway/response-fields");
+    assert_eq!(with("ETag: \"t\"|", "ETag: \"t\"|X-Hop: h|"), "rfc9110-7.6.1/named-fields");
+    assert_eq!(with("a1", "a2"), "rfc9112-9.2/own-answer");
+    assert_eq!(with("X-Confute: a1|", "X-Confute: a1|X-End : b|"), "rfc9112-2.1/grammar");
+    let cut = Response { cut: Some(100), ..sent.clone() };
+    let half = right.replace("Content-Length: 5||hello", "Content-Length: 5||he");
+    assert_eq!(judged(&asked, &cut, &half), "");
+    assert_eq!(judged(&asked, &cut, right), "gateway/failure-told");
+    let ended = right.replace("Content-Length: 5||hello", "Content-Length: 2||he");
+    assert_eq!(judged(&asked, &cut, &ended), "rfc9111-5.2.2.6/no-transform gateway/failure-told");
+    // A cache may say what the client wants to hear.
+    let conditional = request("GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"t\"||");
+    let not_modified = "HTTP/1.1 304 No|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"||";
+    assert_eq!(judged(&conditional, &sent, not_modified), "");
+}
+
+#[test]
+fn secrets_stay_out_of_messages() {
+    let seen = request("GET /a HTTP/1.1|Host: o|Authorization: Basic abc|X-Api-Key: secret|X-Confute: 1||");
+    let said = format!("{:?}", Message::Request(Arc::new(seen)));
+    assert_eq!(said, "GET /a, Host: o, X-Confute: 1");
+}

@@ -1,0 +1,69 @@
+//! Runs cases against a gateway that is told where its origin is.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use confute::network::Tcp;
+use confute::{Options, Verdict, blame, judge};
+use confute_drive::{CaseRun, Gauge, Limits, Net, Setup, Target, run_case};
+use confute_http::encode;
+use confute_http::proxy::{Passage, Proxy};
+
+/// A place for the tester as origin.
+pub(crate) fn net() -> (Net, SocketAddr) {
+    let net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
+    let origin = net.listens_at().unwrap();
+    (net, origin)
+}
+
+/// What is spoken with a gateway that forwards what is below this prefix to the root of this origin.
+pub(crate) fn proxy(gateway: SocketAddr, prefix: &str, origin: SocketAddr) -> Proxy {
+    let target = encode::Target { host: gateway.to_string(), fields: Vec::new() };
+    Proxy::new(target, prefix, origin, "/")
+}
+
+/// One case.
+pub(crate) fn run(
+    net: &mut Net,
+    protocol: &Proxy,
+    gateway: SocketAddr,
+    (name, seed): (&str, u64),
+    (requests, most): (usize, usize),
+    relaxed: &[&'static str],
+) -> CaseRun<Proxy> {
+    let limits = Limits { connections: 12, patience: Duration::from_secs(6), ..Limits::default() };
+    let setup = Setup {
+        protocol,
+        target: Target::new(gateway),
+        limits: &limits,
+        name,
+        seed,
+        relaxed,
+        stop: &AtomicBool::new(false),
+        gauge: &Gauge::default(),
+    };
+    run_case(net, &setup, &mut Passage::new(requests, most))
+}
+
+/// What a refuted case is blamed on: all that it could be, one rule each time.
+pub(crate) fn accuse(
+    protocol: &Proxy,
+    run: &CaseRun<Proxy>,
+    relaxed: &[&'static str],
+) -> Vec<Vec<&'static str>> {
+    let options = Options { turns: 3_000_000, relaxed: relaxed.to_vec(), ..Options::default() };
+    let network = Tcp::default();
+    let mut trace = run.trace.clone();
+    if let Verdict::Refuted(found) = judge(&protocol.model, &network, &trace, &options) {
+        trace.truncate(found.event + 1);
+    }
+    let blamed = blame(&protocol.model, &network, &trace, &options);
+    blamed.diagnoses.iter().map(|one| one.rules.clone()).collect()
+}
+
+/// What happened at last, for people.
+pub(crate) fn tail(run: &CaseRun<Proxy>) -> String {
+    let from = run.trace.len().saturating_sub(30);
+    run.trace[from..].iter().map(|event| format!("{event:?}")).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,7 @@
+//! The model of a gateway against gateways.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod embedded;
+mod lab;
+mod real;
