@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Demo(Demo),
 }
 
-/// Test an HTTP/1.1 origin server.
+/// Test an HTTP/1.1 server: an origin, or a gateway in front of one.
 ///
 /// Puts, gets and deletes resources below the URL, over many connections, and refutes the server when no server that keeps
 /// to RFC 9110 and 9112 could have answered so. Each case uses names that were never used before. Rules have levels: must
@@ -76,6 +76,10 @@ pub(crate) struct Http {
     /// A header field for every request; can be given several times. It does not appear in reports.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
+    /// The server is a gateway (a reverse proxy), and the tester is its client and its origin: it listens here, HOST:PORT.
+    /// The server has to forward what is below the URL to this address.
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) origin: Option<String>,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }
@@ -86,6 +90,7 @@ Examples:
   confute http http://127.0.0.1:8080/dav --max-time 5m --workers 2
   confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
   confute http http://127.0.0.1:8080/ --report-dir found --format json
+  confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
 
 Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
 

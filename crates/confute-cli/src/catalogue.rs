@@ -24,6 +24,12 @@ pub(crate) fn books() -> impl Iterator<Item = Book> {
             command: "confute http URL",
         },
         Book {
+            name: "http-gateway",
+            summary: "An HTTP/1.1 gateway (a reverse proxy), after RFC 9110, 9111 and 9112.",
+            rules: confute_http::proxy::rules::ALL,
+            command: "confute http URL --origin ADDR",
+        },
+        Book {
             name: "memcached",
             summary: "A memcached server, spoken to in the text protocol.",
             rules: confute_memcached::rules::ALL,

@@ -1,10 +1,11 @@
-//! `confute http`: an HTTP/1.1 origin server.
+//! `confute http`: an HTTP/1.1 origin server, or a gateway in front of the tester.
 
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use confute_drive::{Generator, Target};
+use confute_drive::{Generator, Limits, Target};
 use confute_http::encode;
+use confute_http::proxy::{Passage, Proxy, rules};
 use confute_http::{Http, Traffic};
 
 use crate::args::{self, Color};
@@ -13,6 +14,13 @@ use crate::live::{self, Subject, flags};
 
 /// How many steps a case has.
 const STEPS: usize = 300;
+
+/// How many requests a case has that go through a gateway,
+const REQUESTS: usize = 100;
+/// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
+const MOST: usize = 5;
+/// How many cases are without any of that.
+const FIRST: u64 = 4;
 
 pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let Place { host, address, path } = place(&args.url)?;
@@ -23,7 +31,11 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
             None => bail!("-H {field}: a header field is NAME: VALUE"),
         }
     }
-    let http = Http { target: encode::Target { host, fields }, prefix: path, ..Http::default() };
+    let target = encode::Target { host, fields };
+    if let Some(origin) = &args.origin {
+        return gateway(args, origin, (&address, &path, target), color, out);
+    }
+    let http = Http { target, prefix: path, ..Http::default() };
     let subject = Subject {
         model: "http",
         premise: "nobody else writes below this URL",
@@ -37,6 +49,32 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
     };
     live::run(&http, &subject, &args.flags, &make, color, out)
+}
+
+fn gateway(
+    args: &args::Http,
+    origin: &str,
+    (address, path, target): (&str, &str, encode::Target),
+    color: Color,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let origin = flags::address(origin)?;
+    if origin.port() == 0 {
+        bail!("--origin {origin}: the server has to know the port, so it cannot be any");
+    }
+    let place = Target { address: flags::address(address)?, listen: Some(origin) };
+    // Before anything is sent.
+    args.flags.plan(place, rules::ALL)?;
+    let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
+    let subject = Subject { model: "http-gateway", premise: &premise, shown: &args.url, target: place };
+    let limits = Limits { patience: args.flags.patience, ..Limits::default() };
+    let proxy = Proxy::new(target, path, origin, path).discovered(place.address, &limits);
+    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
+        // First one after the other: what is found like that is told best.
+        let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
+        Box::new(Passage::new(REQUESTS, most))
+    };
+    live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
 
 /// Where a URL leads.

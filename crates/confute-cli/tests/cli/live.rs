@@ -39,6 +39,46 @@ fn a_wrong_http_server_is_refuted() {
     }
 }
 
+/// Tests the embedded server as a gateway.
+fn gateway(bug: Option<Bug>, path: &str, more: &[&str]) -> (i32, String, String) {
+    let origin = closed();
+    let config = Config::default().proxy("/proxy/", origin.parse().unwrap());
+    let server = Embedded::start(bug.into_iter().fold(config, Config::bug)).unwrap();
+    let url = format!("http://{}/{path}", server.addr());
+    said(confute().args(["http", &url, "--origin", &origin, "--seed", "1"]).args(more))
+}
+
+#[test]
+fn a_correct_gateway_is_unrefuted() {
+    let (code, out, err) = gateway(None, "proxy", &["--cases", "8"]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(
+        out.contains("all explained by http-gateway") && out.contains("is forwarded to 127.0.0.1:"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_wrong_gateway_is_refuted() {
+    let bug = Bug::from_name("named-field-leak").unwrap();
+    let more = ["--max-failures", "1", "--max-time", "20s", "-H", "X-Api-Key: hidden"];
+    let (code, out, err) = gateway(Some(bug), "proxy/", &more);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("violation 1: rfc9110-7.6.1/named-fields (level must)"), "{out}");
+    assert!(!out.contains("hidden") && !err.contains("hidden"), "{out}{err}");
+}
+
+#[test]
+fn a_server_that_does_not_forward() {
+    let (code, out, _) = gateway(None, "elsewhere/", &[]);
+    assert_eq!(code, 3, "{out}");
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("did not arrive at 127.0.0.1:") && text.contains("it was answered 404"), "{out}");
+    assert!(text.contains("Does the server forward what is below /elsewhere/ to"), "{out}");
+    let (code, _, err) = said(confute().args(["http", "http://127.0.0.1:1/", "--origin", "127.0.0.1:0"]));
+    assert!(code == 2 && err.contains("cannot be any"), "{err}");
+}
+
 #[test]
 fn nobody_listens() {
     let address = closed();
