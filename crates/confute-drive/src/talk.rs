@@ -118,6 +118,9 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             }
             std::thread::sleep(NAP);
         }
+        drop(accepted);
+        // The server is to notice that these are gone before it is asked again.
+        std::thread::sleep(10 * NAP);
         Ok(passed)
     }
 

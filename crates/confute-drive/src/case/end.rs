@@ -14,6 +14,8 @@ use crate::trouble::Trouble;
 const AFTERMATH: Duration = Duration::from_millis(250);
 /// How long to wait for answers when somebody said stop.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// How long a server gets to notice that connections which it opened are gone. If it used them again, it would fail.
+const NOTICE: Duration = Duration::from_millis(20);
 /// How often a slow server may surprise us while we ask whether it is alive.
 const SURPRISES: u32 = 3;
 
@@ -79,7 +81,7 @@ impl<P: Protocol> Case<'_, P> {
         // One that the script does not know.
         let number = self.slots.len() as u32;
         let Some(token) = self.open(number) else { return false };
-        let owed = self.owed;
+        let (owed, completed) = (self.owed, self.completed);
         self.deadline = Instant::now() + self.setup.limits.patience;
         self.freed = self.deadline;
         if self.send(token, message, &[], None).is_none() || self.owed == owed {
@@ -91,8 +93,9 @@ impl<P: Protocol> Case<'_, P> {
             line.map(|line| line.owed.is_empty())
         };
         self.wait_until(None, |case| probe(case) != Some(false));
-        let alive = probe(self) == Some(true);
-        if !alive && probe(self).is_some() {
+        // One that answers and closes is alive too.
+        let alive = self.completed > completed;
+        if probe(self) == Some(false) {
             self.hang_up(token);
         }
         self.silent = false;
@@ -118,11 +121,15 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Ends every connection; nothing is told any more.
     pub(super) fn hang_up_all(&mut self) {
+        let any_accepted = self.lines.iter().flatten().any(|line| matches!(line.peer, Peer::Accepted(_)));
         for line in self.lines.drain(..).flatten() {
             // Only if nothing is lost by it.
             if line.owed.is_empty() && line.outbox.is_empty() && !line.readable {
                 line.drop_at_once();
             }
+        }
+        if any_accepted {
+            std::thread::sleep(NOTICE);
         }
     }
 }

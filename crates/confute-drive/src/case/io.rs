@@ -259,6 +259,7 @@ impl<P: Protocol> Case<'_, P> {
             }
             line.since = now;
             line.unasked = 0;
+            self.completed += 1;
             self.fruitless = 0;
         }
         if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get_mut(exchange)) {

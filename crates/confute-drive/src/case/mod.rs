@@ -150,6 +150,7 @@ pub fn run_case<P: Protocol>(
         silent: false,
         connected: false,
         fruitless: 0,
+        completed: 0,
         lost: 0,
         downfall: Downfall::default(),
         answered: Vec::new(),
@@ -205,6 +206,8 @@ struct Case<'a, P: Protocol> {
     connected: bool,
     /// How many connections in a row ended without an answer.
     fruitless: u32,
+    /// How many answers were complete.
+    completed: u64,
     /// How many requests were left without an answer by connections that ended.
     lost: usize,
     downfall: Downfall,
