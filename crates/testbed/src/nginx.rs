@@ -1,4 +1,4 @@
-//! An nginx of one's own: a DAV store in a temporary folder, on a free port of this machine.
+//! An nginx of one's own: a DAV store in a temporary folder, or a gateway, on a free port of this machine.
 //!
 //! It is one process (no master, one worker), so that its requests are handled one after the other and it can be
 //! stopped by its own id. With several workers two concurrent puts may both be told that they created the file.
@@ -53,6 +53,22 @@ pub struct Nginx {
 impl Nginx {
     /// Starts one, and waits until it answers.
     pub fn start() -> Result<Self, NginxError> {
+        let store = "location / { dav_methods PUT DELETE; create_full_put_path on; }";
+        Self::with(store)
+    }
+
+    /// Starts one that forwards what is below `/plain/` to the root of this origin, as it does by default, and what is below
+    /// `/kept/` over connections that it keeps.
+    pub fn gateway(origin: SocketAddr) -> Result<Self, NginxError> {
+        Self::with(&format!(
+            "location /plain/ {{ proxy_pass http://{origin}/; }}
+             location /kept/ {{ proxy_pass http://kept/; proxy_http_version 1.1; proxy_set_header Connection ''; }}
+             }} upstream kept {{ server {origin}; keepalive 16;"
+        ))
+    }
+
+    /// Starts one with these lines for its server.
+    fn with(lines: &str) -> Result<Self, NginxError> {
         let path = fresh_dir();
         let setup = |source: io::Error| NginxError::Setup { dir: path.clone(), source };
         let dir = Dir(path.clone());
@@ -63,7 +79,7 @@ impl Nginx {
         fs::write(dir.0.join("root/ready"), &token).map_err(setup)?;
         for _ in 0..ATTEMPTS {
             let address = free_port().map_err(setup)?;
-            fs::write(dir.0.join("nginx.conf"), config(&dir.0, address)).map_err(setup)?;
+            fs::write(dir.0.join("nginx.conf"), config(&dir.0, address, lines)).map_err(setup)?;
             let mut process = match spawn(&dir.0) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Err(NginxError::NotInstalled);
@@ -153,7 +169,7 @@ fn fetch_ready(address: SocketAddr) -> io::Result<String> {
 
 /// It keeps the user that started it (`user` is a master's affair). Temporary files lie on the file system of the
 /// root, so that a put ends in a rename and is atomic.
-fn config(dir: &Path, address: SocketAddr) -> String {
+fn config(dir: &Path, address: SocketAddr, lines: &str) -> String {
     let dir = dir.display();
     format!(
         r#"daemon off;
@@ -176,10 +192,7 @@ http {{
     server {{
         listen {address};
         root "{dir}/root";
-        location / {{
-            dav_methods PUT DELETE;
-            create_full_put_path on;
-        }}
+        {lines}
     }}
 }}
 "#

@@ -26,7 +26,7 @@ pub(super) enum Kind {
     Invented,
     /// The origin's answer to this request, on its way to the client.
     Relay(Arc<Request>, Arc<Response>),
-    /// An answer of the gateway's own.
+    /// A refusal of the gateway's own.
     Own,
     /// What the client is told after the origin has failed.
     Failed,
@@ -48,7 +48,7 @@ impl Expected {
                 seen.fields.mark().is_none().then_some(Breach::INVENTED)
             }
             (Kind::Relay(request, sent), Message::Response(seen)) => Some(relay::judge(request, sent, seen)),
-            (Kind::Own, Message::Response(seen)) => Some(relay::own(seen)),
+            (Kind::Own, Message::Response(seen)) => relay::own(seen),
             (Kind::Failed, Message::Response(seen)) => Some(relay::failed(seen)),
             (Kind::Last, Message::Response(seen)) => Some(relay::any(seen)),
             (Kind::Length, Message::Response(seen)) => {
@@ -126,7 +126,7 @@ impl Debug for Expected {
             }
             Kind::Invented => f.write_str("a request that nobody sent"),
             Kind::Relay(_, answer) => write!(f, "{:?}", Message::Response(Arc::clone(answer))),
-            Kind::Own => f.write_str("an answer of the gateway's own"),
+            Kind::Own => f.write_str("a refusal of the gateway's own"),
             Kind::Failed => f.write_str("5xx, because the origin has failed"),
             Kind::Last => f.write_str("an answer of the gateway's own, as the last recipient"),
             Kind::Length => f.write_str("411, because the length is not told"),

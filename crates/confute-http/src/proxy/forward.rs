@@ -35,7 +35,7 @@ pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option
     // A cache may look for something else than it was asked for.
     let may_differ = |name: &str| sent.is_read() && is_condition(name);
     for name in end_to_end(&sent.fields) {
-        let is_kept = sent.fields.list(name) == seen.fields.list(name);
+        let is_kept = is_kept(name, &sent.fields, &seen.fields);
         let kind = if is_condition(name) { Breach::CONDITIONS } else { Breach::FIELDS };
         breach.add(kind, !is_kept && !may_differ(name));
     }
@@ -66,7 +66,16 @@ fn end_to_end(fields: &Fields) -> impl Iterator<Item = &str> {
 
 /// The same for a response: those that differ.
 pub(super) fn differing<'a>(sent: &'a Fields, seen: &'a Fields) -> impl Iterator<Item = &'a str> {
-    end_to_end(sent).filter(|name| sent.list(name) != seen.list(name))
+    end_to_end(sent).filter(|name| !is_kept(name, sent, seen))
+}
+
+/// Whether the field of this name has its value still. Directives may be added to those of `Cache-Control`.
+fn is_kept(name: &str, sent: &Fields, seen: &Fields) -> bool {
+    let (sent, seen) = (sent.list(name), seen.list(name));
+    if name.eq_ignore_ascii_case("Cache-Control") {
+        return sent.iter().all(|each| seen.iter().any(|other| other.eq_ignore_ascii_case(each)));
+    }
+    sent == seen
 }
 
 /// What is about a connection must stay there.

@@ -157,12 +157,31 @@ impl Passage {
         (answer, Vec::new())
     }
 
-    fn answer_one(&mut self, view: &View<'_, Proxy>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
-        let (peer, message) = view.asked.get(pick(view.asked.len().max(1) as u64) as usize)?;
-        let Message::Request(request) = message else { return None };
-        let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
-        let (answer, cuts) = self.answer(kind, request, pick);
-        Some(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts })
+    /// Answers one request, or all that are there, at once: whoever mixes them up does it then.
+    fn answer_some(&mut self, view: &View<'_, Proxy>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
+        let mut asked: Vec<_> = view.asked.iter().collect();
+        let count = if pick(2) == 0 { asked.len() } else { 1 };
+        for _ in 0..count {
+            let (peer, message) = asked.swap_remove(pick(asked.len().max(1) as u64) as usize);
+            let Message::Request(request) = message else { continue };
+            let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
+            let (answer, cuts) = self.answer(kind, request, pick);
+            self.queue.push_back(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts });
+        }
+        self.queue.pop_front()
+    }
+
+    /// Reads on all connections at once.
+    fn look(&mut self, view: &View<'_, Proxy>, pick: &mut Pick<'_>) {
+        for on in 0..(self.most as u32).min(view.connections) {
+            self.left = self.left.saturating_sub(1);
+            let question = self.question(0, pick);
+            self.queue.push_back(Step::Ask {
+                on: Peer::Opened(on),
+                ask: Ask::Send(question),
+                cuts: Vec::new(),
+            });
+        }
     }
 
     /// A connection that nothing is under way on.
@@ -183,7 +202,11 @@ impl Generator<Proxy> for Passage {
         let may_ask = self.left > 0 && outstanding < self.most;
         // Now and then many are asked before any is answered.
         if !view.asked.is_empty() && (!may_ask || pick(3) == 0) {
-            return self.answer_one(view, pick);
+            return self.answer_some(view, pick);
+        }
+        if may_ask && outstanding == 0 && self.most > 1 && pick(5) == 0 {
+            self.look(view, pick);
+            return self.queue.pop_front();
         }
         if let (true, Some(on)) = (may_ask, Self::free(view, pick)) {
             self.left -= 1;

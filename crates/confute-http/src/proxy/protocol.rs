@@ -45,6 +45,12 @@ impl Proxy {
         Self { target, prefix: prefix.to_owned(), origin, model, surveyed: None }
     }
 
+    /// A proxy that clients choose, and that forwards everything: requests name the origin in full (RFC 9112, 3.2.2).
+    pub fn forward(target: Target, origin: SocketAddr) -> Self {
+        let target = Target { host: origin.to_string(), ..target };
+        Self::new(target, &format!("http://{origin}/"), origin, "/")
+    }
+
     /// The same, after a first request has shown where it arrives at the origin. What came of it is told by
     /// [`Protocol::survey`].
     #[must_use]
@@ -83,9 +89,9 @@ impl Proxy {
             |status| format!("it was answered {status}"),
         );
         arrived.ok_or_else(|| {
-            let (host, prefix, origin) = (&self.target.host, &self.prefix, self.origin);
+            let (prefix, origin) = (&self.prefix, self.origin);
             Trouble::Unprepared(format!(
-                "GET http://{host}{prefix}{case}-a did not arrive at {origin}, where the tester listens as origin; \
+                "GET {prefix}{case}-a did not arrive at {origin}, where the tester listens as origin; \
                  {answer}. Does the server forward what is below {prefix} to http://{origin}?"
             ))
         })

@@ -25,6 +25,18 @@ pub(super) fn on_the_wire(seen: &Response) -> Breach {
 
 /// What is wrong with `seen` as the relayed form of `sent`, the answer to `request`.
 pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Breach {
+    let (breach, wire) = (unbroken(request, sent, seen), on_the_wire(seen));
+    if sent.cut.is_none() || (seen.incomplete && breach == wire) {
+        return breach;
+    }
+    // Whatever is wrong with it comes of how the gateway takes a failure.
+    let mut failure = wire;
+    failure.add(Breach::FAILURE, true);
+    failure
+}
+
+/// The same, for an answer that did not break off.
+fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     let mut breach = on_the_wire(seen);
     if seen.status == 0 && seen.incomplete {
         // It broke off before it said anything.
@@ -53,15 +65,14 @@ pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Brea
         let is_whole = seen.incomplete || is_bare || had == came;
         breach.add(Breach::TRANSFORMED, !is_bare && (!is_part || !is_whole));
     }
-    breach.add(Breach::FAILURE, sent.cut.is_some() && !seen.incomplete);
     breach
 }
 
-/// What is wrong with an answer of the gateway itself to a request that nothing is wrong with.
-pub(super) fn own(seen: &Response) -> Breach {
+/// What is wrong with a refusal of the gateway itself, where nothing is wrong with the request.
+pub(super) fn own(seen: &Response) -> Option<Breach> {
     let mut breach = any(seen);
     breach.add(Breach::NEEDLESS, seen.status != 0);
-    breach
+    (seen.status >= 400 || seen.status == 0).then_some(breach)
 }
 
 /// What is wrong with what a client is told after the origin has failed.

@@ -36,6 +36,40 @@ fn the_correct_gateway_is_unrefuted() {
     }
 }
 
+#[test]
+#[ignore = "takes long"]
+fn the_correct_gateway_is_unrefuted_at_length() {
+    let number =
+        |name: &str, other| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(other);
+    let (cases, requests, most) = (number("CASES", 50), number("REQUESTS", 200), number("MOST", 6));
+    let (mut net, origin) = net();
+    let server = Embedded::start(Config::default().proxy("/proxy/", origin)).unwrap();
+    let protocol = proxy(server.addr(), "/proxy/", origin);
+    let (start, mut messages, mut inconclusive) = (std::time::Instant::now(), 0, 0);
+    for seed in 0..cases {
+        let name = format!("l{seed}");
+        let run = run(
+            &mut net,
+            &protocol,
+            server.addr(),
+            (&name, seed + 1000),
+            (requests as usize, most as usize),
+            &[],
+        );
+        messages += run.figures.requests + run.figures.answers;
+        inconclusive += u64::from(matches!(run.verdict, Verdict::Inconclusive(_)));
+        assert!(
+            !run.verdict.is_refuted(),
+            "{:?}\n{}\n{:?}",
+            run.trouble,
+            tail(&run),
+            accuse(&protocol, &run, &[])
+        );
+        assert_eq!(run.trouble, None, "{}", tail(&run));
+    }
+    println!("{cases} cases, {messages} messages, {inconclusive} inconclusive, {:?}", start.elapsed());
+}
+
 /// What becomes of a gateway with a bug: after how many requests it is refuted, and what it is blamed for.
 fn hunt(bug: Bug, seed: u64) -> Option<(u64, Vec<Vec<&'static str>>)> {
     let (mut net, origin) = net();
@@ -43,7 +77,7 @@ fn hunt(bug: Bug, seed: u64) -> Option<(u64, Vec<Vec<&'static str>>)> {
     let protocol = proxy(server.addr(), "/proxy/", origin);
     let mut requests = 0;
     for case in 0..8 {
-        let most = if case % 2 == 0 { 2 } else { 5 };
+        let most = if case % 2 == 0 { 2 } else { 4 };
         let name = format!("b{seed}-{case}");
         let run = run(&mut net, &protocol, server.addr(), (&name, seed * 100 + case), (60, most), &[]);
         requests += run.figures.requests;
@@ -62,20 +96,23 @@ fn hunt(bug: Bug, seed: u64) -> Option<(u64, Vec<Vec<&'static str>>)> {
 }
 
 /// What a bug of the gateway is to be blamed on.
-fn culprit(bug: Bug) -> &'static str {
+fn culprits(bug: Bug) -> &'static [&'static str] {
     match bug {
-        Bug::HopByHopLeak => "rfc9110-7.6.1/connection",
-        Bug::NamedFieldLeak => "rfc9110-7.6.1/named-fields",
-        Bug::ViaMissing => "rfc9110-7.6.3/via",
-        Bug::ProxyHostWithoutPort => "rfc9112-3.2/host-of-origin",
-        Bug::ProxyDropsQuery => "gateway/target",
-        Bug::ProxyDropsConditions => "rfc9110-13.2.1/conditions-forwarded",
-        Bug::MaxForwardsIgnored => "rfc9110-7.6.2/zero",
-        Bug::ProxyCutsRequest => "gateway/request-content",
-        Bug::ProxyCutsResponse => "rfc9111-5.2.2.6/no-transform",
-        Bug::ProxyMixUp => "rfc9112-9.2/own-answer",
-        Bug::ProxySendsTwice | Bug::ProxyReplaysPut => "gateway/once",
-        Bug::ProxyKeepsOld => "rfc9111-5.2.2.5/no-store",
+        // An option, a field, or `close` where the connection goes on: each gives it away.
+        Bug::HopByHopLeak => {
+            &["rfc9110-7.6.1/connection", "rfc9110-7.6.1/known-fields", "rfc9112-9.6/nothing-after-close"]
+        }
+        Bug::NamedFieldLeak => &["rfc9110-7.6.1/named-fields"],
+        Bug::ViaMissing => &["rfc9110-7.6.3/via"],
+        Bug::ProxyHostWithoutPort => &["rfc9112-3.2/host-of-origin"],
+        Bug::ProxyDropsQuery => &["gateway/target"],
+        Bug::ProxyDropsConditions => &["rfc9110-13.2.1/conditions-forwarded"],
+        Bug::MaxForwardsIgnored => &["rfc9110-7.6.2/zero"],
+        Bug::ProxyCutsRequest => &["gateway/request-content"],
+        Bug::ProxyCutsResponse => &["rfc9111-5.2.2.6/no-transform"],
+        Bug::ProxyMixUp => &["rfc9112-9.2/own-answer"],
+        Bug::ProxySendsTwice | Bug::ProxyReplaysPut => &["gateway/once"],
+        Bug::ProxyKeepsOld => &["rfc9111-5.2.2.5/no-store"],
         other => panic!("{other:?} is no bug of a gateway"),
     }
 }
@@ -93,7 +130,9 @@ fn every_bug_is_found_and_blamed() {
             let start = std::time::Instant::now();
             let found = hunt(*bug, seed);
             println!("{:24} {seed}: {:?} {found:?}", bug.name(), start.elapsed());
-            if !found.is_some_and(|(_, blamed)| blamed.contains(&vec![culprit(*bug)])) {
+            let right =
+                |blamed: &Vec<&'static str>| matches!(&blamed[..], [one] if culprits(*bug).contains(one));
+            if !found.is_some_and(|(_, blamed)| blamed.iter().any(right)) {
                 wrong.push((bug.name(), seed));
             }
         }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use confute::network::Tcp;
 use confute::{Options, Verdict, blame, judge};
-use confute_drive::{CaseRun, Gauge, Limits, Net, Setup, Target, run_case};
+use confute_drive::{
+    CaseRun, Gauge, Generator, Limits, Net, Outcome, Plan, Setup, Target, campaign, run_case,
+};
 use confute_http::encode;
 use confute_http::proxy::{Passage, Proxy};
 
@@ -32,7 +34,7 @@ pub(crate) fn run(
     (requests, most): (usize, usize),
     relaxed: &[&'static str],
 ) -> CaseRun<Proxy> {
-    let limits = Limits { connections: 12, patience: Duration::from_secs(6), ..Limits::default() };
+    let limits = Limits { connections: 12, patience: Duration::from_secs(3), ..Limits::default() };
     let setup = Setup {
         protocol,
         target: Target::new(gateway),
@@ -66,4 +68,24 @@ pub(crate) fn accuse(
 pub(crate) fn tail(run: &CaseRun<Proxy>) -> String {
     let from = run.trace.len().saturating_sub(30);
     run.trace[from..].iter().map(|event| format!("{event:?}")).collect::<Vec<_>>().join("\n")
+}
+
+/// So many cases against a gateway that is not known, the first ones with one request at a time.
+pub(crate) fn tour(
+    (gateway, prefix, origin): (SocketAddr, &str, SocketAddr),
+    seed: u64,
+    cases: u64,
+) -> Outcome<Proxy> {
+    let proxy = proxy(gateway, prefix, origin).discovered(gateway, &Limits::default());
+    let plan = Plan {
+        seed,
+        cases: Some(cases),
+        max_time: Some(Duration::from_mins(1)),
+        limits: Limits { connections: 12, ..Limits::default() },
+        ..Plan::new(Target { address: gateway, listen: Some(origin) })
+    };
+    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
+        Box::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }))
+    };
+    campaign(&proxy, &plan, &make, &mut (), &AtomicBool::new(false))
 }

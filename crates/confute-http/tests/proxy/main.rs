@@ -4,4 +4,6 @@
 
 mod embedded;
 mod lab;
+mod nginx;
 mod real;
+mod simple;

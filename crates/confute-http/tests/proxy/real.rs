@@ -1,4 +1,5 @@
-//! Any gateway: the variables `GATEWAY` (a URL) and `ORIGIN` (where it forwards to) say which.
+//! Any gateway: the variables `GATEWAY` (a URL) and `ORIGIN` (where it forwards to) say which; with
+//! `FORWARD` it is a proxy that clients choose.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -19,16 +20,20 @@ fn named() {
     let (address, origin): (SocketAddr, SocketAddr) = (host.parse().unwrap(), origin.parse().unwrap());
     let target = encode::Target { host: host.to_owned(), fields: Vec::new() };
     let prefix = format!("/{path}");
-    let proxy = Proxy::new(target, &prefix, origin, &prefix).discovered(address, &Limits::default());
+    let proxy = match std::env::var("FORWARD") {
+        Ok(_) => Proxy::forward(target, origin),
+        Err(_) => Proxy::new(target, &prefix, origin, &prefix),
+    };
+    let proxy = proxy.discovered(address, &Limits::default());
     let plan = Plan {
         seed: number("SEED", 1),
         max_time: Some(Duration::from_secs(number("SECONDS", 10))),
         limits: Limits { connections: 12, ..Limits::default() },
         ..Plan::new(Target { address, listen: Some(origin) })
     };
-    let most = number("MOST", 5);
+    let most = number("MOST", 4);
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        Box::new(Passage::new(100, if case < 4 { 1 } else { 1 + (case % most) as usize }))
+        Box::new(Passage::new(60, if case < 6 { 1 } else { 1 + (case % most) as usize }))
     };
     let outcome = campaign(&proxy, &plan, &make, &mut (), &AtomicBool::new(false));
     println!("{:?}\n{:?} {:?}\n{:?}", outcome.conclusion, outcome.tally, outcome.troubles, outcome.figures);

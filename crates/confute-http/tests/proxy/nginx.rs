@@ -1,0 +1,45 @@
+//! nginx as a gateway: what it is known to do, checked by hand with raw bytes, and nothing else.
+
+use std::collections::BTreeSet;
+use std::net::TcpListener;
+
+use confute::lang::Level;
+use confute_testbed::nginx::{Nginx, NginxError};
+
+use crate::lab::tour;
+
+#[test]
+fn nginx_is_refuted_for_what_it_does() {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nginx = match Nginx::gateway(origin) {
+        Ok(nginx) => nginx,
+        Err(error @ NginxError::NotInstalled) => {
+            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}, and this is CI");
+            println!("skipped: {error}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    for path in ["plain", "kept"] {
+        let outcome = tour((nginx.address(), &format!("/{path}/"), origin), 1, 14);
+        let mut found = BTreeSet::new();
+        for finding in &outcome.findings {
+            let tail = &finding.trace[finding.trace.len().saturating_sub(12)..];
+            let [blamed] = &finding.diagnoses[..] else {
+                panic!("{path}: {:?}\n{tail:#?}", finding.diagnoses)
+            };
+            found.insert((finding.level, blamed.rules.join(" ")));
+        }
+        let (must, should) = (Some(Level::Must), Some(Level::Should));
+        let known = [
+            (should, "rfc9110-7.6.1/known-fields"),
+            (must, "rfc9110-7.6.1/named-fields"),
+            (must, "rfc9110-7.6.2/updated"),
+            (must, "rfc9110-7.6.2/zero"),
+            (must, "rfc9110-7.6.3/via"),
+        ];
+        let known: BTreeSet<_> = known.into_iter().map(|(level, rule)| (level, rule.to_owned())).collect();
+        assert_eq!(found, known, "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
+        assert!(outcome.tally.unrefuted > 0 && outcome.troubles.is_empty(), "{path}: {:?}", outcome.troubles);
+    }
+}
