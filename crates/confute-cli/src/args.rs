@@ -80,6 +80,9 @@ pub(crate) struct Http {
     /// The server has to forward what is below the URL to this address.
     #[arg(long, value_name = "ADDR")]
     pub(crate) origin: Option<String>,
+    /// The server is a proxy that clients choose (a forward proxy): requests name the origin in full.
+    #[arg(long, requires = "origin")]
+    pub(crate) forward: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }
@@ -91,6 +94,7 @@ Examples:
   confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
   confute http http://127.0.0.1:8080/ --report-dir found --format json
   confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
+  confute http http://127.0.0.1:3128/ --origin 127.0.0.1:9090 --forward    a proxy
 
 Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
 

@@ -16,9 +16,9 @@ use crate::live::{self, Subject, flags};
 const STEPS: usize = 300;
 
 /// How many requests a case has that go through a gateway,
-const REQUESTS: usize = 100;
+const REQUESTS: usize = 60;
 /// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
-const MOST: usize = 5;
+const MOST: usize = 4;
 /// How many cases are without any of that.
 const FIRST: u64 = 4;
 
@@ -68,7 +68,12 @@ fn gateway(
     let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
     let subject = Subject { model: "http-gateway", premise: &premise, shown: &args.url, target: place };
     let limits = Limits { patience: args.flags.patience, ..Limits::default() };
-    let proxy = Proxy::new(target, path, origin, path).discovered(place.address, &limits);
+    let proxy = match (args.forward, path) {
+        (false, _) => Proxy::new(target, path, origin, path),
+        (true, "/") => Proxy::forward(target, origin),
+        (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
+    };
+    let proxy = proxy.discovered(place.address, &limits);
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {
         // First one after the other: what is found like that is told best.
         let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
