@@ -15,8 +15,8 @@ use crate::live::{self, Subject, flags};
 /// How many steps a case has.
 const STEPS: usize = 300;
 
-/// How many requests a case has that go through a gateway,
-const REQUESTS: usize = 60;
+/// How many requests a case has that go through a gateway (to find the broken rule takes time with the square of it),
+const REQUESTS: usize = 30;
 /// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
 const MOST: usize = 4;
 /// How many cases are without any of that.
