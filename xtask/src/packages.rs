@@ -10,10 +10,17 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 3] = [
+const NEEDED: [Needed; 6] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
+    Needed { program: "apache2", package: "apache2", what_for: "a real server to test" },
+    Needed { program: "lighttpd", package: "lighttpd", what_for: "a real server to test" },
+    Needed {
+        program: "/usr/lib/lighttpd/mod_webdav.so",
+        package: "lighttpd-mod-webdav",
+        what_for: "it makes lighttpd a store",
+    },
 ];
 
 /// Installs what is missing, if this is Debian and we may. Returns what is still missing, a line each.

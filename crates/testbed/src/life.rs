@@ -1,0 +1,203 @@
+//! The life of a server of one's own: a folder that goes with it, a free port, a process that ends with its owner.
+//!
+//! A server is up when it serves a file that only this one has, so nobody else who took the port is mistaken for it.
+//! Nothing outside its folder is written.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::chown;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+
+/// How often another port is tried.
+const ATTEMPTS: usize = 5;
+/// How long it may take to answer its first request, and to end.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// There is none.
+    #[error("{name} not installed (apt-get install {packages})")]
+    NotInstalled {
+        /// The server.
+        name: &'static str,
+        /// Where it comes from.
+        packages: &'static str,
+    },
+    /// Its folder could not be made, or it could not be started.
+    #[error("could not set up {name} in {}: {source}", dir.display())]
+    Setup {
+        /// The server.
+        name: &'static str,
+        /// Its folder.
+        dir: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// It ended, or does not answer.
+    #[error("{name} did not come up on {ATTEMPTS} ports; its last words: {log}")]
+    Down {
+        /// The server.
+        name: &'static str,
+        /// The end of its error log.
+        log: String,
+    },
+}
+
+/// How to start a server.
+pub(crate) struct Recipe {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Its Debian packages.
+    pub(crate) packages: &'static str,
+    /// The program, as Debian installs it.
+    pub(crate) program: &'static str,
+    /// Another file that must be there.
+    pub(crate) module: &'static str,
+    /// Its arguments, given its folder.
+    pub(crate) arguments: fn(&Path) -> Vec<String>,
+    /// Its configuration: `config` in its folder. It serves `root` there, and writes to `tmp` and `error.log`.
+    pub(crate) config: fn(&Path, SocketAddr) -> String,
+    /// Whether it has children that write as somebody else if root starts it.
+    pub(crate) forks: bool,
+}
+
+/// A running server; dropped, it is stopped and its folder removed.
+#[derive(Debug)]
+pub(crate) struct Life {
+    pub(crate) address: SocketAddr,
+    // In this order: the process ends before its folder goes.
+    _process: Process,
+    _dir: Dir,
+}
+
+impl Life {
+    /// Starts one, and waits until it answers.
+    pub(crate) fn begin(recipe: &Recipe) -> Result<Self, ServerError> {
+        let Recipe { name, packages, .. } = *recipe;
+        let dir = Dir::fresh(name);
+        let setup = |source: io::Error| ServerError::Setup { name, dir: dir.0.clone(), source };
+        let absent = ServerError::NotInstalled { name, packages };
+        if !Path::new(recipe.module).exists() {
+            return Err(absent);
+        }
+        let token = dir.furnish(recipe.forks).map_err(setup)?;
+        for _ in 0..ATTEMPTS {
+            let address = free_port().map_err(setup)?;
+            fs::write(dir.0.join("config"), (recipe.config)(&dir.0, address)).map_err(setup)?;
+            let mut command = Command::new(recipe.program);
+            command.args((recipe.arguments)(&dir.0));
+            let mut process = match Process::spawn(&mut command) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(absent),
+                other => other.map_err(setup)?,
+            };
+            let is_ours = || fetch_ready(address).is_ok_and(|answer| answer.ends_with(&token));
+            if process.comes_up(is_ours).map_err(setup)? {
+                return Ok(Self { address, _process: process, _dir: dir });
+            }
+        }
+        let log = fs::read_to_string(dir.0.join("error.log")).unwrap_or_default();
+        Err(ServerError::Down { name, log: log.lines().rev().take(3).collect::<Vec<_>>().join(" | ") })
+    }
+}
+
+/// A process that ends with its owner.
+#[derive(Debug)]
+pub(crate) struct Process(Child);
+
+impl Process {
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Self)
+    }
+
+    /// Whether it is up, before it ends or patience does.
+    pub(crate) fn comes_up(&mut self, is_up: impl Fn() -> bool) -> io::Result<bool> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline && self.0.try_wait()?.is_none() {
+            if is_up() {
+                return Ok(true);
+            }
+            sleep(Duration::from_millis(5));
+        }
+        Ok(false)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Asked first, so that it ends its children too.
+        let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if !matches!(self.0.try_wait(), Ok(None)) {
+                return;
+            }
+            sleep(Duration::from_millis(5));
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A folder that goes with its owner.
+#[derive(Debug)]
+struct Dir(PathBuf);
+
+impl Dir {
+    fn fresh(name: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("confute-{name}-{}-{count}", std::process::id())))
+    }
+
+    /// Makes what every server has, and returns what is in the file that only this one serves.
+    fn furnish(&self, for_others: bool) -> io::Result<String> {
+        let token = self.0.display().to_string();
+        for part in ["root", "tmp"] {
+            let part = self.0.join(part);
+            fs::create_dir_all(&part)?;
+            if let Some((user, group)) = unprivileged().filter(|_| for_others) {
+                chown(&part, Some(user), Some(group))?;
+            }
+        }
+        fs::write(self.0.join("root/ready"), &token)?;
+        Ok(token)
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Whom servers that root starts run as: Debian's `www-data`. `None` if we are not root.
+pub(crate) fn unprivileged() -> Option<(u32, u32)> {
+    if !geteuid().is_root() {
+        return None;
+    }
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let fields: Vec<&str> = users.lines().find(|line| line.starts_with("www-data:"))?.split(':').collect();
+    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+pub(crate) fn free_port() -> io::Result<SocketAddr> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+}
+
+fn fetch_ready(address: SocketAddr) -> io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"GET /ready HTTP/1.0\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.take(1 << 16).read_to_string(&mut answer)?;
+    Ok(answer)
+}

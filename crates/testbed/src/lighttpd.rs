@@ -1,0 +1,52 @@
+//! A lighttpd of one's own: `mod_webdav` over a temporary folder, on a free port of this machine.
+//!
+//! It is one process, which handles requests one after the other.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use crate::life::{Life, Recipe, ServerError};
+
+const LIGHTTPD: Recipe = Recipe {
+    name: "lighttpd",
+    packages: "lighttpd lighttpd-mod-webdav",
+    program: "/usr/sbin/lighttpd",
+    module: "/usr/lib/lighttpd/mod_webdav.so",
+    arguments: |dir| vec!["-D".to_owned(), "-f".to_owned(), dir.join("config").display().to_string()],
+    config,
+    forks: false,
+};
+
+/// A running lighttpd; dropped, it is stopped and its folder removed.
+#[derive(Debug)]
+pub struct Lighttpd(Life);
+
+impl Lighttpd {
+    /// Starts one, and waits until it answers.
+    pub fn start() -> Result<Self, ServerError> {
+        Life::begin(&LIGHTTPD).map(Self)
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.0.address
+    }
+}
+
+fn config(dir: &Path, address: SocketAddr) -> String {
+    let (dir, port) = (dir.display(), address.port());
+    format!(
+        r#"server.bind = "127.0.0.1"
+server.port = {port}
+server.document-root = "{dir}/root"
+server.errorlog = "{dir}/error.log"
+server.upload-dirs = ( "{dir}/tmp" )
+server.modules = ( "mod_webdav" )
+server.max-keep-alive-requests = 65535
+server.max-keep-alive-idle = 3600
+mimetype.assign = ( "" => "text/plain" )
+webdav.activate = "enable"
+webdav.is-readonly = "disable"
+"#
+    )
+}
