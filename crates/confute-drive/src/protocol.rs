@@ -106,6 +106,20 @@ pub trait Protocol: Send + Sync {
         false
     }
 
+    /// What a request is about, if requests about different things have nothing to do with each other but their
+    /// connection.
+    fn subject(&self, request: &Msg<Self>) -> Option<String> {
+        let _ = request;
+        None
+    }
+
+    /// Whether a request that got this answer, or none so far, changed nothing: whatever explains a case with it explains
+    /// the case without.
+    fn is_idle(&self, request: &Msg<Self>, reply: Option<&Msg<Self>>) -> bool {
+        let _ = (request, reply);
+        false
+    }
+
     /// Something that every live server answers. It is asked on a fresh connection when an answer does not come: if this
     /// one does, the other is really missing. Without it a silent server is merely silent.
     fn probe(&self) -> Option<Self::Ask> {
@@ -138,6 +152,11 @@ pub trait Reader<M> {
 
     /// Nothing more will come: by an orderly end, or else broken off.
     fn end(&mut self, orderly: bool, messages: &mut Vec<M>);
+
+    /// The connection is open, but nothing has come for so long that nothing will: what was begun, if a message can say so.
+    fn stalled(&mut self, messages: &mut Vec<M>) {
+        let _ = messages;
+    }
 
     /// How many bytes of an unfinished message it holds: a flood is noticed by it.
     fn held(&self) -> usize;

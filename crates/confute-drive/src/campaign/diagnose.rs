@@ -11,6 +11,7 @@ use confute::trace::Event;
 use confute::{Options, Pulse, Refutation, Verdict, blame, explain, judge};
 
 use super::finding::Finding;
+use super::reduce::{reduce, sharper};
 use crate::case::CaseRun;
 use crate::protocol::{Msg, Protocol};
 
@@ -58,7 +59,16 @@ pub(super) fn diagnose<P: Protocol>(
         trace.truncate(shorter.len());
     }
     let silent = matches!(trace.last(), Some(Event::Quiescent));
-    let mut blamed = blame(model, &network, &trace, &options);
+    // A third of the time at most, or blame has none left.
+    let less =
+        reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
+    let mut blamed = blame(model, &network, &less, &options);
+    if less.len() < trace.len() {
+        blamed.diagnoses = sharper(protocol, &trace, &options, &blamed.diagnoses);
+        if blamed.diagnoses.is_empty() {
+            blamed = blame(model, &network, &trace, &options);
+        }
+    }
     let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
     blamed.diagnoses.sort_by_cached_key(|one| one.rules.iter().map(|name| place(name)).collect::<Vec<_>>());
     let level = if silent {

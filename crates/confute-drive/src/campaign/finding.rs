@@ -10,7 +10,7 @@ use crate::raw::Chunk;
 use crate::script::Step;
 
 /// So many cases are enough to tell which of several rules is to blame, if it can be told.
-const CLEAR: u64 = 2;
+const CLEAR: u64 = 3;
 
 /// One distinct violation.
 pub struct Finding<P: Protocol> {
@@ -70,12 +70,13 @@ impl<P: Protocol> Findings<P> {
     /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven: the two
     /// are one finding. But A or B, and B or C, are two: that B would explain both does not make it the culprit.
     pub(super) fn take(&mut self, mut found: Finding<P>) -> (usize, News) {
-        let known = self.list.iter_mut().find(|known| is_same(known, &found));
-        let Some(known) = known else {
+        let place = self.list.iter().position(|known| is_same(known, &found) && !is_beyond(known, &found));
+        let Some(place) = place else {
             found.number = self.list.len() + 1;
             self.list.push(found);
             return (self.list.len() - 1, News::New);
         };
+        let known = &mut self.list[place];
         found.number = known.number;
         found.times += known.times;
         let before = known.diagnoses.len();
@@ -89,12 +90,42 @@ impl<P: Protocol> Findings<P> {
         } else {
             found.level = known.level;
         }
-        let place = known.number - 1;
         if better {
             *known = found;
         }
+        let place = if sharper { self.absorb(place) } else { place };
         (place, if better { News::Better } else { News::Again })
     }
+
+    /// What is proven of a rule explains whatever else could be blamed on it. Where the finding is then.
+    fn absorb(&mut self, place: usize) -> usize {
+        let one = self.list.remove(place);
+        if one.diagnoses.len() != 1 {
+            self.list.insert(place, one);
+            return place;
+        }
+        let (same, mut others): (Vec<_>, Vec<_>) = self.list.drain(..).partition(|other| {
+            !other.diagnoses.is_empty() && is_same(other, &one) && !is_beyond(other, &one)
+        });
+        let times = same.iter().map(|other| other.times).sum::<u64>();
+        let at = others.iter().filter(|other| other.number < one.number).count();
+        others.insert(at, Finding { times: one.times + times, ..one });
+        self.list = others;
+        at
+    }
+
+    /// Numbers them anew, without gaps.
+    pub(super) fn number(&mut self) {
+        for (place, finding) in self.list.iter_mut().enumerate() {
+            finding.number = place + 1;
+        }
+    }
+}
+
+/// Whether a case was refuted though the remedy for a known finding was applied: then it is about something else.
+fn is_beyond<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
+    let remedy = known.remedy();
+    !remedy.is_empty() && remedy.iter().all(|rule| found.relaxed.contains(rule))
 }
 
 fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {

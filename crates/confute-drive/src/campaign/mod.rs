@@ -4,6 +4,7 @@
 
 mod diagnose;
 mod finding;
+mod reduce;
 mod sink;
 mod worker;
 
@@ -71,7 +72,7 @@ impl Plan {
             max_failures: 20,
             allow: Vec::new(),
             level: Level::Store,
-            blame_time: Duration::from_secs(10),
+            blame_time: Duration::from_secs(3),
         }
     }
 }
@@ -303,7 +304,8 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         });
     }
 
-    fn conclude(self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
+    fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
+        self.findings.number();
         let refutes = self.findings.list.iter().any(|finding| finding.refutes(self.plan.level));
         let conclusion = if refutes {
             Conclusion::Refuted

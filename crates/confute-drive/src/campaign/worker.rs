@@ -13,6 +13,7 @@ use super::finding::Finding;
 use super::sink::CaseReport;
 use crate::case::{CaseRun, Setup, run_case};
 use crate::figures::Gauge;
+use crate::limits::Limits;
 use crate::net::Net;
 use crate::protocol::{Generator, Protocol};
 use crate::talk::Talk;
@@ -20,6 +21,12 @@ use crate::trouble::Trouble;
 
 /// How often to knock at the door of a server that is gone.
 const KNOCK: Duration = Duration::from_millis(50);
+
+/// So many connections are enough for a race.
+const FEW: u32 = 4;
+
+/// How long the tester may think about one event when that is less likely to help.
+const BRIEF: Duration = Duration::from_secs(1);
 
 /// Makes the generator of a case, by its number.
 pub type Factory<'a, P> = &'a (dyn Fn(u64) -> Box<dyn Generator<P> + 'a> + Sync);
@@ -85,10 +92,11 @@ pub(super) fn work<P: Protocol>(
         }
         let relaxed =
             shared.relaxed.lock().map_or_else(|held| held.into_inner().clone(), |held| held.clone());
+        let limits = subdued(&plan.limits, relaxed.len() - plan.allow.len().min(relaxed.len()));
         let setup = Setup {
             protocol,
             target: plan.target,
-            limits: &plan.limits,
+            limits: &limits,
             name: &name,
             seed,
             relaxed: &relaxed,
@@ -114,6 +122,17 @@ pub(super) fn work<P: Protocol>(
             shared.halt.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// A server that breaks rules has more ways to explain what it does, the more so the more it does at once: then fewer
+/// connections are used, and less time is spent on what cannot be decided.
+fn subdued(limits: &Limits, broken: usize) -> Limits {
+    let mut limits = limits.clone();
+    if broken > 0 {
+        limits.connections = limits.connections.min((limits.connections / (1 + broken as u32)).max(FEW));
+        limits.thought = limits.thought.min(BRIEF);
+    }
+    limits
 }
 
 /// What the choices of a case come from.

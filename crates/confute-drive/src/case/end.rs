@@ -6,7 +6,7 @@ use confute::trace::Event;
 
 use super::Case;
 use crate::line::Line;
-use crate::protocol::Protocol;
+use crate::protocol::{Protocol, Reader as _};
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
@@ -51,6 +51,7 @@ impl<P: Protocol> Case<'_, P> {
             let alive = self.is_alive();
             if self.owed == owed {
                 if alive && self.is_all_out() {
+                    self.tell_stalled();
                     self.record.tell(Event::Quiescent, self.owed);
                 }
                 self.despair(alive);
@@ -59,6 +60,20 @@ impl<P: Protocol> Case<'_, P> {
             // It was only slow.
         }
         self.despair(true);
+    }
+
+    /// Tells of answers that were begun and do not go on.
+    fn tell_stalled(&mut self) {
+        let (now, protocol) = (self.micros(Instant::now()), self.setup.protocol);
+        for line in self.lines.iter_mut().flatten().filter(|line| line.is_waiting()) {
+            let mut messages = Vec::new();
+            line.reader.stalled(&mut messages);
+            // What comes after the one that stalls was not there.
+            if let (Some(wire), Some(mut message)) = (line.wire, messages.into_iter().next()) {
+                protocol.stamp(&mut message, now);
+                self.record.tell(Event::Received(wire, message), self.owed);
+            }
+        }
     }
 
     /// Whether everything was sent, and whoever owes an answer can still give it. Else its absence says nothing.

@@ -1,0 +1,146 @@
+//! Leaves out of a refuted trace what its refutation does not need, so that blame has less to try.
+//!
+//! Only exchanges that changed nothing, or are about something else, are left out. What explains a trace explains it without
+//! these, so what is left is refuted for the same server: it is not a smaller test, but less of the same evidence. Less
+//! evidence may fit more rules, so the whole trace has the last word on them ([`sharper`]).
+
+use std::collections::BTreeMap;
+
+use confute::network::Tcp;
+use confute::trace::{Event, WireConn};
+use confute::{Diagnosis, Options, Verdict, judge};
+
+use crate::protocol::{Msg, Protocol};
+
+/// Deviations are counted up to this, which stands for any number.
+const OFTEN: u32 = 5;
+/// How many turns one judgement may take, besides two hundred for each event.
+const MOST_TURNS: u64 = 20_000;
+
+/// A request, its answer if it got one, and whether it can be left out.
+struct Pair {
+    sent: usize,
+    received: Option<usize>,
+    idle: bool,
+    subject: Option<String>,
+}
+
+/// The same trace with less in it, but still refuted. `is_late` says when to be content with what there is.
+pub(super) fn reduce<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    options: &Options<'_>,
+    is_late: &dyn Fn() -> bool,
+) -> Vec<Event<Msg<P>>> {
+    let pairs = pairs(protocol, trace);
+    let options = Options { turns: MOST_TURNS + 200 * trace.len() as u64, ..options.clone() };
+    let mut kept = vec![true; trace.len()];
+    let without = |these: &[&Pair], kept: &[bool]| {
+        let mut kept = kept.to_vec();
+        for pair in these {
+            kept[pair.sent] = false;
+            if let Some(received) = pair.received {
+                kept[received] = false;
+            }
+        }
+        let fewer = chosen(trace, &kept);
+        judge(protocol.model(), &Tcp::default(), &fewer, &options).is_refuted().then_some(kept)
+    };
+    // Most of all what is about something else.
+    let last = pairs.iter().find(|pair| pair.received == trace.len().checked_sub(1));
+    if let Some(subject) = last.and_then(|pair| pair.subject.as_ref()) {
+        let others: Vec<&Pair> =
+            pairs.iter().filter(|pair| pair.subject.as_ref().is_some_and(|other| other != subject)).collect();
+        if let Some(fewer) = without(&others, &kept) {
+            kept = fewer;
+        }
+    }
+    let idle: Vec<&Pair> = pairs.iter().filter(|pair| pair.idle && kept[pair.sent]).collect();
+    let mut size = idle.len();
+    while size > 0 {
+        for these in idle.chunks(size) {
+            if is_late() {
+                return chosen(trace, &kept);
+            }
+            if these.iter().any(|pair| kept[pair.sent])
+                && let Some(fewer) = without(these, &kept)
+            {
+                kept = fewer;
+            }
+        }
+        size /= 2;
+    }
+    chosen(trace, &kept)
+}
+
+fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {
+    trace.iter().zip(kept).filter(|(_, kept)| **kept).map(|(event, _)| event.clone()).collect()
+}
+
+/// Requests with their answers, on connections where each request has one.
+fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
+    let mut lines: BTreeMap<WireConn, Option<Vec<Pair>>> = BTreeMap::new();
+    for (at, event) in trace.iter().enumerate() {
+        match event {
+            Event::Accepted(conn) => drop(lines.insert(*conn, None)),
+            Event::Sent(conn, message) => {
+                let line = lines.entry(*conn).or_insert_with(|| Some(Vec::new()));
+                match line {
+                    Some(pairs) if protocol.answers(message) == 1 => pairs.push(Pair {
+                        sent: at,
+                        received: None,
+                        idle: protocol.is_idle(message, None),
+                        subject: protocol.subject(message),
+                    }),
+                    _ => *line = None,
+                }
+            }
+            Event::Received(conn, reply) => {
+                let Some(line) = lines.get_mut(conn) else { continue };
+                let asked =
+                    line.as_mut().and_then(|pairs| pairs.iter_mut().find(|pair| pair.received.is_none()));
+                match asked {
+                    Some(pair) if protocol.completes(reply) => {
+                        pair.received = Some(at);
+                        if let Event::Sent(_, request) = &trace[pair.sent] {
+                            pair.idle = protocol.is_idle(request, Some(reply));
+                        }
+                    }
+                    // Which answer is whose is not for us to say.
+                    _ => *line = None,
+                }
+            }
+            _ => {}
+        }
+    }
+    lines.into_values().flatten().flatten().collect()
+}
+
+/// Of rules that explain a part of the evidence, those that explain all of it, with the fewest deviations.
+pub(super) fn sharper<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    options: &Options<'_>,
+    diagnoses: &[Diagnosis],
+) -> Vec<Diagnosis> {
+    for deviations in 1..=OFTEN {
+        let explains = |one: &&Diagnosis| {
+            let mut relaxed = options.relaxed.clone();
+            relaxed.extend(&one.rules);
+            let options = Options {
+                relaxed,
+                free: options.relaxed.clone(),
+                deviations: if deviations == OFTEN { u32::MAX } else { deviations },
+                turns: MOST_TURNS + 200 * trace.len() as u64,
+                ..options.clone()
+            };
+            // Where that cannot be found out, it may.
+            !matches!(judge(protocol.model(), &Tcp::default(), trace, &options), Verdict::Refuted(_))
+        };
+        let kept: Vec<Diagnosis> = diagnoses.iter().filter(explains).cloned().collect();
+        if !kept.is_empty() {
+            return kept;
+        }
+    }
+    Vec::new()
+}
