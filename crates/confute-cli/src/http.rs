@@ -42,12 +42,8 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         shown: &args.url,
         target: Target::new(flags::address(&address)?),
     };
-    // By turns: step by step, and many at once; waiting for 100 takes half a second, so only now and then.
-    let make = |case: u64| -> Box<dyn Generator<Http>> {
-        let traffic = Traffic::new(http.clone(), STEPS);
-        let traffic = if case % 2 == 1 { traffic.busy() } else { traffic };
-        Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
-    };
+    let make =
+        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
     live::run(&http, &subject, &args.flags, &make, color, out)
 }
 

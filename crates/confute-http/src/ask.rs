@@ -15,7 +15,9 @@ const RECENT: usize = 200;
 /// How many kinds of tags there are to ask with.
 const TAGS: u64 = 8;
 /// How many kinds of conditional writes there are.
-pub(crate) const WRITES: u64 = 2 * TAGS + 5;
+pub(crate) const WRITES: u64 = 2 * TAGS + 9;
+/// Kinds that are always DELETE.
+const DELETES: std::ops::Range<u64> = WRITES - 3..WRITES;
 /// How many kinds of reads there are.
 pub(crate) const READS: u64 = TAGS + 16;
 
@@ -26,6 +28,8 @@ pub(crate) struct Known {
     pub(crate) is_there: bool,
     /// The step whose reply told the tag that seems to be current.
     tag: Option<usize>,
+    /// Whether that is weak.
+    pub(crate) is_weak: bool,
     /// One that told another tag before.
     stale: Option<usize>,
     /// One that told another resource's tag.
@@ -64,7 +68,10 @@ impl Known {
                 known.date.get_or_insert(exchange.step);
             }
             match (&response.etag, current) {
-                (Some(tag), None) => (known.tag, current) = (Some(exchange.step), Some(tag)),
+                (Some(tag), None) => {
+                    (known.tag, current) = (Some(exchange.step), Some(tag));
+                    known.is_weak = tag.weak;
+                }
                 (Some(tag), Some(other)) if tag.opaque != other.opaque => {
                     known.stale = Some(exchange.step);
                     break;
@@ -94,8 +101,17 @@ impl Known {
         Self::seen(self.tag, AskTag::Seen)
     }
 
-    /// Tags of this kind, of which there are [`TAGS`].
+    /// Tags of this kind for If-None-Match, of which there are [`TAGS`].
     fn tags(&self, kind: u64, pick: &mut Pick<'_>) -> AskTags {
+        self.list(kind, false, pick)
+    }
+
+    /// The same for If-Match, which compares strongly: there the current tag may stand behind itself marked as weak.
+    fn match_tags(&self, kind: u64, pick: &mut Pick<'_>) -> AskTags {
+        self.list(kind, true, pick)
+    }
+
+    fn list(&self, kind: u64, for_match: bool, pick: &mut Pick<'_>) -> AskTags {
         match kind {
             0 => AskTags::one(self.current()),
             1 => AskTags::one(Self::seen(self.stale, AskTag::Seen)),
@@ -107,7 +123,7 @@ impl Known {
             _ => match pick(4) {
                 0 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
                 1 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
-                2 => AskTags::Lines(vec![vec![
+                2 if for_match => AskTags::Lines(vec![vec![
                     Self::seen(self.tag, AskTag::Weak),
                     self.wrong(pick),
                     self.current(),
@@ -158,11 +174,12 @@ fn response(message: &Msg) -> Option<&Response> {
 /// A conditional write of this kind, of which there are [`WRITES`].
 pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
     let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-    if kind >= WRITES - 2 || pick(8) == 0 {
+    // Two conditions that are both ignored are two rules broken at once; with DELETE one other would explain as much.
+    if DELETES.contains(&kind) || (kind < 2 * TAGS && pick(8) == 0) {
         (ask.method, ask.body) = (Method::Delete, None);
     }
     if kind < TAGS {
-        ask.if_match = Some(known.tags(kind, pick));
+        ask.if_match = Some(known.match_tags(kind, pick));
     } else if kind < 2 * TAGS {
         ask.if_none_match = Some(known.tags(kind - TAGS, pick));
     } else {
@@ -173,11 +190,19 @@ pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, p
                 ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
             }
             2 => {
-                ask.if_match = Some(known.tags(pick(TAGS), pick));
+                ask.if_match = Some(known.match_tags(pick(TAGS), pick));
                 ask.if_none_match = Some(known.tags(pick(TAGS), pick));
                 ask.if_unmodified_since = known.date(pick).filter(|_| pick(2) == 0);
             }
-            3 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
+            // The first condition proves which tag the second one is compared with.
+            3 | 4 => {
+                let again = if kind == 2 * TAGS + 3 { AskTag::Weak } else { AskTag::Seen };
+                ask.if_match = Some(AskTags::one(known.current()));
+                ask.if_none_match = Some(AskTags::one(Known::seen(known.tag, again)));
+            }
+            // A tag that was never there is not there now.
+            5 | 6 => ask.if_match = Some(AskTags::one(AskTag::Guess(Tag::strong(Tag::MADE_UP)))),
+            7 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
             _ => ask.if_none_match = Some(known.tags(pick(TAGS), pick)),
         }
     }
@@ -203,8 +228,8 @@ pub(crate) fn read(known: &Known, name: &Arc<str>, kind: u64, pick: &mut Pick<'_
             ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
             ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 3600][pick(2) as usize]));
         }
-        STALE_READ => ask.if_match = Some(known.tags(1, pick)),
-        2 => ask.if_match = Some(known.tags(pick(TAGS), pick)),
+        STALE_READ => ask.if_match = Some(known.match_tags(1, pick)),
+        2 => ask.if_match = Some(known.match_tags(pick(TAGS), pick)),
         3 => ask.if_modified_since = known.date(pick),
         4 => ask.if_unmodified_since = known.date(pick),
         5 => ask.method = Method::Head,

@@ -224,6 +224,10 @@ impl Reader<Msg> for HttpReader {
         }
     }
 
+    fn stalled(&mut self, messages: &mut Vec<Msg>) {
+        HttpReader::stalled(self, messages);
+    }
+
     fn held(&self) -> usize {
         self.wire.unread().len()
     }

@@ -217,6 +217,21 @@ impl Protocol for Http {
         HttpReader::default()
     }
 
+    fn subject(&self, request: &Msg) -> Option<String> {
+        match request {
+            Msg::Request(request) => Some(request.path.to_string()),
+            Msg::Response(_) => None,
+        }
+    }
+
+    /// What is safe changes nothing, and what a client got wrong is not done. (After a 5xx it may have been.)
+    fn is_idle(&self, request: &Msg, reply: Option<&Msg>) -> bool {
+        let Msg::Request(request) = request else { return false };
+        let is_refused =
+            matches!(reply, Some(Msg::Response(response)) if (400..500).contains(&response.status));
+        !request.close_twice && (request.method.is_safe() || is_refused)
+    }
+
     /// Whatever a server thinks of it, it can say so.
     fn probe(&self) -> Option<Ask> {
         Some(Ask { method: Method::Get, name: "probe".into(), ..Ask::default() })
@@ -225,15 +240,20 @@ impl Protocol for Http {
     /// Which methods the server takes. Without PUT there is nothing to test.
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         let case = format!("survey-{:x}", std::process::id());
-        let mut said = Vec::new();
-        for method in [Method::Put, Method::Get, Method::Head, Method::Delete, Method::Options] {
+        let (mut said, mut remarks) = (Vec::new(), Vec::new());
+        for method in [Method::Put, Method::Get, Method::Head, Method::Options, Method::Delete] {
             let body = (method == Method::Put).then(|| "survey".into());
             let ask = Ask { method: method.clone(), name: "a".into(), body, ..Ask::default() };
-            let status = talk.ask(&ask, &case)?.into_iter().rev().find_map(|reply| match reply {
-                Msg::Response(response) => Some(response.status),
-                Msg::Request(_) => None,
-            });
-            let word = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+            let mut status = match talk.ask(&ask, &case) {
+                // What is never answered is for the cases to judge.
+                Err(Trouble::Silent { .. }) if method != Method::Put => None,
+                replies => status(replies?),
+            };
+            if method == Method::Put && status == Some(CONFLICT) {
+                remarks.extend(self.collect(talk)?);
+                status = self::status(talk.ask(&ask, &case)?);
+            }
+            let word = word(status);
             if method == Method::Put && !status.is_some_and(|status| (200..300).contains(&status)) {
                 return Err(Trouble::Unprepared(format!(
                     "PUT {}{case}-a is answered with {word}: a server that takes no PUT there cannot be tested yet",
@@ -242,8 +262,40 @@ impl Protocol for Http {
             }
             said.push(format!("{} ({word})", method.name()));
         }
-        Ok(vec![format!("the server takes {}", said.join(", "))])
+        remarks.push(format!("the server takes {}", said.join(", ")));
+        Ok(remarks)
     }
+}
+
+/// What PUT is answered with where a collection is missing (RFC 4918, 9.7.1).
+const CONFLICT: u16 = 409;
+
+impl Http {
+    /// Makes the collections that the prefix consists of, the outermost first, and says so. One that is there is not
+    /// made again.
+    fn collect(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let mut remarks = Vec::new();
+        for (end, _) in self.prefix.match_indices('/').skip(1) {
+            let path: Arc<str> = self.prefix[..=end].into();
+            let method = Method::Other("MKCOL".into());
+            let request = Request { method, path: path.clone(), ..Request::default() };
+            let word = word(status(talk.say(&Msg::Request(request))?));
+            remarks.push(format!("there is no collection for PUT: MKCOL {path} ({word})"));
+        }
+        Ok(remarks)
+    }
+}
+
+/// The status of the last of these answers.
+fn status(replies: Vec<Msg>) -> Option<u16> {
+    replies.into_iter().rev().find_map(|reply| match reply {
+        Msg::Response(response) => Some(response.status),
+        Msg::Request(_) => None,
+    })
+}
+
+fn word(status: Option<u16>) -> String {
+    status.map_or_else(|| "no answer".to_owned(), |status| status.to_string())
 }
 
 #[cfg(test)]

@@ -180,10 +180,20 @@ rules! {
         "If-Match is true if one of its tags is the current one, or, with *, if there is anything at all. If it is false, \
          the server must not do what it was asked. It may say so with 412 or another error. It may even say that all is \
          well, but only if what was asked for is the case already.";
+    IF_MATCH_READ "rfc9110-13.1.1/if-match-on-read" Must "RFC 9110, 13.1.1"
+        "GET and HEAD are not performed if If-Match is false."
+        "If-Match counts with every method. Whoever continues a download with it would be given another content.";
+    IF_MATCH_DELETE "rfc9110-13.1.1/if-match-on-delete" Must "RFC 9110, 13.1.1"
+        "DELETE is not performed if If-Match is false."
+        "What somebody else has changed in the meantime must not be removed. As with PUT, 412 is only one of the ways to \
+         say so.";
     IF_NONE_MATCH "rfc9110-13.1.2/if-none-match" Must "RFC 9110, 13.1.2"
         "A write is not performed if If-None-Match is false."
         "If-None-Match is false if one of its tags is the current one, or, with *, if there is anything at all. Then PUT \
-         and DELETE must not be performed.";
+         must not be performed.";
+    IF_NONE_MATCH_DELETE "rfc9110-13.1.2/if-none-match-on-delete" Must "RFC 9110, 13.1.2"
+        "DELETE is not performed if If-None-Match is false."
+        "The condition is the same as with PUT, and so is what follows if it is false.";
     NOT_MODIFIED "rfc9110-13.1.2/not-modified" Must "RFC 9110, 13.1.2"
         "GET and HEAD whose If-None-Match is false are answered 304."
         "Whoever asks for the content and names the current tag has it already: the answer must be 304, not the content.";

@@ -7,7 +7,9 @@
 //! Two safe requests are pipelined only while nothing is being written: a server may evaluate them in parallel (RFC 9112,
 //! 9.3.2), and the model takes them in order.
 
+mod flood;
 mod odd;
+mod ripe;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,6 +23,9 @@ use crate::text;
 
 /// Random numbers below a bound.
 pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
+
+/// So many cases begin a campaign with one request at a time.
+const CALM: u64 = 2;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
 const MANY: usize = 200;
@@ -50,6 +55,18 @@ pub struct Traffic {
     hold: u32,
     /// Whether most of it is bursts.
     busy: bool,
+    /// Whether there is never more than one request at a time.
+    gentle: bool,
+    /// Whether all connections are kept busy all the time.
+    floods: bool,
+    /// Whose turn it is then.
+    turn: bool,
+    /// Whether tags that are weak are waited for to become strong, once.
+    ripens: bool,
+    /// Resources whose tags have had time to become strong.
+    row: Vec<Arc<str>>,
+    /// Kinds of writes that are still to come to those.
+    ripe: Vec<u64>,
 }
 
 /// Takes one of them, any; from all of them if there are none left.
@@ -81,13 +98,55 @@ impl Traffic {
             expects: 1,
             hold: 500,
             busy: false,
+            gentle: false,
+            floods: false,
+            turn: false,
+            ripens: false,
+            row: vec![],
+            ripe: vec![],
         }
+    }
+
+    /// That of the case with this number in a campaign: step by step, in bursts, with tags that had time to become strong,
+    /// and as much as possible at once, by turns. Waiting for 100 takes half a second, so only now and then.
+    pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
+        let traffic = Self::new(http, steps);
+        let traffic = match case % 4 {
+            // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
+            _ if case < CALM => traffic.gentle(),
+            0 => traffic.gentle(),
+            2 => traffic.ripening(),
+            1 => traffic.busy(),
+            _ => traffic.flooding(),
+        };
+        if case % 16 == 4 { traffic } else { traffic.impatient() }
     }
 
     /// The same, but most of it is bursts over all connections.
     #[must_use]
     pub fn busy(mut self) -> Self {
         self.busy = true;
+        self
+    }
+
+    /// The same, but never more than one request at a time.
+    #[must_use]
+    pub fn gentle(mut self) -> Self {
+        self.gentle = true;
+        self
+    }
+
+    /// The same, but all connections are kept busy.
+    #[must_use]
+    pub fn flooding(mut self) -> Self {
+        self.floods = true;
+        self
+    }
+
+    /// The same, but weak tags are given time to become strong.
+    #[must_use]
+    pub fn ripening(mut self) -> Self {
+        self.ripens = true;
         self
     }
 
@@ -323,7 +382,22 @@ impl Generator<Http> for Traffic {
                 self.begin(pick);
                 continue;
             }
-            match pick(64) {
+            if std::mem::take(&mut self.ripens) {
+                self.ripen(view, pick);
+                continue;
+            }
+            if let Some(name) = self.row.pop() {
+                self.harvest(view, &name, pick);
+                continue;
+            }
+            let choice = pick(64);
+            if self.floods && choice > 60 {
+                // Whatever else there is to do wants quiet.
+                self.release(0..view.connections.max(2));
+            }
+            match choice {
+                43..=54 if self.gentle => self.stretch(view, pick),
+                0..=60 if self.floods => self.flood(view, pick),
                 0..=39 if self.busy => self.burst(view, pick),
                 0..=42 => self.stretch(view, pick),
                 43..=47 => self.burst(view, pick),

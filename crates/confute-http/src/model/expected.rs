@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::lax::Lax;
 use super::precondition::{Applies, Conditions};
-use super::validators::Entry;
+use super::validators::{Entry, Validator};
 use crate::message::{Msg, Span};
 
 /// Which answers are right.
@@ -27,8 +27,8 @@ pub struct Expected {
 pub(super) enum Kind {
     /// What a read of this says.
     Read(Read),
-    /// Any content but this, or something about it.
-    Torn { head: bool, body: Sym<Token> },
+    /// Any content but this, or this with another tag, or something about it.
+    Torn { head: bool, body: Sym<Token>, tag: Validator },
     /// A PUT was performed.
     Put(Put),
     /// If-Match or If-Unmodified-Since was false; `body` was to be put.
@@ -107,7 +107,10 @@ impl Pattern<Msg> for Expected {
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         match &*self.kind {
             Kind::Read(read) => HasVars::vars(&read.entry, visit),
-            Kind::Torn { body, .. } => body.vars(visit),
+            Kind::Torn { body, tag, .. } => {
+                body.vars(visit);
+                HasVars::vars(tag, visit);
+            }
             Kind::Put(put) => {
                 HasVars::vars(&put.entry, visit);
                 HasVars::vars(&put.strong_by, visit);

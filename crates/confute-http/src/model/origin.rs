@@ -166,7 +166,7 @@ impl Exchange<'_> {
         {
             io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
             let head = request.method == Method::Head;
-            return self.send(io, Kind::Torn { head, body: entry.body });
+            return self.send(io, Kind::Torn { head, body: entry.body, tag: entry.tag });
         }
         // There and back again: a read changes nothing, so what it sees differently was changed twice.
         if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {

@@ -1,10 +1,10 @@
 //! When a condition is true (RFC 9110, section 13).
 
-use confute::lang::{Io, Stop, Sym};
+use confute::lang::{Io, Rule, Stop, Sym};
 
 use super::origin::Origin;
 use super::validators::{Entry, Validator};
-use crate::message::{IfRange, Request, Tag, Tags};
+use crate::message::{IfRange, Method, Request, Tag, Tags};
 use crate::rules;
 
 /// Whether a condition by strong comparison is true.
@@ -22,12 +22,17 @@ pub(super) struct Conditions {
     pub(super) if_match: Option<Truth>,
     /// If-Unmodified-Since, unless it is ignored.
     pub(super) unmodified: Option<i64>,
+    /// There is nothing whose date could be compared, and the server takes that for false. A date that is not available is
+    /// to be ignored (13.1.4), but whether nothing has such a date, the standard does not say.
+    pub(super) undated: bool,
     /// Whether If-None-Match is false.
     pub(super) matched: Option<bool>,
     /// That it is true is so only if the tag is weak.
     pub(super) needs_weak: bool,
     /// If-Modified-Since, unless it is ignored.
     pub(super) modified: Option<i64>,
+    /// It counts though it should not: then it may also be compared for equality, as some do.
+    pub(super) beside: bool,
     /// The server says 412 without cause.
     pub(super) refused: bool,
     /// The server says 304 without cause.
@@ -72,12 +77,20 @@ impl Conditions {
         let reads = request.method.is_safe();
         let mut conditions = Conditions::default();
         if let Some(tags) = &request.if_match {
-            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing)?);
+            let ignored = match request.method {
+                Method::Delete => &rules::IF_MATCH_DELETE,
+                _ if reads => &rules::IF_MATCH_READ,
+                _ => &rules::IF_MATCH,
+            };
+            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing, ignored)?);
         }
         let ignored = request.if_match.is_some()
             && !(request.if_unmodified_since.is_some() && io.deviates(&rules::IF_UNMODIFIED_SINCE_BESIDE)?);
         if !ignored && !missing {
             conditions.unmodified = request.if_unmodified_since;
+        }
+        if missing && !ignored && request.if_unmodified_since.is_some() {
+            conditions.undated = io.choose(2)? == 1;
         }
         if let (Some(_), None) = (conditions.unmodified, &request.if_match)
             && io.deviates(&rules::IF_UNMODIFIED_SINCE)?
@@ -85,7 +98,12 @@ impl Conditions {
             conditions.unmodified = None;
         }
         if let Some(tags) = &request.if_none_match {
-            conditions.if_none_match(io, tags, &entry.tag, missing, reads)?;
+            let ignored = match request.method {
+                Method::Delete => &rules::IF_NONE_MATCH_DELETE,
+                _ if reads => &rules::NOT_MODIFIED,
+                _ => &rules::IF_NONE_MATCH,
+            };
+            conditions.if_none_match(io, tags, &entry.tag, missing, ignored)?;
         }
         if reads {
             conditions.read(io, request)?;
@@ -102,9 +120,8 @@ impl Conditions {
         tags: &Tags,
         current: &Validator,
         missing: bool,
-        reads: bool,
+        ignored: &'static Rule,
     ) -> Result<(), Stop> {
-        let ignored = if reads { &rules::NOT_MODIFIED } else { &rules::IF_NONE_MATCH };
         let matched = match tags {
             _ if missing => false,
             Tags::Any => !io.deviates(ignored)?,
@@ -139,6 +156,7 @@ impl Conditions {
             // Then the date decides, whatever the tags say.
             self.matched = Some(false);
             self.modified = request.if_modified_since;
+            self.beside = true;
         }
         if self.matched != Some(true) {
             self.spared = io.deviates(&rules::NOT_MODIFIED_CAUSE)?;
@@ -148,13 +166,19 @@ impl Conditions {
 }
 
 /// Whether If-Match is true.
-fn if_match(io: &mut Io<'_, Origin>, tags: &Tags, current: &Validator, missing: bool) -> Result<Truth, Stop> {
+fn if_match(
+    io: &mut Io<'_, Origin>,
+    tags: &Tags,
+    current: &Validator,
+    missing: bool,
+    ignored: &'static Rule,
+) -> Result<Truth, Stop> {
     let found = match tags {
         _ if missing => None,
         Tags::Any => return Ok(Truth::Yes),
         Tags::Lines(lines) => find(io, lines, current)?,
     };
-    if io.deviates(&rules::IF_MATCH)? {
+    if io.deviates(ignored)? {
         return Ok(Truth::Yes);
     }
     let Some(found) = found else { return Ok(Truth::No) };
@@ -226,6 +250,9 @@ impl Conditions {
                 io.assume(entry.tag.has_strong_text())?;
             }
             _ => {}
+        }
+        if self.undated {
+            return Ok(Decision::Keep);
         }
         if let Some(date) = self.unmodified
             && !io.branch(entry.modified.at_most(&Sym::known(&date), 0))?

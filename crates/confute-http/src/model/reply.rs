@@ -42,8 +42,14 @@ impl Expected {
         self.was_continued(seen)?;
         match &*self.kind {
             Kind::Read(read) => self.read(read, seen, facts),
-            Kind::Torn { head, body } => match seen.status {
+            Kind::Torn { head, body, tag } => match seen.status {
                 200 if !head && !seen.coded && !seen.incomplete => {
+                    let is_new = body.value(facts).is_some_and(|body| body == seen.body);
+                    // A strong tag of other content is a matter of its own.
+                    if let (true, Some(told)) = (is_new, seen.etag.as_ref().filter(|told| told.weak)) {
+                        let told = Term::Const(Value::Opaque(told.opaque.clone()));
+                        return Ok(facts.assert(&Literal::Ne(tag.opaque.term().clone(), told))?);
+                    }
                     let seen = Term::Const(Value::Opaque(seen.body.clone()));
                     Ok(facts.assert(&Literal::Ne(body.term().clone(), seen))?)
                 }
@@ -198,7 +204,7 @@ impl Expected {
             read.entry.tag.was_weak(self.sent, facts)?;
         }
         match conditions.modified {
-            Some(date) if !self.lax.has(Lax::IF_MODIFIED_SINCE) => {
+            Some(date) if !self.lax.has(Lax::IF_MODIFIED_SINCE) && !conditions.beside => {
                 more_than(&read.entry.modified, date, facts)
             }
             _ => Ok(()),

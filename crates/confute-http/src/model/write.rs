@@ -65,7 +65,10 @@ impl Exchange<'_> {
         };
         let is_put = self.request.method == Method::Put;
         if !is_put && !present {
-            let may_fail = self.request.if_match.is_some() || matches!(decision, Decision::Fail);
+            let request = self.request;
+            let may_fail = request.if_match.is_some()
+                || request.if_unmodified_since.is_some()
+                || matches!(decision, Decision::Fail);
             return self.send(io, Kind::Missing { may_fail });
         }
         match decision {

@@ -73,6 +73,13 @@ fn reads_are_whole() {
     during(ok("ba").tag("y")).breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
     during(ok("aa").tag("x")).legal();
     during(ok("bb").tag("y")).legal();
+    // The head of one and the content of the other are not whole either.
+    with("aa", "~x")
+        .sent(0, put("bb"))
+        .sent(1, get())
+        .got(1, ok("bb").tag("~x"))
+        .got(0, status(204).tag("~y"))
+        .breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
 }
 
 #[test]

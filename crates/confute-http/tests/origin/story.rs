@@ -94,12 +94,15 @@ impl Story {
 }
 
 /// Rules that have special cases.
-const GENERAL: [&str; 8] = [
+const GENERAL: [&str; 11] = [
     "rfc9110-13.1.5/if-range",
     "rfc9110-13.1.1/every-member",
     "rfc9110-13.1.2/every-member",
     "rfc9110-13.1.1/if-match",
+    "rfc9110-13.1.1/if-match-on-read",
+    "rfc9110-13.1.1/if-match-on-delete",
     "rfc9110-13.1.2/if-none-match",
+    "rfc9110-13.1.2/if-none-match-on-delete",
     "rfc9110-13.1.2/not-modified",
     "rfc9110-15.4.5/cause",
     "rfc9110-15.5.13/cause",
