@@ -1,11 +1,13 @@
-//! The project's own chores: `cargo xtask test`, `cargo xtask soak engine` and `cargo xtask faults`.
+//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults` and `cargo xtask bugs`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
 // Printing is what a chore is for.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod bugs;
 mod faults;
+mod live;
 mod packages;
 mod soak;
 mod test;
@@ -36,19 +38,28 @@ enum Chore {
     },
     /// Plant faults in the search, one at a time, and see that the oracle tests notice each
     Faults(faults::Args),
+    /// Let the embedded HTTP server make each of its mistakes, and say how soon it is found and what is blamed
+    Bugs(bugs::Args),
 }
 
 #[derive(Subcommand)]
 enum Soak {
     /// Simulated servers: correct ones are never refuted, wrong ones are refuted for their reason
     Engine(soak::Engine),
+    /// The correct embedded HTTP server over real sockets: it is never refuted
+    Http(live::Args),
+    /// Debian's memcached: it is never refuted
+    Memcached(live::Args),
 }
 
 fn main() -> ExitCode {
     let outcome = match Args::parse().chore {
         Chore::Test => test::run(),
         Chore::Soak { what: Soak::Engine(engine) } => soak::run(&engine),
+        Chore::Soak { what: Soak::Http(args) } => live::http(&args),
+        Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Faults(args) => faults::run(&args),
+        Chore::Bugs(args) => bugs::run(&args),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,
@@ -63,6 +74,14 @@ fn main() -> ExitCode {
 /// Whether nothing may be left out.
 fn is_strict() -> bool {
     env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// Some chores are of no use without optimisation.
+fn again_in_release() -> Result<bool> {
+    let own = env::args().skip(1).collect::<Vec<_>>();
+    let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"])?;
+    let status = command.args(own).status().context("cannot run cargo")?;
+    Ok(status.success())
 }
 
 /// The root of the workspace.

@@ -14,7 +14,7 @@ use confute::simulate::{Plan, Statistics};
 use confute::{Options, Pulse, Verdict};
 use confute_models::registry::{self, Named};
 
-use crate::cargo;
+use crate::again_in_release;
 
 /// How long a case is behind a network that loses packets, in messages.
 const LOSSY_CASE: u64 = 24;
@@ -92,14 +92,6 @@ fn both(correct: bool, wrong: bool) -> &'static str {
         (false, _) => "FAILED: a correct server was not explained",
         (_, false) => "FAILED: a wrong server was not found out",
     }
-}
-
-/// A soak is of no use without optimisation.
-fn again_in_release() -> Result<bool> {
-    let own = std::env::args().skip(1).collect::<Vec<_>>();
-    let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"])?;
-    let status = command.args(own).status().context("cannot run cargo")?;
-    Ok(status.success())
 }
 
 fn soak(
@@ -276,12 +268,12 @@ fn reason(verdict: &Verdict) -> String {
 
 /// A line on the terminal that is written over.
 #[derive(Default)]
-struct Line {
+pub(crate) struct Line {
     last: Cell<Option<Instant>>,
 }
 
 impl Line {
-    fn tell(&self, text: &str) {
+    pub(crate) fn tell(&self, text: &str) {
         let soon = self.last.get().is_some_and(|last| last.elapsed() < Duration::from_millis(200));
         if soon || !stderr().is_terminal() {
             return;
@@ -291,7 +283,7 @@ impl Line {
         let _ = stderr().flush();
     }
 
-    fn erase(&self) {
+    pub(crate) fn erase(&self) {
         if self.last.take().is_some() {
             eprint!("\r\x1b[K");
         }

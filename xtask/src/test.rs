@@ -28,8 +28,12 @@ pub(crate) fn run() -> Result<bool> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     summary.step("lints", cargo(&lints)?);
     summary.step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet"])?);
-    let soak = ["run", "--quiet", "--release", "--package", "xtask", "--", "soak", "engine", "--short"];
-    summary.step("short soak", cargo(&soak)?);
+    let soaks =
+        [("engine", "short soak"), ("http", "short soak of http"), ("memcached", "short soak of memcached")];
+    for (what, name) in soaks {
+        let soak = ["run", "--quiet", "--release", "--package", "xtask", "--", "soak", what, "--short"];
+        summary.step(name, cargo(&soak)?);
+    }
 
     let Summary { passed, failed, skipped } = &summary;
     let mut parts = vec![format!("{} passed ({})", passed.len(), passed.join(", "))];

@@ -182,6 +182,18 @@ fn nginx_case() {
 }
 
 #[test]
+fn bugs_name_rules_of_the_model() {
+    for bug in Bug::all() {
+        for name in bug.rules() {
+            assert!(RULES.iter().any(|rule| rule.name == *name), "{bug}: {name}");
+        }
+    }
+    let unblamed: Vec<_> =
+        Bug::all().iter().filter(|bug| bug.area() != Area::Proxying && bug.rules().is_empty()).collect();
+    assert_eq!(unblamed, [&Bug::ClosedUnanswered]);
+}
+
+#[test]
 fn bugs_are_found_and_named() {
     let sample = [
         (Bug::IfMatchIgnoredOnPut, "rfc9110-13.1.1/if-match"),

@@ -41,6 +41,7 @@ mod pool;
 mod proxy;
 mod range;
 mod response;
+mod rule;
 mod store;
 mod switches;
 mod tag;

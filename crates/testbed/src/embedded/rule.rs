@@ -1,0 +1,73 @@
+//! Which rule of a tester each bug breaks, by name: what a tester must come up with to be right.
+
+use super::bug::{Area, Bug};
+
+impl Bug {
+    /// The rules, as `confute rules http` names them, any of which says what is wrong with a server that has this bug. None
+    /// for what no origin server can be blamed for: the bugs of proxies, and a connection that is closed without an
+    /// answer, which RFC 9112, 9.5, lets a server do at any time.
+    pub const fn rules(self) -> &'static [&'static str] {
+        if matches!(self.area(), Area::Proxying) {
+            return &[];
+        }
+        match self {
+            Self::IfMatchIgnoredOnPut | Self::IfMatchStarOnMissing => &["rfc9110-13.1.1/if-match"],
+            Self::IfMatchIgnoredOnDelete => &["rfc9110-13.1.1/if-match-on-delete"],
+            Self::IfMatchWeak => &["rfc9110-13.1.1/strong-comparison"],
+            Self::IfMatchStopsAtWeak => &["rfc9110-13.1.1/every-member"],
+            Self::IfNoneMatchStrongOnPut | Self::IfNoneMatchStrongOnGet => {
+                &["rfc9110-13.1.2/weak-comparison"]
+            }
+            Self::IfNoneMatchIgnoredOnPut => &["rfc9110-13.1.2/if-none-match"],
+            Self::IfNoneMatchStarOnMissing => &["rfc9110-13.1.2/true-without-match"],
+            Self::NotModifiedForPut => &["rfc9110-13.1.2/failed-write-is-412"],
+            Self::FirstTagOnly => &["rfc9110-13.1.1/every-member", "rfc9110-13.1.2/every-member"],
+            Self::FirstLineOnly => &["rfc9110-5.2/several-lines"],
+            Self::IfModifiedSinceBesideIfNoneMatch => &["rfc9110-13.1.3/beside-if-none-match"],
+            Self::IfUnmodifiedSinceBesideIfMatch => &["rfc9110-13.1.4/beside-if-match"],
+            Self::IfUnmodifiedSinceIgnored => &["rfc9110-13.1.4/if-unmodified-since"],
+            Self::ConditionOnMissing => &["rfc9110-13.2.1/not-on-failure"],
+            Self::NotModifiedTagAltered => &["rfc9110-15.4.5/etag"],
+            Self::LostPut => &["store/put-lasts"],
+            Self::StaleRead | Self::DeletedComesBack => &["store/read-current"],
+            Self::PutLosesByte | Self::PutAddsByte | Self::PutTellsOldTag => {
+                // With a tag in its answer, the server says that it stored what it was sent.
+                &["rfc9110-9.3.4/validators", "store/put-exact"]
+            }
+            Self::DeleteDoesNot => &["store/delete-lasts"],
+            Self::DeleteTakesNeighbour => &["store/stays"],
+            Self::NewTagOldContent => &["rfc9110-9.3.4/validators", "store/put-lasts"],
+            Self::TagOfSecond => &["rfc9110-8.8.3/strong-tag-differs"],
+            Self::CreationUntold => &["rfc9110-9.3.4/created"],
+            Self::HeadLengthZero => &["rfc9110-8.6/length-of-get"],
+            Self::TornRead => &["store/whole"],
+            Self::TwoWinners | Self::TwoCreators | Self::PutAndDeleteWin => &["store/one-winner"],
+            Self::SwappedPipeline => &["rfc9112-9.3.2/order"],
+            Self::CrossedConnections => &["rfc9112-9.2/own-answer"],
+            Self::BodyAfterHead | Self::BodyAfter304 | Self::BodyAfter204 => {
+                &["rfc9112-6.3/nothing-after-the-end"]
+            }
+            Self::LengthOneShort | Self::LengthOneLong => &["rfc9110-8.6/length-true"],
+            Self::LastChunkMissing => &["rfc9112-7.1/chunks"],
+            Self::CloseIgnored => &["rfc9112-9.6/close-heeded"],
+            Self::ConflictingLengths => &["rfc9112-6.3/conflicting-lengths"],
+            Self::LengthOverChunked => &["rfc9112-6.1/length-beside-chunks"],
+            Self::ChunkSizeTruncated => &["rfc9112-7.1/large-chunk"],
+            Self::SpaceBeforeColon => &["rfc9112-5.1/space-before-colon"],
+            Self::TwoHosts => &["rfc9112-3.2/two-hosts"],
+            Self::NoHost => &["rfc9112-3.2/no-host"],
+            Self::RangeOneShort | Self::SuffixFromStart => &["rfc9110-15.3.7.1/part"],
+            Self::ContentRangeExclusive | Self::BeyondEndIs206 => {
+                &["rfc9110-14.4/content-range", "rfc9110-15.3.7.1/part"]
+            }
+            Self::RangeOnHead => &["rfc9110-14.2/only-get"],
+            Self::IfRangeIgnored => &["rfc9110-13.1.5/if-range"],
+            Self::IfRangeWeak => &["rfc9110-13.1.5/strong-comparison"],
+            Self::HangOnHead => &["live/answered"],
+            // Where a fourth is answered, that looks like the third's answer.
+            Self::ThirdUnanswered => &["live/answered", "rfc9112-9.3.2/order"],
+            Self::ContinueUnsent => &["rfc9110-10.1.1/continue"],
+            _ => &[],
+        }
+    }
+}

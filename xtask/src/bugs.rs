@@ -1,0 +1,179 @@
+//! `cargo xtask bugs`: how soon each bug of the embedded server is found, and what is blamed for it.
+//!
+//! A row is a bug, run at several seeds, each with a server of its own: how often it was refuted in its time, the median of
+//! times and messages up to the refutation, and how often the right rule was blamed: alone, or among others.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use confute_drive::{CaseReport, Finding, Generator, Limits, News, Plan, Sink, Target, campaign};
+use confute_http::encode::Target as Authority;
+use confute_http::{Http, Traffic};
+use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
+
+use crate::again_in_release;
+
+/// How many steps a case has, and how long an answer may take, on this machine.
+const STEPS: usize = 300;
+const PATIENCE: Duration = Duration::from_millis(250);
+/// The median to stay below.
+const SOON: Duration = Duration::from_millis(300);
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many seeds
+    #[arg(long, default_value = "20")]
+    seeds: u64,
+    /// Only this bug; can be given several times
+    #[arg(long, value_name = "BUG")]
+    only: Vec<String>,
+    /// How many seconds a run may take
+    #[arg(long, default_value = "10")]
+    max_time: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        return again_in_release();
+    }
+    for name in &args.only {
+        if Bug::from_name(name).is_none() {
+            bail!("there is no bug {name:?}");
+        }
+    }
+    println!(
+        "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6}  blamed",
+        "bug", "found", "median s", "messages", "right", "alone"
+    );
+    let (mut rows, mut full, mut soon) = (0, 0, 0);
+    for bug in Bug::all().iter().filter(|bug| bug.area() != Area::Proxying) {
+        if !args.only.is_empty() && !args.only.iter().any(|name| name == bug.name()) {
+            continue;
+        }
+        if bug.rules().is_empty() {
+            println!(
+                "{:<42} no violation: RFC 9112, 9.5, lets a server close a connection at any time",
+                bug.name()
+            );
+            continue;
+        }
+        let runs = (1..=args.seeds).map(|seed| hunt(*bug, seed, args)).collect::<Result<Vec<_>>>()?;
+        let row = Row::of(*bug, &runs);
+        row.print();
+        rows += 1;
+        full += u64::from(row.found == args.seeds && row.right == args.seeds);
+        soon += u64::from(row.time.is_some_and(|time| time < SOON));
+    }
+    println!(
+        "\n{full} of {rows} bugs were found and rightly blamed at every seed; {soon} in less than 0.3 s (median)"
+    );
+    Ok(full == rows)
+}
+
+/// What became of one run.
+#[derive(Default)]
+struct Run {
+    /// When a case was refuted, and after how many messages.
+    refuted: Option<(Duration, u64)>,
+    /// The sets of rules any of which explains it.
+    blamed: Vec<String>,
+}
+
+struct Row {
+    bug: Bug,
+    found: u64,
+    time: Option<Duration>,
+    messages: Option<u64>,
+    right: u64,
+    alone: u64,
+    blamed: BTreeMap<String, u64>,
+}
+
+impl Row {
+    fn of(bug: Bug, runs: &[Run]) -> Self {
+        let mut times: Vec<_> = runs.iter().filter_map(|run| run.refuted).map(|(time, _)| time).collect();
+        let mut messages: Vec<_> =
+            runs.iter().filter_map(|run| run.refuted).map(|(_, count)| count).collect();
+        times.sort_unstable();
+        messages.sort_unstable();
+        let is_right = |rule: &String| bug.rules().contains(&rule.as_str());
+        let mut blamed = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.refuted.is_some()) {
+            *blamed.entry(run.blamed.join(" | ")).or_default() += 1;
+        }
+        Self {
+            bug,
+            found: times.len() as u64,
+            time: times.get(times.len() / 2).copied(),
+            messages: messages.get(messages.len() / 2).copied(),
+            right: runs.iter().filter(|run| run.blamed.iter().any(is_right)).count() as u64,
+            alone: runs.iter().filter(|run| !run.blamed.is_empty() && run.blamed.iter().all(is_right)).count()
+                as u64,
+            blamed,
+        }
+    }
+
+    fn print(&self) {
+        let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        println!(
+            "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6}  {}",
+            self.bug.name(),
+            self.found,
+            or_none(self.time.map(|time| format!("{:.3}", time.as_secs_f64()))),
+            or_none(self.messages.map(|count| count.to_string())),
+            self.right,
+            self.alone,
+            self.bug.rules().join(" or "),
+        );
+        if self.right < self.found {
+            for (rules, times) in &self.blamed {
+                println!("    {times} times: {}", if rules.is_empty() { "no rule found" } else { rules });
+            }
+        }
+    }
+}
+
+/// Runs until the first violation.
+fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
+    // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
+    let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
+    let server =
+        Embedded::start(Config::default().tags(tags).bug(bug)).context("cannot start the embedded server")?;
+    let target = Authority { host: server.addr().to_string(), ..Authority::default() };
+    let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+    let make =
+        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
+    let limits = Limits { connections: 8, patience: PATIENCE, ..Limits::default() };
+    let max_time = Some(Duration::from_secs(args.max_time));
+    let plan = Plan { limits, seed, max_time, max_failures: 1, ..Plan::new(Target::new(server.addr())) };
+    let stop = AtomicBool::new(false);
+    let mut ear = Ear { start: Instant::now(), messages: 0, run: Run::default(), stop: &stop };
+    campaign(&http, &plan, &make, &mut ear, &stop);
+    Ok(ear.run)
+}
+
+/// Listens for the first refutation and what is blamed for it.
+struct Ear<'a> {
+    start: Instant,
+    messages: u64,
+    run: Run,
+    stop: &'a AtomicBool,
+}
+
+impl Sink<Http> for Ear<'_> {
+    fn ended(&mut self, case: &CaseReport) {
+        self.messages += case.figures.requests + case.figures.answers;
+        if case.verdict.is_refuted() && self.run.refuted.is_none() {
+            self.run.refuted = Some((self.start.elapsed(), self.messages));
+        }
+    }
+
+    fn found(&mut self, finding: &Finding<Http>, _: News) {
+        if self.run.blamed.is_empty() {
+            self.run.blamed = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+        }
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,226 @@
+//! `cargo xtask soak http` and `soak memcached`: correct servers, over real sockets, at length. They are never to be refuted.
+//!
+//! A run counts only if much was concurrent: with a median of less than half of the connections it fails. What a refuted run
+//! saw is kept.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use confute::Verdict;
+use confute::trace::{Header, Trace};
+use confute_drive::{
+    CaseReport, Conclusion, Factory, Finding, Generator, Limits, Live, News, Outcome, Plan, Protocol, Sink,
+    Target, campaign,
+};
+use confute_http::encode::Target as Authority;
+use confute_http::{Http, Traffic};
+use confute_memcached::{Habits, Memcached as Protocol11, MemcachedModel, Traffic as Commands};
+use confute_testbed::ServerError;
+use confute_testbed::embedded::{Config, Embedded, TagStyle};
+use confute_testbed::memcached::Memcached;
+
+use crate::soak::Line;
+use crate::{again_in_release, is_strict, root};
+
+/// So many messages make a soak, and a short one.
+const MANY: u64 = 1_000_000;
+const FEW: u64 = 20_000;
+/// How many steps a case of HTTP has: Hold, Release and Wait are steps too.
+const STEPS: usize = 1_500;
+/// One case in so many may be too hard to judge.
+const HARD: u64 = 50;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A quick look: 20,000 messages
+    #[arg(long)]
+    short: bool,
+    /// How many messages, requests and answers together [default: 1,000,000]
+    #[arg(long)]
+    messages: Option<u64>,
+    /// How many connections
+    #[arg(long, default_value = "32")]
+    connections: u32,
+    /// What all random choices come from
+    #[arg(long, default_value = "1")]
+    seed: u64,
+}
+
+impl Args {
+    fn messages(&self) -> u64 {
+        self.messages.unwrap_or(if self.short { FEW } else { MANY })
+    }
+
+    fn plan(&self, target: Target) -> Plan {
+        let limits = Limits { connections: self.connections, ..Limits::default() };
+        Plan { limits, seed: self.seed, max_time: None, max_failures: 1, ..Plan::new(target) }
+    }
+}
+
+/// The correct embedded server, with tags of each kind for a third of the messages.
+pub(crate) fn http(args: &Args) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        return again_in_release();
+    }
+    let kinds = [
+        ("strong tags", TagStyle::Strong),
+        ("tags that become strong", TagStyle::WeakAtFirst(Duration::from_millis(200))),
+        ("weak tags", TagStyle::Weak),
+    ];
+    let mut held = true;
+    for (what, tags) in kinds {
+        let server =
+            Embedded::start(Config::default().tags(tags)).context("cannot start the embedded server")?;
+        let target = Authority { host: server.addr().to_string(), ..Authority::default() };
+        let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+        let make = |case: u64| -> Box<dyn Generator<Http>> {
+            let traffic = Traffic::new(http.clone(), STEPS).flooding();
+            Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
+        };
+        let messages = args.messages() / kinds.len() as u64;
+        held &= soak(&http, "http", what, &args.plan(Target::new(server.addr())), messages, &make)?;
+    }
+    Ok(held)
+}
+
+/// Debian's memcached. Numbers of 2^63 and more are left out: it does not count them as the protocol says.
+pub(crate) fn memcached(args: &Args) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        return again_in_release();
+    }
+    let server = match Memcached::start() {
+        Err(error @ ServerError::NotInstalled { .. }) if !is_strict() => {
+            println!("skipped: {error}");
+            return Ok(true);
+        }
+        other => other.context("cannot start memcached")?,
+    };
+    let protocol = Protocol11::new(MemcachedModel { keeps: false });
+    let make = |case: u64| -> Box<dyn Generator<Protocol11>> {
+        Box::new(Commands::new(Habits { singles: 10 + (case % 4) as u32, large: false, ..Habits::default() }))
+    };
+    soak(
+        &protocol,
+        "memcached",
+        "memcached",
+        &args.plan(Target::new(server.address())),
+        args.messages(),
+        &make,
+    )
+}
+
+fn soak<P: Protocol>(
+    protocol: &P,
+    model: &str,
+    what: &str,
+    plan: &Plan,
+    messages: u64,
+    make: Factory<'_, P>,
+) -> Result<bool> {
+    println!("{what}: {messages} messages over {} connections, seed {}", plan.limits.connections, plan.seed);
+    let stop = AtomicBool::new(false);
+    let mut watch =
+        Watch { what, wanted: messages, seen: 0, stop: &stop, line: Line::default(), told: Instant::now() };
+    let outcome = campaign(protocol, plan, make, &mut watch, &stop);
+    watch.line.erase();
+    report(&outcome, watch.seen);
+    if let Some(finding) = outcome.findings.first() {
+        return keep(model, finding).map(|()| false);
+    }
+    let median = outcome.figures.outstanding.median();
+    let mut failures = Vec::new();
+    if outcome.conclusion != Conclusion::Unrefuted {
+        failures.push(format!("{:?}", outcome.conclusion));
+    }
+    if median < u64::from(plan.limits.connections / 2) {
+        failures.push(format!("a median of {median} outstanding requests is too few to mean anything"));
+    }
+    if outcome.tally.inconclusive * HARD > outcome.tally.cases {
+        failures.push("too many cases could not be judged".to_owned());
+    }
+    failures.iter().for_each(|failure| println!("  FAILED: {failure}"));
+    Ok(failures.is_empty())
+}
+
+fn report<P: Protocol>(outcome: &Outcome<P>, messages: u64) {
+    let (figures, tally) = (&outcome.figures, &outcome.tally);
+    let spread = |name: &str, spread: &confute_drive::Spread| {
+        let it = spread.quantiles();
+        println!(
+            "  {name}: median {}, 10 % up to {}, 90 % up to {}, at most {}",
+            it.median, it.p10, it.p90, it.max
+        );
+    };
+    println!(
+        "  {:?}: {messages} messages in {} cases, {:.1} s ({:.0} % thinking)",
+        outcome.conclusion,
+        tally.cases,
+        outcome.elapsed.as_secs_f64(),
+        100.0 * figures.thinking.as_secs_f64() / outcome.elapsed.as_secs_f64(),
+    );
+    spread("outstanding at each send", &figures.outstanding);
+    spread("open alternatives", &figures.alternatives);
+    if tally.inconclusive + tally.early + tally.doubtful > 0 {
+        let (inconclusive, early, doubtful) = (tally.inconclusive, tally.early, tally.doubtful);
+        println!("  {inconclusive} cases not judged, {early} ended early, {doubtful} doubtful");
+    }
+}
+
+/// Keeps what a refuted run saw, and says where.
+fn keep<P: Protocol>(model: &str, finding: &Finding<P>) -> Result<()> {
+    let path = root()?.join("target").join(format!("soak-{model}-refuted.jsonl"));
+    std::fs::create_dir_all(root()?.join("target"))?;
+    let note = Some(format!("case {} (seed {})", finding.name, finding.seed));
+    let header = Header { seed: Some(finding.seed), note, ..Header::new(model, "tcp") };
+    let trace = Trace { header, events: finding.trace.clone() };
+    trace.write(File::create(&path)?).context("cannot keep the trace")?;
+    println!("  FAILED: a correct server was refuted, blamed on {:?}", finding.diagnoses);
+    println!(
+        "  seen: {}\n  expected: {:?}\n  kept: {}",
+        finding.refutation.seen,
+        finding.refutation.expected,
+        path.display()
+    );
+    Ok(())
+}
+
+/// Counts messages and says stop when there are enough.
+struct Watch<'a> {
+    what: &'a str,
+    wanted: u64,
+    seen: u64,
+    stop: &'a AtomicBool,
+    line: Line,
+    told: Instant,
+}
+
+impl<P: Protocol> Sink<P> for Watch<'_> {
+    fn ended(&mut self, case: &CaseReport) {
+        self.seen += case.figures.requests + case.figures.answers;
+        if let Verdict::Inconclusive(why) = &case.verdict {
+            println!("  case {} could not be judged: {why}", case.number);
+        }
+        if self.seen >= self.wanted {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn found(&mut self, _: &Finding<P>, _: News) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn tick(&mut self, live: &Live) {
+        let text = format!(
+            "{}: {} of {}, {:.0} answers/s, {} outstanding, {} alternatives",
+            self.what, self.seen, self.wanted, live.rate, live.outstanding, live.alternatives
+        );
+        self.line.tell(&text);
+        // Where nobody watches, somebody reads.
+        if self.told.elapsed() > Duration::from_secs(30) {
+            self.told = Instant::now();
+            println!("  {text}");
+        }
+    }
+}
