@@ -11,6 +11,7 @@ mod check;
 mod demo;
 mod help;
 mod live;
+mod real;
 mod rules;
 
 use std::path::Path;

@@ -1,0 +1,80 @@
+//! Real servers, as Debian has them: what each is known to get wrong is found, and named. `docs/findings.md` tells the bytes.
+
+#![allow(clippy::print_stdout, reason = "whoever runs the tests is to know what was skipped")]
+
+use std::net::SocketAddr;
+
+use confute_testbed::ServerError;
+use confute_testbed::apache::Apache;
+use confute_testbed::lighttpd::Lighttpd;
+use confute_testbed::nginx::{Nginx, NginxError};
+
+use super::{confute, said};
+
+/// Says that a test did not happen, which under CI is a failure.
+fn skip(reason: &str) {
+    let is_strict = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    assert!(!is_strict, "{reason}, and this is CI");
+    println!("SKIPPED: {reason}");
+}
+
+/// A running server, or `None` where it is not installed.
+fn running<T>(started: Result<T, ServerError>) -> Option<T> {
+    match started {
+        Ok(server) => Some(server),
+        Err(error @ ServerError::NotInstalled { .. }) => {
+            skip(&error.to_string());
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What is found in some seconds, a line each.
+fn findings(address: SocketAddr, seconds: u32) -> Vec<String> {
+    let (url, time) = (format!("http://{address}/"), format!("{seconds}s"));
+    let flags = ["--seed", "1", "--connections", "8", "--patience", "1s", "--max-failures", "100"];
+    let (code, out, err) = said(confute().args(["http", &url, "--max-time", &time]).args(flags));
+    assert_eq!(code, 1, "{out}{err}");
+    let is_finding = |line: &&str| line.starts_with("violation ") || line.starts_with("warning ");
+    out.lines().filter(is_finding).map(str::to_owned).collect()
+}
+
+fn names(findings: &[String], rule: &str) -> bool {
+    findings.iter().any(|line| line.contains(&format!("{rule},")) || line.contains(&format!("{rule} (")))
+}
+
+#[test]
+fn apache() {
+    let Some(server) = running(Apache::start()) else { return };
+    let found = findings(server.address(), 10);
+    for rule in ["rfc9110-13.1.2/weak-comparison", "rfc9110-14.2/only-get"] {
+        assert!(names(&found, rule), "{rule}: {found:#?}");
+    }
+    // It looks at If-Match on PUT, and its tags are right.
+    assert!(!names(&found, "rfc9110-8.8.3/strong-tag-differs"), "{found:#?}");
+}
+
+#[test]
+fn nginx() {
+    let server = match Nginx::start() {
+        Ok(server) => server,
+        Err(error @ NginxError::NotInstalled) => return skip(&error.to_string()),
+        Err(error) => panic!("{error}"),
+    };
+    let found = findings(server.address(), 8);
+    for rule in ["rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", "rfc9110-15.5.6/allow"] {
+        assert!(names(&found, rule), "{rule}: {found:#?}");
+    }
+}
+
+#[test]
+fn lighttpd() {
+    let Some(server) = running(Lighttpd::start()) else { return };
+    let found = findings(server.address(), 8);
+    assert!(names(&found, "rfc9110-13.1.1/if-match-on-read"), "{found:#?}");
+    // It does one thing after the other: whatever else it gets wrong, races are not it.
+    for rule in ["store/one-winner", "store/whole"] {
+        assert!(!found.iter().any(|line| line.contains(&format!(": {rule} ("))), "{rule}: {found:#?}");
+    }
+}
