@@ -54,7 +54,10 @@ rules! {
     IF_NONE_MATCH_WEAK "rfc9110-13.1.2/weak-comparison" Must "RFC 9110, 13.1.2 and 8.8.3.2"
         "If-None-Match compares weakly: what is between the quotes decides."
         "Two tags are the same by weak comparison if what is between the quotes is equal, whether either is weak or not. \
-         If-None-Match is compared that way with every method.";
+         If-None-Match is compared that way with every method; this is about PUT and DELETE.";
+    IF_NONE_MATCH_WEAK_READ "rfc9110-13.1.2/weak-comparison-on-read" Must "RFC 9110, 13.1.2 and 8.8.3.2"
+        "If-None-Match compares weakly with GET and HEAD too."
+        "Weak tags are good enough to know that a copy need not be sent again.";
     IF_NONE_MATCH_MEMBERS "rfc9110-13.1.2/every-member" Must "RFC 9110, 13.1.2"
         "If-None-Match is false if any of its tags matches, wherever it stands in the list."
         "A list of tags is looked through to its end.";

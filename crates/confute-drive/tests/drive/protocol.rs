@@ -113,6 +113,17 @@ impl Protocol for Lines {
         1
     }
 
+    fn subject(&self, request: &Message) -> Option<String> {
+        match request {
+            Message::Get(key) | Message::Set(key, _) => Some(key.to_string()),
+            _ => None,
+        }
+    }
+
+    fn is_idle(&self, request: &Message, _: Option<&Message>) -> bool {
+        matches!(request, Message::Get(_))
+    }
+
     fn reader(&self, _: Side) -> LineReader {
         LineReader::default()
     }

@@ -110,7 +110,8 @@ impl Traffic {
     /// That of the case with this number in a campaign: step by step, in bursts, with tags that had time to become strong,
     /// and as much as possible at once, by turns. Waiting for 100 takes half a second, so only now and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
-        let traffic = Self::new(http, steps);
+        // The first ones are short: races have to wait for them.
+        let traffic = Self::new(http, if case < CALM { steps / 3 } else { steps });
         let traffic = match case % 4 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
             _ if case < CALM => traffic.gentle(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use confute_drive::{Step, Until, View};
 
 use super::{Pick, Traffic, draw};
-use crate::ask::{Known, WRITES, write};
+use crate::ask::{Known, READS, WRITES, read, write};
 use crate::protocol::Http;
 
 /// How many resources ripen at once.
@@ -36,9 +36,10 @@ impl Traffic {
         }
     }
 
-    /// A conditional write to one of the row, each once, and a look at what it did.
+    /// A read of one of the row and a conditional write to it, and a look at what that did. Each is used once.
     pub(super) fn harvest(&mut self, view: &View<'_, Http>, name: &Arc<str>, pick: &mut Pick<'_>) {
         let known = Known::of(view.past, name);
+        self.exchange(0, read(&known, name, pick(READS), pick));
         let kind = draw(&mut self.ripe, 0..WRITES, pick).unwrap_or_default();
         let body = self.body(pick);
         self.exchange(0, write(&known, name, body, kind, pick));

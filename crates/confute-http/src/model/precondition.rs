@@ -103,7 +103,8 @@ impl Conditions {
                 _ if reads => &rules::NOT_MODIFIED,
                 _ => &rules::IF_NONE_MATCH,
             };
-            conditions.if_none_match(io, tags, &entry.tag, missing, ignored)?;
+            let weak = if reads { &rules::IF_NONE_MATCH_WEAK_READ } else { &rules::IF_NONE_MATCH_WEAK };
+            conditions.if_none_match(io, tags, &entry.tag, missing, (ignored, weak))?;
         }
         if reads {
             conditions.read(io, request)?;
@@ -120,14 +121,14 @@ impl Conditions {
         tags: &Tags,
         current: &Validator,
         missing: bool,
-        ignored: &'static Rule,
+        (ignored, weak): (&'static Rule, &'static Rule),
     ) -> Result<(), Stop> {
         let matched = match tags {
             _ if missing => false,
             Tags::Any => !io.deviates(ignored)?,
             Tags::Lines(lines) => match find(io, lines, current)? {
                 None => false,
-                Some(found) => !(io.deviates(ignored)? || self.overlooks(io, &found)?),
+                Some(found) => !(io.deviates(ignored)? || self.overlooks(io, &found, weak)?),
             },
         };
         self.matched = Some(matched);
@@ -135,7 +136,12 @@ impl Conditions {
     }
 
     /// Whether a tag that is there is not found in If-None-Match, for one of the ways to look for it.
-    fn overlooks(&mut self, io: &mut Io<'_, Origin>, found: &Found) -> Result<bool, Stop> {
+    fn overlooks(
+        &mut self,
+        io: &mut Io<'_, Origin>,
+        found: &Found,
+        weak: &'static Rule,
+    ) -> Result<bool, Stop> {
         let (line, place) = found.any;
         let is_first = line == 0 && place == 0;
         if (line > 0 && io.deviates(&rules::SEVERAL_LINES)?)
@@ -143,7 +149,7 @@ impl Conditions {
         {
             return Ok(true);
         }
-        let is_strong = io.deviates(&rules::IF_NONE_MATCH_WEAK)?;
+        let is_strong = io.deviates(weak)?;
         self.needs_weak = is_strong && found.strong.is_some();
         Ok(is_strong)
     }

@@ -15,9 +15,8 @@ impl Bug {
             Self::IfMatchIgnoredOnDelete => &["rfc9110-13.1.1/if-match-on-delete"],
             Self::IfMatchWeak => &["rfc9110-13.1.1/strong-comparison"],
             Self::IfMatchStopsAtWeak => &["rfc9110-13.1.1/every-member"],
-            Self::IfNoneMatchStrongOnPut | Self::IfNoneMatchStrongOnGet => {
-                &["rfc9110-13.1.2/weak-comparison"]
-            }
+            Self::IfNoneMatchStrongOnPut => &["rfc9110-13.1.2/weak-comparison"],
+            Self::IfNoneMatchStrongOnGet => &["rfc9110-13.1.2/weak-comparison-on-read"],
             Self::IfNoneMatchIgnoredOnPut => &["rfc9110-13.1.2/if-none-match"],
             Self::IfNoneMatchStarOnMissing => &["rfc9110-13.1.2/true-without-match"],
             Self::NotModifiedForPut => &["rfc9110-13.1.2/failed-write-is-412"],
