@@ -23,7 +23,7 @@ const MOST_SCENES: usize = 48;
 /// The scenes of a part that were met, and where packets lead from them.
 pub(super) struct Scenes<S: ServerModel + ?Sized> {
     numbers: FxHashMap<u128, usize>,
-    scenes: Vec<Rc<Hypothesis<S>>>,
+    all: Vec<Rc<Hypothesis<S>>>,
     /// By packet and scene; whether its answer was known then.
     after: FxHashMap<(u32, usize), (bool, SmallVec<[usize; 2]>)>,
     /// How often looking is left out after it was in vain, and how often still.
@@ -35,7 +35,7 @@ impl<S: ServerModel + ?Sized> Default for Scenes<S> {
     fn default() -> Self {
         Self {
             numbers: FxHashMap::default(),
-            scenes: Vec::new(),
+            all: Vec::new(),
             after: FxHashMap::default(),
             blur: 0,
             blurred: 0,
@@ -45,10 +45,10 @@ impl<S: ServerModel + ?Sized> Default for Scenes<S> {
 
 impl<S: ServerModel + ?Sized> Scenes<S> {
     fn number(&mut self, scene: Hypothesis<S>) -> usize {
-        let next = self.scenes.len();
+        let next = self.all.len();
         let number = *self.numbers.entry(scene.fingerprint(0, true).0).or_insert(next);
         if number == next {
-            self.scenes.push(Rc::new(scene));
+            self.all.push(Rc::new(scene));
         }
         number
     }
@@ -76,7 +76,7 @@ impl<S: ServerModel + ?Sized> Scenes<S> {
         {
             return after.clone();
         }
-        let mut start = Hypothesis::clone(&self.scenes[scene]);
+        let mut start = Hypothesis::clone(&self.all[scene]);
         let number = start.cells[0].number;
         start.pending.push(Pending {
             delivery: Rc::clone(delivery),
@@ -129,7 +129,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 touches(pending, cell.number) && pending.since < *until && {
                     let after = self.scenes.after(world, &pending.delivery, scene);
                     after.into_iter().any(|after| {
-                        let now = &self.scenes.scenes[after].cells[0].now;
+                        let now = &self.scenes.all[after].cells[0].now;
                         now.as_ref().map(|value| value.fingerprint) == print
                     })
                 }
