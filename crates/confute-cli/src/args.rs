@@ -28,7 +28,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  confute demo                              refute a simulated server, and see why
+  confute demo                              refute a small server, and see why
   confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
@@ -37,7 +37,7 @@ Examples:
 
 const LONG: &str = "\
 Examples:
-  confute demo                              refute a simulated server, and see why
+  confute demo                              refute a small server, and see why
   confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
@@ -70,10 +70,10 @@ pub(crate) enum Command {
 #[derive(Debug, Parser)]
 #[command(after_help = HTTP_EXAMPLES)]
 pub(crate) struct Http {
-    /// Below which URL to test: `http://HOST[:PORT][/PATH]`.
+    /// Below which URL to test: `http://HOST[:PORT][/PATH]`, or https://.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// A header field for every request; can be given several times. It does not appear in reports.
+    /// A header field for every request; can be given several times. Its value does not appear in reports.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
     /// The server is a gateway (a reverse proxy), and the tester is its client and its origin: it listens here, HOST:PORT.
@@ -83,6 +83,15 @@ pub(crate) struct Http {
     /// The server is a proxy that clients choose (a forward proxy): requests name the origin in full.
     #[arg(long, requires = "origin")]
     pub(crate) forward: bool,
+    /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Vec<String>,
+    /// Trust only certificates issued by those in this file (PEM), for https://.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    pub(crate) ca: Option<PathBuf>,
+    /// Trust any certificate, for https://. Whoever is in between is not noticed.
+    #[arg(long)]
+    pub(crate) insecure: bool,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }
@@ -95,6 +104,8 @@ Examples:
   confute http http://127.0.0.1:8080/ --report-dir found --format json
   confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
   confute http http://127.0.0.1:3128/ --origin 127.0.0.1:9090 --forward    a proxy
+  confute http http://127.0.0.1:8080/ --path /index.html     a server that can only be read
+  confute http https://127.0.0.1:8443/ --ca ca.pem -H 'Authorization: Bearer …'
 
 Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
 
@@ -210,17 +221,17 @@ pub(crate) struct Explain {
     pub(crate) rule: &'static str,
 }
 
-/// Refute a simulated server that has a planted bug, then fail to refute the correct one.
+/// Refute a small HTTP server that has a planted bug, then fail to refute it without the bug.
 ///
-/// No real server is involved: both are simulated in this process, behind a simulated TCP, from the model of a store
-/// with conditional requests. The first one ignores If-Match. Exit code 0 if the broken server was refuted for the
-/// right reason and the correct one was not refuted, 1 otherwise.
+/// Both run inside this process, on ports of this machine, and are tested over real connections. The first one ignores
+/// If-Match when it is told to put something. Exit code 0 if it was refuted for the right reason and the correct one was not
+/// refuted, 1 otherwise.
 #[derive(Debug, Parser)]
 pub(crate) struct Demo {
     /// What all random choices come from: the same seed, the same run.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Keep the counterexample as a trace, for `confute check`.
+    /// Keep the counterexample as a trace.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 }

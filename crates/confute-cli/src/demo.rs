@@ -1,61 +1,52 @@
-//! `confute demo`: a tester at work, in a second and without a server to install.
+//! `confute demo`: a tester at work, in about a second and without a server to install.
 //!
-//! The server is simulated, and every line that could be taken for more says so. First it has a planted bug and must be
-//! refuted for that very reason; then it has none and must not be refuted.
+//! The server is the embedded one of the testbed, inside this process and behind real sockets. First it has a planted bug and
+//! must be refuted for that very reason; then it has none and must not be refuted.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow};
-use confute::lang::Rule;
-use confute::network::Tcp;
-use confute::simulate::Plan;
-use confute::trace::{Event, Header, Trace};
-use confute::{Blame, Options, Pulse, Verdict, blame, explain, judge};
-use confute_models::conditional::{Conditional, TAG_CHANGES};
-use confute_models::registry::{self, Named};
-use confute_models::simulate;
+use anyhow::{Context as _, Result};
+use confute::lang::ServerModel as _;
+use confute::trace::{Header, Trace};
+use confute_drive::{
+    Conclusion, Finding, Generator, Limits, Outcome, Plan, Protocol as _, Target, campaign, case_seed,
+};
+use confute_http::{Http, Traffic, encode};
+use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use crate::args::Demo;
 use crate::exit::Exit;
+use crate::live::{shrink, summary};
 use crate::output::{BAD, GOOD, OPEN, STRONG};
-use crate::script::{Events, Script};
+use crate::render;
 use crate::text::{WIDTH, count, elapsed, wrap};
-use crate::{ladder, render};
 
-const PLANTED: &Rule = &TAG_CHANGES;
+/// The bug, and the rule that it breaks.
+const PLANTED: Bug = Bug::IfMatchIgnoredOnPut;
+const RULE: &str = "rfc9110-13.1.1/if-match";
 
-/// Traffic of the first half: short, so that a short proof is in it.
-const REQUESTS: u64 = 24;
-const CONNECTIONS: u32 = 4;
-
-/// How many runs to look at before giving up, and how many counterexamples to choose from.
-const RUNS: u64 = 200;
-const CHOICE: usize = 8;
-
-/// Traffic of the second half: so many runs of so many requests, within this time.
-const LONG_RUNS: u64 = 50;
-const LONG: u64 = 200;
-const PATIENCE: Duration = Duration::from_mins(1);
-
-/// What was found in the first half.
-struct Found {
-    events: Events,
-    blame: Blame,
-    /// The run it was found in, and how many requests it had.
-    run: u64,
-    requests: usize,
-}
+const CONNECTIONS: u32 = 8;
+/// How many cases there are at most in the first half, from how many refuted ones to choose, and how many steps a case has.
+const CASES: u64 = 40;
+const CHOICE: u32 = 4;
+const STEPS: usize = 300;
+/// How long to look for the bug at most, and how long to make the case smaller.
+const HUNT: Duration = Duration::from_secs(30);
+const SHRINK: Duration = Duration::from_secs(5);
+/// How long the corrected server is tested.
+const TRUST: Duration = Duration::from_millis(700);
 
 pub(crate) fn run(args: &Demo, out: &mut dyn Write) -> Result<Exit> {
-    let model = registry::model("conditional").context("the model is shipped")?;
     intro(args, out)?;
-    let broken = refute(args, model, out)?;
-    let correct = trust(args, model, out)?;
+    let broken = refute(args, out)?;
+    let correct = trust(args, out)?;
     writeln!(out)?;
     if broken && correct {
         writeln!(out, "As it should be: the wrong server was refuted, and the right one was not.")?;
+        writeln!(out, "Next: `confute http http://127.0.0.1:8080/` tests a server of your own.")?;
         return Ok(Exit::Unrefuted);
     }
     writeln!(out, "{BAD}Not as it should be{BAD:#}: please report this, with the seed.")?;
@@ -64,9 +55,9 @@ pub(crate) fn run(args: &Demo, out: &mut dyn Write) -> Result<Exit> {
 
 fn intro(args: &Demo, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "{STRONG}confute demo --seed {}{STRONG:#}\n", args.seed)?;
-    let text = "The server is SIMULATED in this process, behind a simulated TCP; no real server is involved. It is a store \
-         whose contents have tags, as in HTTP: clients get and put, on condition that a tag does or does not match. \
-         The tester knows the model of every correct store, and nothing of this one.";
+    let text = "A small HTTP server runs inside this process and listens on a port of this machine; the tester talks to it \
+         over real connections. The tester was derived from a model of every correct server (RFC 9110 and 9112), and knows \
+         nothing of this one.";
     for line in wrap(text, WIDTH) {
         writeln!(out, "{line}")?;
     }
@@ -74,161 +65,103 @@ fn intro(args: &Demo, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The first half. Whether it came out as it should.
-fn refute(args: &Demo, model: &dyn Named, out: &mut dyn Write) -> Result<bool> {
-    writeln!(out, "\n{STRONG}1. With a planted bug{STRONG:#}: new content keeps the old tag\n")?;
-    let start = Instant::now();
-    let Some(found) = search(args.seed)? else {
-        writeln!(out, "{BAD}not refuted{BAD:#} in {RUNS} runs of {REQUESTS} requests")?;
+fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
+    writeln!(out, "\n{STRONG}1. With a planted bug{STRONG:#}: {}", PLANTED.description())?;
+    for line in wrap("So two people who change a thing at once overwrite each other, unknowingly.", WIDTH) {
+        writeln!(out, "{line}\n")?;
+    }
+    out.flush()?;
+    let server = Embedded::start(Config::default().bug(PLANTED)).context("cannot start the server")?;
+    let (http, plan) = (protocol(&server), plan(&server, args.seed, HUNT));
+    // One thing after the other: then there is mostly no doubt what is to blame. Of several cases the shortest.
+    let make = |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).impatient()) };
+    let for_sure = |finding: &Finding<Http>| {
+        finding.diagnoses.iter().map(|one| &one.rules[..]).collect::<Vec<_>>() == [&[RULE][..]]
+    };
+    let mut found: Option<(Outcome<Http>, usize)> = None;
+    let mut left = CHOICE;
+    for case in 0..CASES {
+        let plan = Plan { cases: Some(1), max_failures: 1, seed: case_seed(args.seed, case), ..plan.clone() };
+        let outcome = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
+        let Some(length) = outcome.findings.first().filter(|one| for_sure(one)).map(|one| one.trace.len())
+        else {
+            continue;
+        };
+        if found.as_ref().is_none_or(|(_, shortest)| length < *shortest) {
+            found = Some((outcome, length));
+        }
+        left -= 1;
+        if left == 0 {
+            break;
+        }
+    }
+    let Some((mut outcome, _)) = found else {
+        writeln!(out, "{BAD}not refuted{BAD:#} in {CASES} cases")?;
         return Ok(false);
     };
-    let Found { events, blame, run, requests } = &found;
-    writeln!(
-        out,
-        "{BAD}refuted{BAD:#}: no behaviour of {} behind tcp explains what was seen\n\
-         in run {run}, of {} on {CONNECTIONS} connections ({} for all runs and shrinking).",
-        model.name(),
-        count(*requests as u64, "request"),
-        elapsed(start.elapsed()),
-    )?;
-    let sent = events.iter().filter(|event| matches!(event, Event::Sent(..))).count();
-    writeln!(out, "Shrunk to {}, made again to the same server:\n", count(sent as u64, "request"))?;
-    let told = told(model, events)?;
-    ladder::draw(&told, "nothing explains this", out)?;
-    writeln!(out)?;
-    why(events, out)?;
-    render::diagnosis(blame, out)?;
+    shrink::all(&http, &plan, SHRINK, &mut outcome.findings, &AtomicBool::new(false), &mut |_| {});
+    let finding = &outcome.findings[0];
+    summary::violation(finding, &plan, http.model().rules(), false, out)?;
+    verdict(&outcome, out)?;
     if let Some(path) = &args.save {
-        save(args, events, path).with_context(|| format!("cannot write {}", path.display()))?;
-        let kept = format!("{}; judge it with `confute check {0}`", path.display());
-        render::note(out, "kept as", &[kept])?;
+        save(args, finding, path).with_context(|| format!("cannot write {}", path.display()))?;
+        render::note(out, "kept as", &[path.display().to_string()])?;
     }
-    Ok(true)
+    Ok(matches!(finding.shrunk, Some(Ok(_))))
 }
 
-/// The counterexample with its messages as text.
-fn told(model: &dyn Named, events: &Events) -> Result<Vec<Event<String>>> {
-    let header = Header::new(model.name(), "tcp");
-    let mut file = Vec::new();
-    Trace { header, events: events.clone() }.write(&mut file)?;
-    let limits = registry::Limits::default();
-    let case = model.trace(&mut &file[..], limits)?.case;
-    Ok((0..case.events()).filter_map(|place| case.event(place)).collect())
+/// The second half. Whether it came out as it should.
+fn trust(args: &Demo, out: &mut dyn Write) -> Result<bool> {
+    writeln!(out, "\n{STRONG}2. Without it{STRONG:#}: the same server, corrected\n")?;
+    out.flush()?;
+    let server = Embedded::start(Config::default()).context("cannot start the server")?;
+    let (http, plan) = (protocol(&server), plan(&server, args.seed, TRUST));
+    // Many at once, and nothing that takes long.
+    let make =
+        |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).busy().impatient()) };
+    let outcome = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
+    verdict(&outcome, out)?;
+    Ok(outcome.conclusion == Conclusion::Unrefuted)
 }
 
-/// What the tester expected in place of the last answer.
-fn why(events: &Events, out: &mut dyn Write) -> Result<()> {
-    let (network, options) = (Tcp::default(), Options::default());
-    if let Verdict::Refuted(refutation) = judge(&Conditional, &network, events, &options) {
-        let refutation = explain(&Conditional, &network, events, &refutation, &options);
-        if !refutation.expected.is_empty() {
-            render::expected(&refutation, false, out)?;
-        }
+fn protocol(server: &Embedded) -> Http {
+    let target = encode::Target { host: server.addr().to_string(), fields: Vec::new() };
+    Http { target, prefix: "/".to_owned(), ..Http::default() }
+}
+
+fn plan(server: &Embedded, seed: u64, time: Duration) -> Plan {
+    Plan {
+        limits: Limits { connections: CONNECTIONS, ..Limits::default() },
+        seed,
+        max_time: Some(time),
+        ..Plan::new(Target::new(server.addr()))
+    }
+}
+
+fn verdict(outcome: &Outcome<Http>, out: &mut dyn Write) -> Result<()> {
+    let figures = &outcome.figures;
+    let what = format!(
+        "{} in {}, on {CONNECTIONS} connections,\nwith {} outstanding in the median ({}).",
+        count(figures.answers, "answer"),
+        count(outcome.tally.cases, "case"),
+        figures.outstanding.median(),
+        elapsed(outcome.elapsed),
+    );
+    match &outcome.conclusion {
+        Conclusion::Refuted => writeln!(out, "{BAD}refuted{BAD:#}: {what}")?,
+        Conclusion::Unrefuted => writeln!(out, "{GOOD}unrefuted{GOOD:#}: {what}")?,
+        Conclusion::Inconclusive(why) => writeln!(out, "{OPEN}inconclusive{OPEN:#}: {why}: {what}")?,
     }
     Ok(())
 }
 
-/// Lets the broken server run until it is refuted for its bug alone, and shrinks that; of several, the shortest.
-fn search(seed: u64) -> Result<Option<Found>> {
-    let mut found: Vec<Found> = Vec::new();
-    for run in 1..=RUNS {
-        let seed = seed.wrapping_mul(1_000_003).wrapping_add(run);
-        let plan = Plan {
-            seed,
-            messages: REQUESTS,
-            connections: CONNECTIONS,
-            deviate: vec![PLANTED.name],
-            one_in: 1,
-            ..Plan::default()
-        };
-        let mut events = Vec::new();
-        let mut sink = |event| {
-            events.push(event);
-            true
-        };
-        simulate(&Conditional, &Tcp::default(), &plan, &mut sink).map_err(|mistake| anyhow!("{mistake}"))?;
-        if accused(&events).is_none() {
-            continue;
-        }
-        let script = Script::of(&events);
-        let requests = script.len();
-        let wanted = |events: &Events| accused(events).is_some();
-        let shrunk = script.shrink(PLANTED.name, seed, &wanted).map_err(|mistake| anyhow!("{mistake}"))?;
-        let Some((_, events)) = shrunk else { continue };
-        let events = until_refuted(events);
-        if let Some(blame) = accused(&events) {
-            found.push(Found { events, blame, run, requests });
-        }
-        if found.len() == CHOICE {
-            break;
-        }
-    }
-    Ok(found.into_iter().min_by_key(|found| (found.events.len(), found.run)))
-}
-
-/// The blame, if these events are refuted for the planted bug and nothing else.
-fn accused(events: &Events) -> Option<Blame> {
-    let (network, options) = (Tcp::default(), Options::default());
-    if !judge(&Conditional, &network, events, &options).is_refuted() {
-        return None;
-    }
-    let blame = blame(&Conditional, &network, events, &options);
-    (blame.diagnoses.len() == 1 && blame.diagnoses[0].rules == [PLANTED.name]).then_some(blame)
-}
-
-/// Nothing after the event that settles it.
-fn until_refuted(mut events: Events) -> Events {
-    let refuted =
-        |events: &Events| judge(&Conditional, &Tcp::default(), events, &Options::default()).is_refuted();
-    while let Some(last) = events.pop() {
-        if !refuted(&events) {
-            events.push(last);
-            break;
-        }
-    }
-    events
-}
-
-fn save(args: &Demo, events: &Events, path: &std::path::Path) -> Result<()> {
-    let note = format!("simulated server that breaks {}", PLANTED.name);
-    let header = Header { seed: Some(args.seed), note: Some(note), ..Header::new("conditional", "tcp") };
-    let file = BufWriter::new(File::create(path)?);
-    Ok(Trace { header, events: events.clone() }.write(file)?)
-}
-
-/// The second half. Whether it came out as it should.
-fn trust(args: &Demo, model: &dyn Named, out: &mut dyn Write) -> Result<bool> {
-    writeln!(out, "\n{STRONG}2. Without it{STRONG:#}: the same simulated server, corrected\n")?;
-    out.flush()?;
-    let start = Instant::now();
-    let late = |_: &Pulse| start.elapsed() > PATIENCE;
-    let options = Options { watch: Some(&late), ..Options::default() };
-    let (mut requests, mut medians, mut verdict) = (0, Vec::new(), Verdict::Unrefuted);
-    for run in 0..LONG_RUNS {
-        let seed = args.seed.wrapping_mul(1_000_003).wrapping_add(run);
-        let plan = Plan { seed, messages: LONG, connections: 2 * CONNECTIONS, ..Plan::default() };
-        let soaked = model
-            .soak(&Tcp::default(), &plan, &options, &mut |_| {})
-            .map_err(|mistake| anyhow!("{mistake}"))?;
-        requests += soaked.statistics.requests;
-        medians.push(soaked.statistics.median());
-        verdict = soaked.verdict;
-        if !verdict.is_unrefuted() {
-            break;
-        }
-    }
-    medians.sort_unstable();
-    let what = format!(
-        "{}, {} a run, on {} connections\nwith {} outstanding in the median ({}).",
-        count(requests, "request"),
-        LONG,
-        2 * CONNECTIONS,
-        medians.get(medians.len() / 2).copied().unwrap_or(0),
-        elapsed(start.elapsed()),
-    );
-    match &verdict {
-        Verdict::Unrefuted => writeln!(out, "{GOOD}unrefuted{GOOD:#}: {what}")?,
-        Verdict::Refuted(_) => writeln!(out, "{BAD}refuted{BAD:#}: {what}")?,
-        Verdict::Inconclusive(reason) => writeln!(out, "{OPEN}inconclusive{OPEN:#}: {reason}: {what}")?,
-    }
-    Ok(verdict.is_unrefuted())
+/// The smaller case, as a trace.
+fn save(args: &Demo, finding: &Finding<Http>, path: &std::path::Path) -> Result<()> {
+    let note = format!("embedded server with the bug {PLANTED}");
+    let header = Header { seed: Some(args.seed), note: Some(note), ..Header::new("http", "tcp") };
+    let events = match &finding.shrunk {
+        Some(Ok(shrunk)) => shrunk.trace.clone(),
+        _ => finding.trace.clone(),
+    };
+    Ok(Trace { header, events }.write(BufWriter::new(File::create(path)?))?)
 }

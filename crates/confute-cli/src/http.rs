@@ -1,15 +1,17 @@
-//! `confute http`: an HTTP/1.1 origin server, or a gateway in front of the tester.
+//! `confute http`: an HTTP/1.1 origin server, or a gateway in front of the tester; behind TLS or not.
 
 use std::io::Write;
+use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use confute_drive::{Generator, Limits, Target};
+use anyhow::{Context as _, Result, anyhow, bail};
+use confute_drive::{Generator, Limits, Target, Tls, Trust};
 use confute_http::encode;
-use confute_http::proxy::{Passage, Proxy, rules};
-use confute_http::{Http, Traffic};
+use confute_http::proxy::{self, Passage, Proxy};
+use confute_http::{Http, Reads, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
+use crate::live::secrets::Secrets;
 use crate::live::{self, Subject, flags};
 
 /// How many steps a case has.
@@ -23,34 +25,51 @@ const MOST: usize = 4;
 const FIRST: u64 = 4;
 
 pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
-    let Place { host, address, path } = place(&args.url)?;
+    let Place { secure, mut host, address, path } = place(&args.url)?;
     let mut fields = Vec::new();
     for field in &args.header {
-        match field.split_once(':') {
-            Some((name, value)) => fields.push((name.trim().to_owned(), value.trim().to_owned())),
-            None => bail!("-H {field}: a header field is NAME: VALUE"),
+        let (name, value) = header(field)?;
+        if name.eq_ignore_ascii_case("Host") {
+            host = value;
+        } else {
+            fields.push((name, value));
         }
+    }
+    let secrets = Secrets::new(fields.iter().map(|(_, value)| &**value));
+    let resources = args.path.iter().map(|path| resource(path)).collect::<Result<Vec<_>>>()?;
+    let premise = if resources.is_empty() {
+        "nobody else writes below this URL"
+    } else {
+        "nobody changes these resources"
+    };
+    let mut place = Target::new(flags::address(&address)?);
+    if secure {
+        place.tls = Some(tls(args, &address)?);
+    } else if args.ca.is_some() || args.insecure {
+        bail!("--ca and --insecure are about https://; {} is not", args.url);
     }
     let target = encode::Target { host, fields };
     if let Some(origin) = &args.origin {
-        return gateway(args, origin, (&address, &path, target), color, out);
+        return gateway(args, origin, (place, &path, target), secrets, color, out);
     }
-    let http = Http { target, prefix: path, ..Http::default() };
+    let http = Http { target, prefix: path, resources, ..Http::default() };
     let subject = Subject {
         model: "http",
-        premise: "nobody else writes below this URL",
+        premise,
         shown: &args.url,
-        target: Target::new(flags::address(&address)?),
+        target: place,
+        rules: confute_http::rules::RULES,
+        secrets,
     };
-    let make =
-        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
+    let make = |case: u64| traffic(&http, case);
     live::run(&http, &subject, &args.flags, &make, color, out)
 }
 
 fn gateway(
     args: &args::Http,
     origin: &str,
-    (address, path, target): (&str, &str, encode::Target),
+    (place, path, target): (Target, &str, encode::Target),
+    secrets: Secrets,
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
@@ -58,18 +77,25 @@ fn gateway(
     if origin.port() == 0 {
         bail!("--origin {origin}: the server has to know the port, so it cannot be any");
     }
-    let place = Target { address: flags::address(address)?, listen: Some(origin) };
+    let place = Target { listen: Some(origin), ..place };
     // Before anything is sent.
-    args.flags.plan(place, rules::ALL)?;
+    args.flags.plan(place, proxy::rules::ALL)?;
     let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
-    let subject = Subject { model: "http-gateway", premise: &premise, shown: &args.url, target: place };
+    let subject = Subject {
+        model: "http-gateway",
+        premise: &premise,
+        shown: &args.url,
+        target: place,
+        rules: proxy::rules::ALL,
+        secrets,
+    };
     let limits = Limits { patience: args.flags.patience, ..Limits::default() };
     let proxy = match (args.forward, path) {
         (false, _) => Proxy::new(target, path, origin, path),
         (true, "/") => Proxy::forward(target, origin),
         (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
     };
-    let proxy = proxy.discovered(place.address, &limits);
+    let proxy = proxy.discovered(place, &limits);
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {
         // First one after the other: what is found like that is told best.
         let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
@@ -78,8 +104,87 @@ fn gateway(
     live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
 
+/// How to speak TLS with the host of this address. It is needed until the program ends.
+fn tls(args: &args::Http, address: &str) -> Result<&'static Tls> {
+    let pem;
+    let trust = match &args.ca {
+        _ if args.insecure => Trust::Anyone,
+        Some(path) => {
+            pem = std::fs::read(path).with_context(|| format!("--ca {}: cannot be read", path.display()))?;
+            Trust::Only(&pem)
+        }
+        None => Trust::System,
+    };
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let tls = Tls::new(host, trust, &["http/1.1"]).map_err(|why| match &args.ca {
+        Some(path) => anyhow!("--ca {}: {why}", path.display()),
+        None => anyhow!("{}: {why}; --ca FILE names whom to trust", args.url),
+    })?;
+    Ok(Box::leak(Box::new(tls)))
+}
+
+/// The tester decides about these itself.
+const OWN: [&str; 14] = [
+    "Accept-Encoding",
+    "Content-Length",
+    "Transfer-Encoding",
+    "TE",
+    "Trailer",
+    "Upgrade",
+    "Connection",
+    "Expect",
+    "Range",
+    "If-Range",
+    "If-Match",
+    "If-None-Match",
+    "If-Modified-Since",
+    "If-Unmodified-Since",
+];
+
+/// A field of the command line. Its value is not repeated in a complaint: it may be a secret.
+fn header(field: &str) -> Result<(String, String)> {
+    let Some((name, value)) = field.split_once(':') else {
+        bail!("-H: a header field is NAME: VALUE, with a colon");
+    };
+    let (name, value) = (name.trim(), value.trim());
+    let in_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    if name.is_empty() || !name.chars().all(in_name) {
+        bail!("-H {name:?}: no field can have this name");
+    }
+    if !value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
+        bail!("-H {name}: its value has characters that cannot be sent");
+    }
+    if let Some(own) = OWN.iter().find(|own| own.eq_ignore_ascii_case(name)) {
+        bail!("-H {own}: the tester decides about this field itself");
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A path that can be asked for.
+fn resource(path: &str) -> Result<Arc<str>> {
+    if !path.starts_with('/') {
+        bail!("--path {path}: a path begins with a slash and is the whole path, such as /index.html");
+    }
+    if !path.chars().all(|c| c.is_ascii_graphic() && c != '#') {
+        bail!("--path {path}: write what is no letter, digit or sign of a URL as %XX");
+    }
+    Ok(path.into())
+}
+
+/// What to ask in a case. By turns: step by step, and many at once; waiting for 100 takes half a second, so only now and
+/// then.
+fn traffic(http: &Http, case: u64) -> Box<dyn Generator<Http>> {
+    if !http.resources.is_empty() {
+        return Box::new(Reads::new(http, STEPS));
+    }
+    Box::new(Traffic::of_case(http.clone(), STEPS, case))
+}
+
 /// Where a URL leads.
 struct Place {
+    /// Whether TLS is spoken there.
+    secure: bool,
     /// The value of `Host`.
     host: String,
     /// Host and port.
@@ -89,14 +194,11 @@ struct Place {
 }
 
 fn place(url: &str) -> Result<Place> {
-    let Some(rest) = url.strip_prefix("http://") else {
-        match url.split_once("://") {
-            Some(("https", _)) => {
-                bail!("{url}: https is not spoken yet; test the server behind it over http")
-            }
-            Some((scheme, _)) => bail!("{url}: {scheme} is not spoken; a URL begins with http://"),
-            None => bail!("{url}: a URL begins with http://; did you mean http://{url}?"),
-        }
+    let (secure, rest) = match url.split_once("://") {
+        Some(("http", rest)) => (false, rest),
+        Some(("https", rest)) => (true, rest),
+        Some((scheme, _)) => bail!("{url}: {scheme} is not spoken; a URL begins with http:// or https://"),
+        None => bail!("{url}: a URL begins with http:// or https://; did you mean http://{url}?"),
     };
     if rest.contains(['?', '#', ' ', '@']) {
         bail!("{url}: a URL to test has a host, a port and a path, nothing else");
@@ -106,14 +208,25 @@ fn place(url: &str) -> Result<Place> {
         bail!("{url}: there is no host in it");
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
-    let address = if has_port { host.to_owned() } else { format!("{host}:80") };
+    let address =
+        if has_port { host.to_owned() } else { format!("{host}:{}", if secure { 443 } else { 80 }) };
     let path = if path.is_empty() { "/".to_owned() } else { format!("/{}/", path.trim_matches('/')) };
-    Ok(Place { host: host.to_owned(), address, path })
+    Ok(Place { secure, host: host.to_owned(), address, path })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fields() {
+        assert_eq!(header("X-A:  b c ").unwrap(), ("X-A".to_owned(), "b c".to_owned()));
+        for wrong in ["X-A", ": b", "X A: b", "X-A: a\r\nB: c", "content-length: 5", "If-Match: *"] {
+            let complaint = header(wrong).unwrap_err().to_string();
+            assert!(!complaint.contains("\r\nB"), "{complaint}");
+        }
+        assert!(resource("/a%20b?c").is_ok() && resource("a").is_err() && resource("/a b").is_err());
+    }
 
     #[test]
     fn urls() {
@@ -124,7 +237,9 @@ mod tests {
         assert_eq!(read("http://a"), some("a", "a:80", "/"));
         assert_eq!(read("http://a:81/x/y"), some("a:81", "a:81", "/x/y/"));
         assert_eq!(read("http://[::1]/"), some("[::1]", "[::1]:80", "/"));
-        for wrong in ["a", "https://a", "ftp://a", "http://", "http://a/?b", "http://u@a/"] {
+        assert_eq!(read("https://a/b"), some("a", "a:443", "/b/"));
+        assert_eq!(read("https://a:8443"), some("a:8443", "a:8443", "/"));
+        for wrong in ["a", "ftp://a", "http://", "http://a/?b", "http://u@a/"] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

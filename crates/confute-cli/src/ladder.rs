@@ -26,7 +26,8 @@ pub(crate) fn draw(events: &[Event<String>], remark: &str, out: &mut dyn Write) 
         writeln!(out, "{}", ladder.step(number, event).trim_end())?;
     }
     if let Some(Event::Received(_, message)) = events.last() {
-        let mark = "^".repeat(message.chars().count().min(ladder.room()));
+        let left = WIDTH.saturating_sub(ladder.label() + 1 + remark.chars().count());
+        let mark = "^".repeat(message.chars().count().min(ladder.room()).min(left));
         writeln!(out, "{:1$}{BAD}{mark} {remark}{BAD:#}", "", ladder.label())?;
     }
     Ok(())
@@ -77,7 +78,10 @@ impl Ladder {
     fn step(&self, number: usize, event: &Event<String>) -> String {
         let mut line = self.blank();
         put(&mut line, 1, &format!("{number:>3}"));
-        let Some(conn) = event.conn() else { return line.into_iter().collect() };
+        let Some(conn) = event.conn() else {
+            put(&mut line, self.label(), "(nothing more comes)");
+            return line.into_iter().collect();
+        };
         let rail = self.rail(conn);
         let message = match event {
             Event::Sent(_, message) | Event::Received(_, message) => message.as_str(),

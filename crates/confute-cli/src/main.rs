@@ -19,7 +19,6 @@ mod progress;
 mod quantity;
 mod render;
 mod rules;
-mod script;
 mod snippet;
 mod text;
 

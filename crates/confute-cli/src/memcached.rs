@@ -8,6 +8,7 @@ use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
+use crate::live::secrets::Secrets;
 use crate::live::{self, Subject, flags};
 
 pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> Result<Exit> {
@@ -19,6 +20,8 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         premise: "nobody else writes the keys of this run",
         shown: &shown,
         target: Target::new(flags::address(&shown)?),
+        rules: confute_memcached::rules::ALL,
+        secrets: Secrets::default(),
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
     let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };

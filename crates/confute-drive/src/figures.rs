@@ -1,5 +1,6 @@
 //! What a case or a campaign has come to, in numbers.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub struct Figures {
     pub outstanding: Spread,
     /// Open alternatives of the tester, sampled.
     pub alternatives: Spread,
+    /// Rules that were put to the test, or at least considered.
+    pub rules: BTreeSet<&'static str>,
     /// Turns of the model that were tried.
     pub turns: u64,
     /// How long the tester thought.
@@ -51,6 +54,7 @@ impl Figures {
         self.barriers += other.barriers;
         self.outstanding.merge(&other.outstanding);
         self.alternatives.merge(&other.alternatives);
+        self.rules.extend(&other.rules);
         self.turns += other.turns;
         self.thinking += other.thinking;
         self.waiting += other.waiting;

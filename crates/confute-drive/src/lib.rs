@@ -3,10 +3,11 @@
 //! A [`Protocol`] says how a model's messages look on the wire and what can be asked. What the tester does in one case is a
 //! script of [`Step`]s: what to ask on which connection, in which pieces, what to hold back and what to wait for. A
 //! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. A [`campaign`] runs many
-//! cases, relaxes what was found broken, and lists every distinct violation. Nothing here knows a protocol.
+//! cases, relaxes what was found broken, and lists every distinct violation; a [`Shrinker`] makes its script smaller. Nothing here knows a protocol.
 
 mod campaign;
 mod case;
+mod coverage;
 mod figures;
 mod limits;
 mod line;
@@ -15,8 +16,11 @@ mod outbox;
 mod protocol;
 mod raw;
 mod script;
+mod shrink;
 mod spread;
+mod stream;
 mod talk;
+mod tls;
 mod trouble;
 
 pub use campaign::{
@@ -29,8 +33,10 @@ pub use net::Net;
 pub use protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View};
 pub use raw::Chunk;
 pub use script::{Peer, Replay, Step, Until};
+pub use shrink::{Shrinker, Shrunk, Unshrunk};
 pub use spread::{Quantiles, Spread};
 pub use talk::{Passed, Talk};
+pub use tls::{Tls, Trust};
 pub use trouble::Trouble;
 
 /// A message in a line that is not long.

@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::tls::Tls;
+
 /// The server under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
@@ -10,12 +12,14 @@ pub struct Target {
     pub address: SocketAddr,
     /// Where the tester listens, if the server opens connections too (a proxy).
     pub listen: Option<SocketAddr>,
+    /// How to speak TLS with it, if at all. It outlives all tests, as the program's.
+    pub tls: Option<&'static Tls>,
 }
 
 impl Target {
     /// A server that opens no connections.
     pub fn new(address: SocketAddr) -> Self {
-        Self { address, listen: None }
+        Self { address, listen: None, tls: None }
     }
 }
 

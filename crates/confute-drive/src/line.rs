@@ -3,8 +3,7 @@
 //! It never blocks and records nothing: the order of observations is the case's affair.
 
 use std::collections::VecDeque;
-use std::io::{self, ErrorKind, Read as _, Write as _};
-use std::net::Shutdown;
+use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
 use confute::trace::WireConn;
@@ -13,6 +12,7 @@ use socket2::SockRef;
 
 use crate::outbox::Outbox;
 use crate::script::Peer;
+use crate::stream::Stream;
 
 /// What reading gave.
 pub(crate) enum Got {
@@ -49,7 +49,7 @@ pub(crate) struct Line<R> {
     pub(crate) reader: R,
     pub(crate) owed: VecDeque<Owed>,
     pub(crate) outbox: Outbox,
-    stream: TcpStream,
+    stream: Stream,
     connecting: bool,
     /// There may be something to read.
     pub(crate) readable: bool,
@@ -63,6 +63,10 @@ pub(crate) struct Line<R> {
     deaf: bool,
     /// When an answer was last waited for anew: something was written out or answered.
     pub(crate) since: Instant,
+    /// Whether the last thing on it was an answer.
+    pub(crate) answered: bool,
+    /// Whether the server said that it will end it.
+    pub(crate) announced: bool,
     /// Bytes since something was last answered.
     pub(crate) unasked: usize,
     /// Whether the server waits for the tester's answer, where exchanges are told apart.
@@ -70,15 +74,9 @@ pub(crate) struct Line<R> {
 }
 
 impl<R> Line<R> {
-    pub(crate) fn new(
-        stream: TcpStream,
-        peer: Peer,
-        wire: Option<WireConn>,
-        reader: R,
-        now: Instant,
-    ) -> Self {
+    pub(crate) fn new(stream: Stream, peer: Peer, wire: Option<WireConn>, reader: R, now: Instant) -> Self {
         // Without it, pieces would wait for acknowledgements. If it fails the connection has failed too, which shows.
-        let _ = stream.set_nodelay(true);
+        let _ = stream.tcp().set_nodelay(true);
         Self {
             peer,
             wire,
@@ -95,13 +93,20 @@ impl<R> Line<R> {
             finished: false,
             deaf: false,
             since: now,
+            answered: false,
+            announced: false,
             unasked: 0,
             asking: false,
         }
     }
 
     pub(crate) fn stream(&mut self) -> &mut TcpStream {
-        &mut self.stream
+        self.stream.tcp_mut()
+    }
+
+    /// Whether something can be written though the system has not said so: reading may have made room.
+    pub(crate) fn has_room(&self) -> bool {
+        self.stream.is_layered() && !self.deaf && !self.outbox.is_empty()
     }
 
     pub(crate) fn is_connecting(&self) -> bool {
@@ -126,11 +131,11 @@ impl<R> Line<R> {
             return Wrote::Fine;
         }
         if self.connecting {
-            match self.stream.take_error() {
+            match self.stream.tcp().take_error() {
                 Ok(Some(error)) | Err(error) => return Wrote::Unconnected(error),
                 Ok(None) => {}
             }
-            match self.stream.peer_addr() {
+            match self.stream.tcp().peer_addr() {
                 Ok(_) => self.connecting = false,
                 Err(error) if error.kind() == ErrorKind::NotConnected => {
                     self.writable = false;
@@ -138,6 +143,14 @@ impl<R> Line<R> {
                 }
                 Err(error) => return Wrote::Unconnected(error),
             }
+        }
+        match self.stream.push() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                self.writable = false;
+                return Wrote::Fine;
+            }
+            Err(_) => return self.broken(),
+            Ok(()) => {}
         }
         loop {
             let bytes = self.outbox.ready(Instant::now);
@@ -147,7 +160,7 @@ impl<R> Line<R> {
             match self.stream.write(bytes) {
                 Ok(0) => return self.broken(),
                 Ok(count) => {
-                    wrote(&bytes[..count]);
+                    wrote(self.outbox.shown(count));
                     self.outbox.wrote(count, Instant::now);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -160,7 +173,7 @@ impl<R> Line<R> {
         }
         if self.finishing && self.outbox.is_empty() && !self.finished {
             self.finished = true;
-            let _ = self.stream.shutdown(Shutdown::Write);
+            self.stream.finish();
         }
         Wrote::Fine
     }
@@ -189,12 +202,13 @@ impl<R> Line<R> {
                 Ok(0) => return Got::End { orderly: true },
                 Ok(count) => {
                     // An edge comes again only after everything was read; less than asked for was everything.
-                    self.readable = count == buffer.len() || self.ending;
+                    self.readable = count == buffer.len() || self.ending || self.stream.is_layered();
                     return Got::Bytes(count);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.readable = false;
+                    self.writable |= self.stream.is_layered();
                     // Nobody reads what we write, but it did not say goodbye: over all the same.
                     return if self.deaf { Got::End { orderly: false } } else { Got::Nothing };
                 }
@@ -205,6 +219,6 @@ impl<R> Line<R> {
 
     /// Ends it without leaving the port occupied. Only for connections on which nothing is under way.
     pub(crate) fn drop_at_once(self) {
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
     }
 }

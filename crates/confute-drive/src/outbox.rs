@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
+    /// The same as they may be shown.
+    shown: Vec<u8>,
     /// How many of them are out.
     done: usize,
     /// Where to pause, and for how long, in order.
@@ -17,13 +19,22 @@ pub(crate) struct Outbox {
 
 impl Outbox {
     /// Adds a message, to be cut at these places (counted from its start).
-    pub(crate) fn push(&mut self, cuts: &[(usize, u64)], encode: impl FnOnce(&mut Vec<u8>)) {
+    /// What it looks like to others, `conceal` says.
+    pub(crate) fn push(
+        &mut self,
+        cuts: &[(usize, u64)],
+        encode: impl FnOnce(&mut Vec<u8>),
+        conceal: impl FnOnce(&mut [u8]),
+    ) {
         if self.is_empty() {
             self.bytes.clear();
+            self.shown.clear();
             self.done = 0;
         }
         let start = self.bytes.len();
         encode(&mut self.bytes);
+        self.shown.extend_from_slice(&self.bytes[start..]);
+        conceal(&mut self.shown[start..]);
         let length = self.bytes.len() - start;
         // A cut at an end cuts nothing.
         let inner = cuts.iter().filter(|(at, _)| (1..length).contains(at));
@@ -46,6 +57,11 @@ impl Outbox {
         }
         let end = self.cuts.front().map_or(self.bytes.len(), |(at, _)| *at);
         &self.bytes[self.done..end]
+    }
+
+    /// The next bytes, so many, as they may be shown.
+    pub(crate) fn shown(&self, count: usize) -> &[u8] {
+        &self.shown[self.done..self.done + count]
     }
 
     /// So many bytes were written.
@@ -73,8 +89,12 @@ mod tests {
     fn pauses_where_it_is_cut() {
         let start = Instant::now();
         let mut outbox = Outbox::default();
-        outbox.push(&[(4, 0), (2, 10), (0, 5), (6, 5)], |bytes| bytes.extend_from_slice(b"abcdef"));
-        outbox.push(&[], |bytes| bytes.extend_from_slice(b"gh"));
+        outbox.push(
+            &[(4, 0), (2, 10), (0, 5), (6, 5)],
+            |bytes| bytes.extend_from_slice(b"abcdef"),
+            |bytes| bytes[2] = b'*',
+        );
+        outbox.push(&[], |bytes| bytes.extend_from_slice(b"gh"), |_| {});
         assert_eq!(outbox.ready(|| start), b"ab");
         outbox.wrote(1, || start);
         assert_eq!(outbox.ready(|| start), b"b");
@@ -83,11 +103,12 @@ mod tests {
         let later = start + Duration::from_millis(10);
         assert_eq!(outbox.pause(), Some(later));
         assert_eq!(outbox.ready(|| later), b"cd");
+        assert_eq!(outbox.shown(2), b"*d");
         outbox.wrote(2, || later);
         assert_eq!(outbox.ready(|| later), b"efgh");
         outbox.wrote(4, || later);
         assert!(outbox.is_empty());
-        outbox.push(&[], |bytes| bytes.push(b'i'));
+        outbox.push(&[], |bytes| bytes.push(b'i'), |_| {});
         assert_eq!(outbox.ready(|| later), b"i");
     }
 }

@@ -48,6 +48,13 @@ pub trait Protocol: Send + Sync {
         let _ = (message, micros);
     }
 
+    /// What a message is to the model, where it is several there: a request for many things in one line, say. Each part gets
+    /// its own answer.
+    fn parts(&self, message: &Msg<Self>) -> Option<Vec<Msg<Self>>> {
+        let _ = message;
+        None
+    }
+
     /// How many answers a message will get from a correct server.
     fn answers(&self, message: &Msg<Self>) -> u32;
 
@@ -58,6 +65,12 @@ pub trait Protocol: Send + Sync {
     fn completes(&self, reply: &Msg<Self>) -> bool {
         let _ = reply;
         true
+    }
+
+    /// Whether the server said with this reply that it will end the connection. Such an end tells nothing else.
+    fn announces_end(&self, reply: &Msg<Self>) -> bool {
+        let _ = reply;
+        false
     }
 
     /// Whether a server may close a connection whenever it likes. If so, an end is told to the tester as a hang-up: what was
@@ -126,10 +139,36 @@ pub trait Protocol: Send + Sync {
         None
     }
 
+    /// Overwrites what nobody is to read in reports, in the bytes of a message. The length stays.
+    fn conceal(&self, bytes: &mut [u8]) {
+        let _ = bytes;
+    }
+
     /// Finds out before the campaign what the server can do, and says so, a line each.
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         let _ = talk;
         Ok(Vec::new())
+    }
+
+    /// The same ask with the steps that it refers to called by other numbers. Whoever refers to steps has to say so, or else
+    /// scripts cannot be made smaller.
+    fn renumber(&self, ask: &Self::Ask, now: &dyn Fn(usize) -> usize) -> Self::Ask {
+        let _ = now;
+        ask.clone()
+    }
+
+    /// Asks that want less: without a condition, with less content. The simplest first. They are tried when a script is made
+    /// smaller, again and again, so each must be simpler than the one before.
+    fn simpler(&self, ask: &Self::Ask) -> Vec<Self::Ask> {
+        let _ = ask;
+        Vec::new()
+    }
+
+    /// Whether it can be asked on any connection, before and after anything else, in pieces or as a whole. If not, it keeps
+    /// its connection and its pieces when a script is made smaller.
+    fn is_plain(&self, ask: &Self::Ask) -> bool {
+        let _ = ask;
+        true
     }
 
     /// Makes room for a case, where the server wants that: a collection, say. Not judged.

@@ -1,20 +1,31 @@
 //! One question on a connection of its own, and the wait for its answer: for what happens around cases, and is not judged.
 
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::cell::RefCell;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::limits::Limits;
+use rustls::{ClientConnection, StreamOwned};
+
+use crate::limits::{Limits, Target};
 use crate::protocol::{Msg, Past, Protocol, Reader, Side};
+use crate::tls::Tls;
 use crate::trouble::Trouble;
+
+/// So many times what a message may hold is not listened to.
+const FLOOD: usize = 4;
+/// So many of the first bytes that come are kept.
+const FIRST: usize = 256;
 
 /// Asks the server.
 pub struct Talk<'a, P: Protocol + ?Sized> {
     protocol: &'a P,
-    address: SocketAddr,
+    target: Target,
     patience: Duration,
     most: usize,
-    listen: Option<SocketAddr>,
+    name: String,
+    /// The first bytes that came last, and how many there were.
+    heard: RefCell<(Vec<u8>, usize)>,
 }
 
 /// How long to wait for news on one of several connections.
@@ -31,20 +42,35 @@ pub struct Passed<M> {
 
 impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
     /// Talks to this server.
-    pub fn new(protocol: &'a P, address: SocketAddr, limits: &Limits) -> Self {
-        Self { protocol, address, patience: limits.patience, most: limits.message, listen: None }
+    pub fn new(protocol: &'a P, target: Target, limits: &Limits) -> Self {
+        let heard = RefCell::default();
+        Self { protocol, target, patience: limits.patience, most: limits.message, name: String::new(), heard }
     }
 
-    /// The same, where the server may open connections to here.
+    /// The same, under a name that nobody used before.
     #[must_use]
-    pub fn listening(mut self, listen: Option<SocketAddr>) -> Self {
-        self.listen = listen;
-        self
+    pub fn named(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// A name that what is asked can be put under.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The beginning of what came back last, as bytes.
+    pub fn heard(&self) -> Vec<u8> {
+        self.heard.borrow().0.clone()
+    }
+
+    /// How many bytes that were.
+    pub fn heard_bytes(&self) -> usize {
+        self.heard.borrow().1
     }
 
     /// Whether somebody takes connections there.
     pub fn knock(&self) -> Result<(), Trouble> {
-        self.connect().map(drop)
+        self.connect(self.patience).map(drop)
     }
 
     /// Asks this, below the names of this case, and returns what came back: all answers, or fewer if the server closed.
@@ -76,12 +102,12 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
     /// it asked and what came back: all answers, or fewer if the server closed or took too long.
     pub fn through(&self, message: &Msg<P>) -> Result<Passed<Msg<P>>, Trouble> {
         let local = |what| move |error: std::io::Error| Trouble::Local { what, why: error.to_string() };
-        let listener = self.listen.map(TcpListener::bind).transpose().map_err(local("cannot listen"))?;
+        let listener =
+            self.target.listen.map(TcpListener::bind).transpose().map_err(local("cannot listen"))?;
         if let Some(listener) = &listener {
             listener.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
         }
-        let mut stream = self.connect()?;
-        stream.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
+        let mut stream = self.connect(NAP)?;
         let mut reader = self.protocol.reader(Side::Opened);
         let mut bytes = Vec::new();
         self.protocol.encode(message, &mut bytes);
@@ -116,7 +142,6 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             if !pump(&mut stream, &mut reader, &mut passed.replies) || reader.held() > self.most {
                 break;
             }
-            std::thread::sleep(NAP);
         }
         drop(accepted);
         // The server is to notice that these are gone before it is asked again.
@@ -131,11 +156,12 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         wanted: usize,
         silent: impl Fn() -> Trouble,
     ) -> Result<Vec<Msg<P>>, Trouble> {
-        let mut stream = self.connect()?;
+        let mut stream = self.connect(self.patience)?;
         let mut replies = Vec::new();
         if stream.write_all(bytes).is_err() {
             return Ok(replies);
         }
+        self.heard.take();
         let start = Instant::now();
         let mut buffer = [0; 16 << 10];
         while replies.iter().filter(|reply| self.protocol.completes(reply)).count() < wanted {
@@ -144,7 +170,10 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
                     reader.end(true, &mut replies);
                     break;
                 }
-                Ok(count) => reader.feed(&buffer[..count], &mut replies),
+                Ok(count) => {
+                    self.hear(&buffer[..count]);
+                    reader.feed(&buffer[..count], &mut replies);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     return Err(silent());
@@ -157,6 +186,9 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             if reader.held() > self.most {
                 return Err(Trouble::Flood { bytes: reader.held(), unfinished: true });
             }
+            if self.heard_bytes() > FLOOD * self.most {
+                return Err(Trouble::Flood { bytes: self.heard_bytes(), unfinished: true });
+            }
             // One who drips must not keep us for ever.
             if start.elapsed() > self.patience * 4 {
                 return Err(silent());
@@ -165,12 +197,20 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         Ok(replies)
     }
 
+    fn hear(&self, bytes: &[u8]) {
+        let (heard, count) = &mut *self.heard.borrow_mut();
+        *count += bytes.len();
+        let room = FIRST.saturating_sub(heard.len()).min(bytes.len());
+        heard.extend_from_slice(&bytes[..room]);
+    }
+
     fn silent(&self, request: String) -> Trouble {
         Trouble::Silent { request, outstanding: 1, waited: self.patience, alive: false }
     }
 
-    fn connect(&self) -> Result<TcpStream, Trouble> {
-        let Self { address, patience, .. } = *self;
+    /// Connects. A read that finds nothing for so long fails.
+    fn connect(&self, nap: Duration) -> Result<Box<dyn Connection>, Trouble> {
+        let Self { target: Target { address, tls, .. }, patience, .. } = *self;
         let stream = TcpStream::connect_timeout(&address, patience).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => Trouble::Unresponsive { address, waited: patience },
             _ => Trouble::Refused { address, why: error.to_string() },
@@ -179,13 +219,35 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(patience)))
             .and_then(|()| stream.set_write_timeout(Some(patience)));
-        set.map_err(|error| Trouble::Local { what: "cannot set up a socket", why: error.to_string() })?;
-        Ok(stream)
+        let local =
+            |error: std::io::Error| Trouble::Local { what: "cannot set up a socket", why: error.to_string() };
+        set.map_err(local)?;
+        let Some(tls) = tls else {
+            stream.set_read_timeout(Some(nap)).map_err(local)?;
+            return Ok(Box::new(stream));
+        };
+        let secured = Self::secure(tls, stream).map_err(|why| Trouble::Unsecured { address, why })?;
+        secured.sock.set_read_timeout(Some(nap)).map_err(local)?;
+        Ok(Box::new(secured))
+    }
+
+    /// Does the handshake. Says why, if it fails.
+    fn secure(tls: &Tls, stream: TcpStream) -> Result<StreamOwned<ClientConnection, TcpStream>, String> {
+        let mut secured = StreamOwned::new(tls.begin()?, stream);
+        while secured.conn.is_handshaking() {
+            if let Err(error) = secured.conn.complete_io(&mut secured.sock) {
+                return Err(crate::tls::reason(&error).unwrap_or_else(|| match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => "it did not answer in time".to_owned(),
+                    _ => format!("it broke off ({error})"),
+                }));
+            }
+        }
+        Ok(secured)
     }
 }
 
 /// Reads what there is; whether more may come.
-fn pump<M>(stream: &mut TcpStream, reader: &mut impl Reader<M>, messages: &mut Vec<M>) -> bool {
+fn pump<M>(stream: &mut impl Read, reader: &mut impl Reader<M>, messages: &mut Vec<M>) -> bool {
     let mut buffer = [0; 16 << 10];
     match stream.read(&mut buffer) {
         Ok(0) => {
@@ -196,10 +258,22 @@ fn pump<M>(stream: &mut TcpStream, reader: &mut impl Reader<M>, messages: &mut V
             reader.feed(&buffer[..count], messages);
             true
         }
-        Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => true,
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
+            ) =>
+        {
+            true
+        }
         Err(_) => {
             reader.end(false, messages);
             false
         }
     }
 }
+
+/// A connection, whatever it is made of.
+trait Connection: Read + Write {}
+
+impl<T: Read + Write> Connection for T {}

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub enum Trouble {
     /// Nobody listens, and nobody ever did.
-    #[error("cannot connect to {address}: {why}; is the server running?")]
+    #[error("cannot connect to {address}: {why}")]
     Refused {
         /// Where.
         address: SocketAddr,
@@ -25,8 +25,9 @@ pub enum Trouble {
     },
     /// Everything broke off at once, and what came after does not go with what was before.
     #[error(
-        "all {connections} connections broke off at once, and what came after does not go with what was before: \
-         the server seems to have been restarted"
+        "{} broke off at once, and what came after does not go with what was before: \
+         the server seems to have been restarted",
+        if *connections == 1 { "the only connection".to_owned() } else { format!("all {connections} connections") }
     )]
     Restarted {
         /// How many connections.
@@ -70,6 +71,14 @@ pub enum Trouble {
         /// Of one message, rather than of several.
         unfinished: bool,
     },
+    /// TLS failed.
+    #[error("no TLS with {address}: {why}")]
+    Unsecured {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        why: String,
+    },
     /// The tester's own side: no more sockets, no such address.
     #[error("{what}: {why}")]
     Local {
@@ -79,7 +88,7 @@ pub enum Trouble {
         why: String,
     },
     /// A case could not be prepared.
-    #[error("cannot prepare a case: {0}")]
+    #[error("{0}")]
     Unprepared(String),
 }
 

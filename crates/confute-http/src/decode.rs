@@ -10,7 +10,7 @@ use crate::date::Date;
 use crate::etag::EntityTag;
 use crate::message::{Flaw, Msg, Response, Tag, Told};
 use crate::text;
-use crate::wire::{Ending, Kind, Length, RawResponse, Read, ResponseReader};
+use crate::wire::{Ending, Kind, Length, Limit, RawResponse, Read, ResponseReader};
 
 /// What is wrong with a message that has such an anomaly, if anything is.
 pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
@@ -120,6 +120,8 @@ pub struct HttpReader {
     flaws: Vec<Flaw>,
     /// Whether the bytes that are there were told as surplus.
     is_told: bool,
+    /// Whether the last response had no end within sight: what comes now is the rest of it.
+    is_lost: bool,
 }
 
 impl HttpReader {
@@ -147,8 +149,9 @@ impl HttpReader {
             }
         }
         let unread = self.wire.unread();
-        let is_surplus =
-            self.outstanding.is_empty() && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        let is_surplus = !self.is_lost
+            && self.outstanding.is_empty()
+            && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
         if is_surplus && !self.is_told && Self::blame(first, messages) {
             self.is_told = true;
         }
@@ -164,6 +167,14 @@ impl HttpReader {
     }
 
     fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Msg>) {
+        if self.is_lost {
+            return;
+        }
+        self.is_lost = raw.anomalies().iter().any(|anomaly| matches!(anomaly.kind, Kind::TooLong(_)));
+        if raw.anomalies().iter().any(|anomaly| matches!(anomaly.kind, Kind::TooLong(Limit::Head))) {
+            // Without the end of its head it is no answer yet.
+            return;
+        }
         let mut response = Response::from(raw);
         if std::mem::take(&mut self.is_told) {
             response.flaws.retain(|flaw| *flaw != Flaw::Surplus);
@@ -284,6 +295,31 @@ mod tests {
         assert!(two.iter().all(|each| each.pipelined));
         let unasked = read(&[Method::Get], &[&format!("{not_modified}{next}")]);
         assert_eq!(flawed(&unasked), [vec![Flaw::Surplus]]);
+    }
+
+    #[test]
+    fn what_has_no_end_is_not_wrong_for_it() {
+        let mut reader = HttpReader::default();
+        reader.sent(&Msg::Request(Request::default()));
+        let mut messages = Vec::new();
+        reader.feed(b"HTTP/1.1 500 No\r\nX: ", &mut messages);
+        for _ in 0..40 {
+            reader.feed(&[b'x'; 16 << 10], &mut messages);
+            assert!(reader.held() < 1 << 20);
+        }
+        assert!(messages.is_empty(), "{messages:?}");
+        let mut reader = HttpReader::default();
+        reader.sent(&Msg::Request(Request::default()));
+        reader.feed(b"HTTP/1.1 500 No\r\n\r\n", &mut messages);
+        for _ in 0..1100 {
+            reader.feed(&[b'x'; 16 << 10], &mut messages);
+        }
+        let [Msg::Response(response)] = &messages[..] else { panic!("{messages:?}") };
+        assert!(
+            response.incomplete && response.flaws.is_empty() && response.status == 500,
+            "{:?}",
+            response.flaws
+        );
     }
 
     #[test]

@@ -18,6 +18,21 @@ pub struct Target {
     pub fields: Vec<(String, String)>,
 }
 
+impl Target {
+    /// Overwrites the values of the [fields](Self::fields), wherever they are in these bytes: they may be secrets.
+    pub fn conceal(&self, bytes: &mut [u8]) {
+        for (name, value) in &self.fields {
+            let line = format!("\r\n{name}: {value}\r\n").into_bytes();
+            let mut from = 0;
+            while let Some(at) = bytes[from..].windows(line.len()).position(|part| part == line) {
+                let end = from + at + line.len() - 2;
+                bytes[end - value.len()..end].fill(b'*');
+                from = end;
+            }
+        }
+    }
+}
+
 /// The chunks, with their frames, that this content is sent in.
 pub fn framed(content: &str) -> Arc<str> {
     let content = text::bytes(content);
@@ -168,6 +183,20 @@ mod tests {
                 "hello"
             ]
         );
+    }
+
+    #[test]
+    fn secrets_are_overwritten() {
+        let fields =
+            vec![("Authorization".to_owned(), "Bearer abc".to_owned()), ("X".to_owned(), "1".to_owned())];
+        let target = Target { host: "h1".to_owned(), fields };
+        let mut bytes =
+            request(&Request { path: "/a".into(), close_twice: true, ..Request::default() }, &target);
+        assert_eq!(String::from_utf8_lossy(&bytes).matches("Bearer abc").count(), 2);
+        target.conceal(&mut bytes);
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.matches("Authorization: **********\r\nX: *\r\n").count(), 2);
+        assert!(text.contains("Host: h1") && !text.contains("abc"));
     }
 
     #[test]

@@ -19,7 +19,8 @@
 //! [`Origin`] is the model of a correct origin server, [`rules`] are its demands, and [`message`] is what it sees of the
 //! traffic: [`encode`] and [`decode`] lie between that and the bytes.
 //!
-//! [`Http`] is what a driver needs to know of all this, and [`Traffic`] makes up what to ask.
+//! [`Http`] is what a driver needs to know of all this; [`Traffic`] makes up what to ask, and [`Reads`] does so where nothing
+//! may be written.
 //!
 //! [`proxy`] is the same for gateways: the model, its rules, the protocol and the traffic.
 //!
@@ -37,10 +38,12 @@ mod model;
 mod protocol;
 pub mod proxy;
 pub mod rules;
+mod smaller;
+mod survey;
 pub mod text;
 mod told;
 pub mod wire;
 
-pub use generate::Traffic;
+pub use generate::{Reads, Traffic};
 pub use model::{Expected, Origin, TagStyle};
 pub use protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};

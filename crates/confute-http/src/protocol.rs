@@ -9,6 +9,7 @@ use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
+use crate::{smaller, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,8 @@ pub struct Http {
     /// What every path begins with. A case adds its name and each resource its own, without a slash between them, so
     /// that no collections are needed.
     pub prefix: String,
+    /// What is there already, by its whole path, and is only read. If there is anything, nothing is written at all.
+    pub resources: Vec<Arc<str>>,
     /// What a correct server does.
     pub model: Origin,
 }
@@ -151,6 +154,18 @@ impl AskDate {
     }
 }
 
+impl Http {
+    /// Names below the prefix are new in each case. What is there already has a whole path.
+    fn path(&self, name: &Arc<str>, case: &str) -> Arc<str> {
+        match self.resources.first() {
+            // The probe asks for anything.
+            Some(first) if !name.starts_with('/') => first.clone(),
+            Some(_) => name.clone(),
+            None => format!("{}{case}-{name}", self.prefix).into(),
+        }
+    }
+}
+
 /// `None` only if there is something, and it refers to what was never seen.
 fn resolved<A, R>(asked: Option<&A>, resolve: impl Fn(&A) -> Option<R>) -> Option<Option<R>> {
     match asked {
@@ -171,7 +186,7 @@ impl Protocol for Http {
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Msg> {
         Some(Msg::Request(Request {
             method: ask.method.clone(),
-            path: format!("{}{case}-{}", self.prefix, ask.name).into(),
+            path: self.path(&ask.name, case),
             if_match: resolved(ask.if_match.as_ref(), |tags| tags.resolve(past))?,
             if_none_match: resolved(ask.if_none_match.as_ref(), |tags| tags.resolve(past))?,
             if_modified_since: resolved(ask.if_modified_since.as_ref(), |date| date.resolve(past))?,
@@ -237,65 +252,29 @@ impl Protocol for Http {
         Some(Ask { method: Method::Get, name: "probe".into(), ..Ask::default() })
     }
 
-    /// Which methods the server takes. Without PUT there is nothing to test.
+    fn announces_end(&self, reply: &Msg) -> bool {
+        matches!(reply, Msg::Response(response) if response.close)
+    }
+
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        smaller::renumber(ask, now)
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        smaller::simpler(ask)
+    }
+
+    fn is_plain(&self, ask: &Ask) -> bool {
+        smaller::is_plain(ask)
+    }
+
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
-        let case = format!("survey-{:x}", std::process::id());
-        let (mut said, mut remarks) = (Vec::new(), Vec::new());
-        for method in [Method::Put, Method::Get, Method::Head, Method::Options, Method::Delete] {
-            let body = (method == Method::Put).then(|| "survey".into());
-            let ask = Ask { method: method.clone(), name: "a".into(), body, ..Ask::default() };
-            let mut status = match talk.ask(&ask, &case) {
-                // What is never answered is for the cases to judge.
-                Err(Trouble::Silent { .. }) if method != Method::Put => None,
-                replies => status(replies?),
-            };
-            if method == Method::Put && status == Some(CONFLICT) {
-                remarks.extend(self.collect(talk)?);
-                status = self::status(talk.ask(&ask, &case)?);
-            }
-            let word = word(status);
-            if method == Method::Put && !status.is_some_and(|status| (200..300).contains(&status)) {
-                return Err(Trouble::Unprepared(format!(
-                    "PUT {}{case}-a is answered with {word}: a server that takes no PUT there cannot be tested yet",
-                    self.prefix
-                )));
-            }
-            said.push(format!("{} ({word})", method.name()));
-        }
-        remarks.push(format!("the server takes {}", said.join(", ")));
-        Ok(remarks)
+        survey::survey(self, talk)
     }
-}
 
-/// What PUT is answered with where a collection is missing (RFC 4918, 9.7.1).
-const CONFLICT: u16 = 409;
-
-impl Http {
-    /// Makes the collections that the prefix consists of, the outermost first, and says so. One that is there is not
-    /// made again.
-    fn collect(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
-        let mut remarks = Vec::new();
-        for (end, _) in self.prefix.match_indices('/').skip(1) {
-            let path: Arc<str> = self.prefix[..=end].into();
-            let method = Method::Other("MKCOL".into());
-            let request = Request { method, path: path.clone(), ..Request::default() };
-            let word = word(status(talk.say(&Msg::Request(request))?));
-            remarks.push(format!("there is no collection for PUT: MKCOL {path} ({word})"));
-        }
-        Ok(remarks)
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.target.conceal(bytes);
     }
-}
-
-/// The status of the last of these answers.
-fn status(replies: Vec<Msg>) -> Option<u16> {
-    replies.into_iter().rev().find_map(|reply| match reply {
-        Msg::Response(response) => Some(response.status),
-        Msg::Request(_) => None,
-    })
-}
-
-fn word(status: Option<u16>) -> String {
-    status.map_or_else(|| "no answer".to_owned(), |status| status.to_string())
 }
 
 #[cfg(test)]

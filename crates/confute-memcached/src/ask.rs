@@ -116,6 +116,34 @@ impl Ask {
         }
     }
 
+    /// The same with another number for the step that it refers to.
+    pub(crate) fn renumber(&self, now: &dyn Fn(usize) -> usize) -> Ask {
+        let mut ask = self.clone();
+        if let Ask::Store { token: Some(TokenRef::Seen { step, .. }), .. } = &mut ask {
+            *step = now(*step);
+        }
+        ask
+    }
+
+    /// Asks that want less.
+    pub(crate) fn simpler(&self) -> Vec<Ask> {
+        let mut simpler = Vec::new();
+        let mut add = |change: &dyn Fn(&mut u32, &mut i64, &mut String)| {
+            let mut ask = self.clone();
+            if let Ask::Store { flags, exptime, data, .. } = &mut ask {
+                change(flags, exptime, data);
+            }
+            if ask != *self {
+                simpler.push(ask);
+            }
+        };
+        add(&|flags, _, _| *flags = 0);
+        add(&|_, exptime, _| *exptime = 0);
+        // The first characters tell it from others as well as all of them.
+        add(&|_, _, data| *data = data.chars().take((data.chars().count() / 2).max(1)).collect());
+        simpler
+    }
+
     /// The message that it stands for. None if what it refers to was never seen.
     pub fn message(&self, case: &str, past: &Past<Memcached>) -> Option<Message> {
         let name = |key: &u32| named(case, *key);

@@ -29,10 +29,13 @@ impl Protocol for Memcached {
         &self.model
     }
 
-    /// A get of several keys is not sent as long as the driver tells the model of whole messages only: the model would
-    /// take it for a get of the first key. See [`Message::parts`].
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
-        ask.message(case, past).filter(|message| message.parts().len() == 1)
+        ask.message(case, past)
+    }
+
+    /// A get of several keys is one read per key.
+    fn parts(&self, message: &Message) -> Option<Vec<Message>> {
+        Some(message.parts()).filter(|parts| parts.len() > 1)
     }
 
     fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
@@ -52,6 +55,14 @@ impl Protocol for Memcached {
             Message::Ask(_) => u32::try_from(message.parts().len()).unwrap_or(u32::MAX),
             Message::Answer(_) => 0,
         }
+    }
+
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        ask.renumber(now)
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        ask.simpler()
     }
 
     fn probe(&self) -> Option<Ask> {

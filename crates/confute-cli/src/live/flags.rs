@@ -45,12 +45,21 @@ pub(crate) struct Flags {
     /// Count violations of what a standard only recommends (--level should).
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Show violations as they were found, without looking for a smaller case.
+    #[arg(long)]
+    pub(crate) no_shrink: bool,
+    /// How long to look for smaller cases, all violations together.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration, conflicts_with = "no_shrink")]
+    pub(crate) shrink_time: Duration,
     /// Write what was found into this directory: for each violation its trace and its script, and a summary.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
     /// For people, or one JSON object a line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
+    /// What the names of all that is written begin with, so that it can be told from other things.
+    #[arg(long, value_name = "TEXT", default_value = "confute-", value_parser = prefix)]
+    pub(crate) prefix: String,
     /// Test a server that is not on this machine. It will be written to.
     #[arg(long)]
     pub(crate) remote: bool,
@@ -102,6 +111,7 @@ impl Flags {
         };
         Ok(Plan {
             limits,
+            prefix: self.prefix.clone(),
             seed: self.seed.unwrap_or_else(fresh_seed),
             workers: self.workers.into(),
             cases: self.cases,
@@ -124,6 +134,18 @@ impl Flags {
 pub(crate) fn address(place: &str) -> Result<SocketAddr> {
     let mut found = place.to_socket_addrs().with_context(|| format!("cannot find {place}"))?;
     found.next().with_context(|| format!("{place} has no address"))
+}
+
+/// Something that a path of a URL can hold, and a key of a cache.
+fn prefix(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+    if text.len() > 100 || !text.chars().all(fits) {
+        return Err("at most 100 letters, digits and -._~/ are possible".to_owned());
+    }
+    if text.split('/').any(|part| part == "." || part == "..") {
+        return Err("it must not lead elsewhere".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 /// Short enough to be typed again.

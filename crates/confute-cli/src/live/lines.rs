@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol};
 use serde_json::{Value, json};
 
-use super::{Subject, exit, said};
+use super::{Subject, advice, exit, said};
 use crate::render;
 
 const VERSION: u32 = 1;
@@ -102,11 +102,25 @@ pub(super) fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
             "text": String::from_utf8_lossy(&chunk.bytes[..chunk.bytes.len().min(4096)]),
         })).collect::<Vec<_>>(),
         "last": finding.trace.last().map(said),
+        "shrunk": finding.shrunk.as_ref().map(|shrunk| match shrunk {
+            Ok(shrunk) => json!({
+                "requests_before": shrunk.requests.0,
+                "requests": shrunk.requests.1,
+                "events": shrunk.trace.iter().map(said).collect::<Vec<_>>(),
+                "seen": shrunk.refutation.seen,
+                "runs": shrunk.runs,
+                "shown_again": shrunk.again.0,
+                "of_runs": shrunk.again.1,
+                "unfinished": shrunk.unfinished,
+            }),
+            Err(why) => json!({ "error": why.to_string() }),
+        }),
     })
 }
 
 pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome<P>) -> Value {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
+    let never = subject.rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name));
     let (verdict, reason) = match &outcome.conclusion {
         confute_drive::Conclusion::Refuted => ("refuted", None),
         confute_drive::Conclusion::Unrefuted => ("unrefuted", None),
@@ -135,6 +149,7 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
             "early": tally.early,
             "doubtful": tally.doubtful,
         },
+        "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
         "requests": figures.requests,
         "answers": figures.answers,
         "events": figures.events,
@@ -150,6 +165,7 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
         "milliseconds": outcome.elapsed.as_secs_f64() * 1e3,
         "troubles": outcome.troubles.iter().map(|(trouble, times)| json!({
             "what": trouble.to_string(),
+            "next": advice::next(trouble),
             "times": times,
         })).collect::<Vec<_>>(),
     })

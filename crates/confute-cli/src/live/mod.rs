@@ -1,10 +1,13 @@
 //! Tests live servers: flags, progress, reports. What is spoken, and what is sent, comes from the protocols.
 
+mod advice;
 pub(crate) mod flags;
 mod lines;
 mod report;
 mod screen;
-mod summary;
+pub(crate) mod secrets;
+pub(crate) mod shrink;
+pub(crate) mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use confute::lang::ServerModel as _;
+use confute::lang::Rule;
 use confute_drive::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Target, Trouble, campaign,
 };
@@ -24,6 +27,7 @@ use crate::args::{Color, Format};
 use crate::exit::Exit;
 
 pub(crate) use flags::Flags;
+use secrets::Secrets;
 
 /// What is tested.
 pub(crate) struct Subject<'a> {
@@ -35,6 +39,10 @@ pub(crate) struct Subject<'a> {
     pub(crate) shown: &'a str,
     /// Where it is.
     pub(crate) target: Target,
+    /// The rules of the model.
+    pub(crate) rules: &'static [Rule],
+    /// What must not be shown.
+    pub(crate) secrets: Secrets,
 }
 
 /// Tests a server and says what came of it.
@@ -46,24 +54,40 @@ pub(crate) fn run<P: Protocol>(
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let rules = protocol.model().rules();
+    let rules = subject.rules;
     let plan = flags.plan(subject.target, rules)?;
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(report::Reports::create).transpose()?;
     let stop = stopped_by_signals()?;
-    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None };
+    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
     if flags.format == Format::Json {
         teller.lines = Some(lines::Lines::new(flags.verbose));
     }
-    let outcome = campaign(protocol, &plan, make, &mut teller, &stop);
+    let mut outcome = campaign(protocol, &plan, make, &mut teller, &stop);
+    if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
+        && outcome.figures.requests == 0
+    {
+        // Whom to trust is said on the command line.
+        teller.screen.erase();
+        anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
+    }
+    if !flags.no_shrink {
+        shrink::all(protocol, &plan, flags.shrink_time, &mut outcome.findings, &stop, &mut |line| {
+            teller.screen.replace(line);
+        });
+    }
     teller.screen.erase();
+    outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
         paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
     }
     match teller.lines {
         Some(lines) => lines.end(subject, &plan, &outcome, out)?,
-        None => summary::write(subject, &plan, &outcome, rules, flags, &paths, out)?,
+        None => {
+            let told = summary::Told { remarks: &teller.remarks, paths: &paths };
+            summary::write(subject, &plan, &outcome, rules, flags, &told, out)?;
+        }
     }
     Ok(exit(&outcome.conclusion))
 }
@@ -97,11 +121,14 @@ fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
 struct Teller {
     screen: screen::Screen,
     lines: Option<lines::Lines>,
+    /// What the server was found to be able to do.
+    remarks: Vec<String>,
 }
 
 impl<P: Protocol> Sink<P> for Teller {
     fn surveyed(&mut self, remarks: &[String]) {
         remarks.iter().for_each(|remark| self.screen.say(remark));
+        self.remarks = remarks.to_vec();
     }
 
     fn ended(&mut self, case: &CaseReport) {

@@ -1,4 +1,4 @@
-//! The files of a run: for each violation its trace and its script, and a summary.
+//! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary.
 //!
 //! A trace is one that `confute check` can judge; a script has a header like it, then a step a line.
 
@@ -7,8 +7,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use confute::trace::{Header, Writer};
-use confute_drive::{Finding, Outcome, Plan, Protocol};
+use confute::trace::{Event, Header, Writer};
+use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
 use serde_json::json;
 
 use super::{Subject, lines};
@@ -43,13 +43,22 @@ impl Reports {
             let folder = self.root.join(format!("violation-{}", finding.number));
             fs::create_dir_all(&folder)?;
             let (trace, script) = (folder.join("events.jsonl"), folder.join("script.jsonl"));
-            write_trace(&trace, subject, plan, finding)?;
-            write_script(&script, subject, plan, finding)?;
+            write_trace(&trace, subject, plan, finding, &finding.trace)?;
+            write_script(&script, subject, plan, finding, &finding.script)?;
             let mut about = lines::finding(finding, plan);
             about["trace"] = json!(trace);
             about["script"] = json!(script);
-            findings.push(about);
             paths.extend([trace, script]);
+            if let Some(Ok(shrunk)) = &finding.shrunk {
+                let (trace, script) =
+                    (folder.join("shrunk-events.jsonl"), folder.join("shrunk-script.jsonl"));
+                write_trace(&trace, subject, plan, finding, &shrunk.trace)?;
+                write_script(&script, subject, plan, finding, &shrunk.script)?;
+                about["shrunk"]["trace"] = json!(trace);
+                about["shrunk"]["script"] = json!(script);
+                paths.extend([trace, script]);
+            }
+            findings.push(about);
         }
         let mut summary = lines::summary(subject, plan, outcome);
         summary["findings"] = json!(findings);
@@ -65,6 +74,7 @@ fn write_trace<P: Protocol>(
     subject: &Subject<'_>,
     plan: &Plan,
     finding: &Finding<P>,
+    events: &[Event<Msg<P>>],
 ) -> io::Result<()> {
     let header = Header {
         seed: Some(plan.seed),
@@ -72,7 +82,7 @@ fn write_trace<P: Protocol>(
         ..Header::new(subject.model, "tcp")
     };
     let mut writer = Writer::new(BufWriter::new(File::create(path)?), &header)?;
-    finding.trace.iter().try_for_each(|event| writer.write(event))?;
+    events.iter().try_for_each(|event| writer.write(event))?;
     writer.finish().map(drop)
 }
 
@@ -81,6 +91,7 @@ fn write_script<P: Protocol>(
     subject: &Subject<'_>,
     plan: &Plan,
     finding: &Finding<P>,
+    steps: &[Step<P::Ask>],
 ) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let header = json!({
@@ -93,7 +104,7 @@ fn write_script<P: Protocol>(
         "relaxed": finding.relaxed,
     });
     writeln!(file, "{header}")?;
-    for step in &finding.script {
+    for step in steps {
         serde_json::to_writer(&mut file, step)?;
         file.write_all(b"\n")?;
     }

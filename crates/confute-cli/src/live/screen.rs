@@ -49,6 +49,16 @@ impl Screen {
         self.shown = self.terminal;
     }
 
+    /// Shows something else in the line, if there is one.
+    pub(super) fn replace(&mut self, line: &str) {
+        if self.terminal {
+            let mut err = output::stderr(self.color);
+            let _ = write!(err, "\r\x1b[K{}", clip(line, crate::text::WIDTH));
+            let _ = err.flush();
+            self.shown = true;
+        }
+    }
+
     /// Says something that stays.
     pub(super) fn say(&mut self, what: &str) {
         if self.tells {
@@ -69,13 +79,14 @@ fn line(live: &Live, rate: f64) -> String {
     #[expect(clippy::cast_sign_loss, reason = "rates have no sign")]
     let rate = rate as u64;
     let line = format!(
-        "{:.0} s: {}, {} exchanges/s, {} outstanding, {} hypotheses, {} so far",
+        "{:.0} s: {} exchanges/s, {} outstanding, {} hypotheses, {}, {}/{} rules",
         live.elapsed.as_secs_f64(),
-        count(live.cases, "case"),
         grouped(rate),
         grouped(live.outstanding),
         grouped(live.alternatives + 1),
         count(live.findings as u64, "violation"),
+        live.rules.0,
+        live.rules.1,
     );
     clip(&line, crate::text::WIDTH)
 }
@@ -93,11 +104,12 @@ mod tests {
             rate: 0.0,
             outstanding: 31,
             alternatives: 411,
+            rules: (41, 72),
             findings: 2,
         };
         assert_eq!(
             line(&live, 12_345.6),
-            "12 s: 1,200 cases, 12,345 exchanges/s, 31 outstanding, 412 hypotheses, 2 violat…"
+            "12 s: 12,345 exchanges/s, 31 outstanding, 412 hypotheses, 2 violations, 41/72 r…"
         );
     }
 }

@@ -6,15 +6,28 @@ use std::path::PathBuf;
 
 use confute::lang::Rule;
 use confute::trace::Event;
-use confute_drive::{Conclusion, Finding, Outcome, Plan, Protocol, Spread};
+use confute_drive::{Conclusion, Figures, Finding, Outcome, Plan, Protocol, Shrunk, Spread, Unshrunk};
 
-use super::{Flags, Subject, said};
+use super::{Flags, Subject, advice, said};
 use crate::output::{BAD, GOOD, OPEN, STRONG};
 use crate::render::{self, note};
 use crate::text::{WIDTH, clip, count, elapsed, grouped, wrap};
+use crate::{catalogue, ladder};
 
 /// How many of the last events of a case are shown.
 const LAST: usize = 8;
+/// So many rules that were never put to the test are named.
+const NEVER: usize = 8;
+/// Up to so many are drawn.
+const DRAWN: usize = 24;
+
+/// What else there is to say.
+pub(super) struct Told<'a> {
+    /// What the server was found to be able to do.
+    pub(super) remarks: &'a [String],
+    /// The files that were written.
+    pub(super) paths: &'a [PathBuf],
+}
 
 pub(super) fn write<P: Protocol>(
     subject: &Subject<'_>,
@@ -22,7 +35,7 @@ pub(super) fn write<P: Protocol>(
     outcome: &Outcome<P>,
     rules: &[Rule],
     flags: &Flags,
-    paths: &[PathBuf],
+    told: &Told<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if !flags.quiet {
@@ -32,8 +45,10 @@ pub(super) fn write<P: Protocol>(
     }
     verdict(subject, plan, outcome, out)?;
     if !flags.quiet {
-        basis(subject, plan, outcome, out)?;
-        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
+        note(out, "server", &remarks.collect::<Vec<_>>())?;
+        basis(subject, plan, outcome, rules, flags.verbose, out)?;
+        let paths: Vec<String> = told.paths.iter().map(|path| path.display().to_string()).collect();
         note(out, "reports", &paths)?;
     }
     Ok(())
@@ -55,7 +70,7 @@ pub(super) fn name<P: Protocol>(finding: &Finding<P>) -> String {
     }
 }
 
-fn violation<P: Protocol>(
+pub(crate) fn violation<P: Protocol>(
     finding: &Finding<P>,
     plan: &Plan,
     rules: &[Rule],
@@ -68,13 +83,23 @@ fn violation<P: Protocol>(
     let mut lines = Vec::new();
     for rule in broken.filter_map(|name| rules.iter().find(|rule| rule.name == *name)) {
         lines.extend(wrap(rule.summary, WIDTH - 14));
+        if let Some((clause, _)) = catalogue::standard(rule.name).filter(|(clause, _)| !clause.is_empty()) {
+            lines.extend(wrap(&format!("({clause})"), WIDTH - 14));
+        }
     }
     note(out, "asked", &lines)?;
-    let width = if in_full { usize::MAX } else { WIDTH - 14 };
-    let from = finding.trace.len().saturating_sub(LAST);
-    let events: Vec<String> = finding.trace[from..].iter().map(|event| clip(&told(event), width)).collect();
-    note(out, if from > 0 { "at last" } else { "events" }, &events)?;
-    let mut refutation = finding.refutation.clone();
+    let (trace, mut refutation) = match &finding.shrunk {
+        Some(Ok(shrunk)) => (&shrunk.trace, shrunk.refutation.clone()),
+        _ => (&finding.trace, finding.refutation.clone()),
+    };
+    if !in_full && trace.len() <= DRAWN {
+        ladder::draw(&trace.iter().map(in_words).collect::<Vec<_>>(), "nothing explains this", out)?;
+    } else {
+        let width = if in_full { usize::MAX } else { WIDTH - 14 };
+        let from = trace.len().saturating_sub(LAST);
+        let events: Vec<String> = trace[from..].iter().map(|event| clip(&told(event), width)).collect();
+        note(out, if from > 0 { "at last" } else { "events" }, &events)?;
+    }
     if !in_full {
         // A turn looks at many rules; of interest are those that are to blame.
         let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
@@ -88,8 +113,55 @@ fn violation<P: Protocol>(
         count(events, "event"),
         finding.name
     );
-    note(out, "case", &[format!("{met}, {}", count(steps, "step"))])?;
+    note(out, "case", &wrap(&format!("{met}, {}", count(steps, "step")), WIDTH - 14))?;
+    let mut small = finding.shrunk.as_ref().map(how_small).unwrap_or_default();
+    if let Some(Ok(shrunk)) = &finding.shrunk {
+        let known = |rules: &Vec<&str>| finding.diagnoses.iter().any(|one| one.rules == *rules);
+        let others: Vec<String> = shrunk
+            .diagnoses
+            .iter()
+            .filter(|one| !known(&one.rules))
+            .map(|one| one.rules.join(" and "))
+            .collect();
+        if !others.is_empty() {
+            small = format!("{small}; by itself it could be blamed on {} too", others.join(", or "));
+        }
+    }
+    if finding.shrunk.is_some() {
+        note(out, "shrunk", &wrap(&small, WIDTH - 14))?;
+    }
+    if let Some(rule) = finding.diagnoses.iter().find_map(|one| one.rules.first()) {
+        note(out, "next", &[format!("`confute explain {rule}` says what it asks")])?;
+    }
     writeln!(out)
+}
+
+/// What came of shrinking.
+fn how_small<P: Protocol>(shrunk: &Result<Box<Shrunk<P>>, Unshrunk>) -> String {
+    match shrunk {
+        Ok(shrunk) => {
+            let (before, now) = shrunk.requests;
+            let more = if shrunk.unfinished { "; with more time perhaps fewer" } else { "" };
+            let (shown, runs) = shrunk.again;
+            let again =
+                if runs == 0 { String::new() } else { format!("; shown again in {shown} of {runs} runs") };
+            format!("from {} to {}{more}{again}", count(before as u64, "request"), grouped(now as u64))
+        }
+        Err(why) => format!("no: {why}"),
+    }
+}
+
+/// An event whose message is text.
+fn in_words<M: Debug>(event: &Event<M>) -> Event<String> {
+    match event {
+        Event::Sent(conn, message) => Event::Sent(*conn, said(message)),
+        Event::Received(conn, message) => Event::Received(*conn, said(message)),
+        Event::Opened(conn) => Event::Opened(*conn),
+        Event::Accepted(conn) => Event::Accepted(*conn),
+        Event::Closed(conn) => Event::Closed(*conn),
+        Event::HungUp(conn) => Event::HungUp(*conn),
+        _ => Event::Quiescent,
+    }
 }
 
 /// An event, as in the files that `confute check` shows.
@@ -114,6 +186,11 @@ fn verdict<P: Protocol>(
 ) -> io::Result<()> {
     let shown = subject.shown;
     let answers = count(outcome.figures.answers, "answer");
+    if outcome.figures.requests == 0
+        && let Conclusion::Inconclusive(why) = &outcome.conclusion
+    {
+        return writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why}; nothing was tested");
+    }
     let over = format!("{answers} in {}, {}", count(outcome.tally.cases, "case"), elapsed(outcome.elapsed));
     let alone = match outcome.figures.outstanding.median() {
         1 if outcome.figures.requests > 0 => "; median outstanding was one: hardly anything was concurrent",
@@ -143,10 +220,23 @@ fn basis<P: Protocol>(
     subject: &Subject<'_>,
     plan: &Plan,
     outcome: &Outcome<P>,
+    rules: &[Rule],
+    in_full: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     note(out, "seed", &[plan.seed.to_string()])?;
+    let mut next: Vec<&str> = outcome.troubles.iter().map(|(trouble, _)| advice::next(trouble)).collect();
+    next.retain(|advice| !advice.is_empty());
+    next.dedup();
+    if figures.requests == 0 {
+        // There are no figures of nothing.
+        return note(
+            out,
+            "next",
+            &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>(),
+        );
+    }
     note(out, "premise", &wrap(subject.premise, WIDTH - 14))?;
     let mut cases =
         vec![format!("{} unrefuted, {} refuted", grouped(tally.unrefuted), grouped(tally.refuted))];
@@ -171,6 +261,7 @@ fn basis<P: Protocol>(
             format!("open alternatives: {}", spread(&figures.alternatives)),
         ],
     )?;
+    rules_tested(figures, rules, in_full, out)?;
     let share =
         |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);
     let times = format!("{:.0} % thinking, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
@@ -180,10 +271,28 @@ fn basis<P: Protocol>(
         wrap(&format!("{trouble}{often}"), WIDTH - 14)
     });
     note(out, "trouble", &troubles.collect::<Vec<_>>())?;
+    note(out, "next", &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>())?;
     if !outcome.relaxed.is_empty() {
         note(out, "relaxed", &wrap(&outcome.relaxed.join(", "), WIDTH - 14))?;
     }
     Ok(())
+}
+
+/// Which rules were never put to the test: of them the verdict says nothing.
+fn rules_tested(figures: &Figures, rules: &[Rule], in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let never: Vec<&str> =
+        rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name)).collect();
+    let tested = rules.len() - never.len();
+    let mut lines = vec![format!("{tested} of {} were put to the test", rules.len())];
+    let shown = if in_full { never.len() } else { never.len().min(NEVER) };
+    if !never.is_empty() {
+        let more = match never.len() - shown {
+            0 => String::new(),
+            more => format!(" and {more} more (-v lists them)"),
+        };
+        lines.extend(wrap(&format!("never: {}{more}", never[..shown].join(", ")), WIDTH - 14));
+    }
+    note(out, "rules", &lines)
 }
 
 fn spread(spread: &Spread) -> String {

@@ -12,6 +12,7 @@ use std::io::BufReader;
 use std::net::SocketAddr;
 
 use clap::Parser;
+use confute::lang::ServerModel as _;
 use confute::network::Tcp;
 use confute::{Options, judge};
 use confute_drive::{Generator, Step, Target};
@@ -36,8 +37,14 @@ fn make(_: u64) -> Box<dyn Generator<Lines>> {
 fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
     let shown = address.to_string();
-    let subject =
-        Subject { model: "line", premise: "nobody else writes", shown: &shown, target: Target::new(address) };
+    let subject = Subject {
+        model: "line",
+        premise: "nobody else writes",
+        shown: &shown,
+        target: Target::new(address),
+        rules: Store.rules(),
+        secrets: Secrets::default(),
+    };
     let mut out = Vec::new();
     let exit = run(&Lines::default(), &subject, &flags, &make, Color::Never, &mut out)?;
     let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();

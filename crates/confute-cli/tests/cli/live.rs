@@ -92,7 +92,7 @@ fn nobody_listens() {
 fn not_a_url() {
     for (url, hint) in [
         ("127.0.0.1:80", "did you mean http://127.0.0.1:80?"),
-        ("https://127.0.0.1/", "https is not spoken yet"),
+        ("ftp://127.0.0.1/", "ftp is not spoken"),
         ("http://192.0.2.1/", "--remote"),
     ] {
         let (code, _, err) = said(confute().args(["http", url]));

@@ -10,9 +10,13 @@ mod broken;
 mod check;
 mod demo;
 mod help;
+mod hostile;
 mod live;
+mod reading;
 mod real;
 mod rules;
+mod secrets;
+mod tls;
 
 use std::path::Path;
 

@@ -13,17 +13,18 @@ use confute::{Options, Pulse, Refutation, Verdict, blame, explain, judge};
 use super::finding::Finding;
 use super::reduce::{reduce, sharper};
 use crate::case::CaseRun;
+use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
 /// How long it may take when it is time to stop.
 const HURRY: Duration = Duration::from_secs(3);
 
 /// How long it may take, and with how much memory.
-pub(super) struct Budget<'a> {
-    pub(super) time: Duration,
-    pub(super) memory: usize,
+pub(crate) struct Budget<'a> {
+    pub(crate) time: Duration,
+    pub(crate) memory: usize,
     /// Set when it is time to stop.
-    pub(super) halt: &'a AtomicBool,
+    pub(crate) halt: &'a AtomicBool,
 }
 
 impl Budget<'_> {
@@ -34,14 +35,16 @@ impl Budget<'_> {
 }
 
 /// A finding without a number, unless the second judge does not agree.
-pub(super) fn diagnose<P: Protocol>(
+pub(crate) fn diagnose<P: Protocol>(
     protocol: &P,
     run: CaseRun<P>,
     (case, seed): (u64, u64),
     relaxed: &[&'static str],
     budget: &Budget<'_>,
 ) -> Option<Finding<P>> {
-    let (model, network) = (protocol.model(), Tcp::default());
+    // What is watched already need not be compiled for a second kind of model.
+    let coverage = Coverage::default();
+    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start);
     let options = Options {
@@ -91,6 +94,7 @@ pub(super) fn diagnose<P: Protocol>(
         relaxed: relaxed.to_vec(),
         raw: run.raw,
         times: 1,
+        shrunk: None,
     })
 }
 
@@ -102,7 +106,8 @@ fn worth<P: Protocol>(
     relaxed: &[&'static str],
     budget: &Budget<'_>,
 ) -> Option<Level> {
-    let (model, network) = (protocol.model(), Tcp::default());
+    let coverage = Coverage::default();
+    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start);
     let mut worth = None;

@@ -8,6 +8,7 @@ use super::sink::News;
 use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
 use crate::script::Step;
+use crate::shrink::{Shrunk, Unshrunk};
 
 /// So many cases are enough to tell which of several rules is to blame, if it can be told.
 const CLEAR: u64 = 3;
@@ -40,12 +41,28 @@ pub struct Finding<P: Protocol> {
     pub raw: Vec<Chunk>,
     /// In how many cases it was met.
     pub times: u64,
+    /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
+    pub shrunk: Option<Result<Box<Shrunk<P>>, Unshrunk>>,
 }
 
 impl<P: Protocol> Finding<P> {
     /// Whether it proves the server wrong when rules count from this level on.
     pub fn refutes(&self, from: Level) -> bool {
         self.level.is_some_and(|level| level >= from)
+    }
+
+    /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.
+    pub(crate) fn is_as_sure_as(&self, other: &Self) -> bool {
+        self.level >= other.level && self.is_about(other) && covers(other, self)
+    }
+
+    /// Whether it may be the same violation: something that the other is blamed on explains it.
+    pub(crate) fn is_about(&self, other: &Self) -> bool {
+        let shared = |one: &Diagnosis| other.diagnoses.iter().any(|known| known.rules == one.rules);
+        match (self.diagnoses.is_empty(), other.diagnoses.is_empty()) {
+            (true, true) => self.level == other.level,
+            _ => self.diagnoses.iter().any(shared),
+        }
     }
 
     /// What to relax to see what else is wrong: of several rules that could be to blame the one that the model names
@@ -79,10 +96,12 @@ impl<P: Protocol> Findings<P> {
         let known = &mut self.list[place];
         found.number = known.number;
         found.times += known.times;
+        // A shorter case that proves less is not better.
+        let as_sharp = covers(known, &found);
         let before = known.diagnoses.len();
         known.diagnoses.retain(|one| found.diagnoses.iter().any(|other| other.rules == one.rules));
         let sharper = known.diagnoses.len() < before;
-        let better = sharper || found.trace.len() < known.trace.len();
+        let better = sharper || (as_sharp && found.trace.len() < known.trace.len());
         found.diagnoses.clone_from(&known.diagnoses);
         known.times = found.times;
         if sharper {
@@ -133,8 +152,10 @@ fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
         // Nothing tells them apart but what they are worth.
         return known.diagnoses.is_empty() && found.diagnoses.is_empty() && known.level == found.level;
     }
-    let covers = |these: &Finding<P>, those: &Finding<P>| {
-        those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
-    };
     covers(known, found) || covers(found, known)
+}
+
+/// Whether whatever the second may be blamed on, the first may be too.
+fn covers<P: Protocol>(these: &Finding<P>, those: &Finding<P>) -> bool {
+    those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
 }

@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use confute::Verdict;
-use confute::lang::Level;
+use confute::lang::{Level, ServerModel as _};
 
 use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
@@ -25,6 +25,7 @@ use crate::trouble::Trouble;
 use finding::Findings;
 use worker::{Shared, Told, work};
 
+pub(crate) use diagnose::{Budget, diagnose};
 pub use finding::Finding;
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};
@@ -41,6 +42,8 @@ pub struct Plan {
     pub target: Target,
     /// At what cost for each case.
     pub limits: Limits,
+    /// What the names of all cases begin with.
+    pub prefix: String,
     /// What all choices come from.
     pub seed: u64,
     /// How many threads. A server that opens connections is tested by one only: they could not be told apart.
@@ -65,6 +68,7 @@ impl Plan {
         Self {
             target,
             limits: Limits::default(),
+            prefix: String::new(),
             seed: 0,
             workers: 1,
             cases: None,
@@ -134,10 +138,10 @@ pub fn campaign<P: Protocol>(
     stop: &AtomicBool,
 ) -> Outcome<P> {
     let start = Instant::now();
-    let mut campaign = Campaign::new(plan, sink);
-    match protocol
-        .survey(&Talk::new(protocol, plan.target.address, &plan.limits).listening(plan.target.listen))
-    {
+    let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
+    let run = format!("{}{}", plan.prefix, run_name(plan.seed));
+    let talk = Talk::new(protocol, plan.target, &plan.limits).named(format!("{run}-survey"));
+    match protocol.survey(&talk) {
         Ok(remarks) => campaign.sink.surveyed(&remarks),
         Err(trouble) => {
             campaign.trouble(trouble);
@@ -149,7 +153,7 @@ pub fn campaign<P: Protocol>(
         halt: AtomicBool::new(false),
         relaxed: Mutex::new(plan.allow.clone()),
         met: AtomicBool::new(false),
-        run: run_name(plan.seed),
+        run,
     };
     let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
     let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::default()).collect();
@@ -199,12 +203,14 @@ struct Campaign<'a, P: Protocol> {
     troubled: u32,
     /// Violations that no rule was found for, each time.
     unblamed: usize,
+    /// How many rules there are.
+    rules: usize,
     /// When it was last told how it is going, and how many answers there had been.
     told: (Duration, u64),
 }
 
 impl<'a, P: Protocol> Campaign<'a, P> {
-    fn new(plan: &'a Plan, sink: &'a mut dyn Sink<P>) -> Self {
+    fn new(plan: &'a Plan, sink: &'a mut dyn Sink<P>, rules: usize) -> Self {
         Self {
             plan,
             sink,
@@ -214,6 +220,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             figures: Figures::default(),
             troubled: 0,
             unblamed: 0,
+            rules,
             told: (Duration::ZERO, 0),
         }
     }
@@ -300,6 +307,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             rate,
             outstanding: sum(|gauge| &gauge.outstanding),
             alternatives: sum(|gauge| &gauge.alternatives),
+            rules: (self.figures.rules.len(), self.rules),
             findings: self.findings.list.len(),
         });
     }

@@ -44,6 +44,8 @@ pub struct Live {
     pub outstanding: u64,
     /// Alternatives open now.
     pub alternatives: u64,
+    /// Rules that were put to the test, and all there are.
+    pub rules: (usize, usize),
     /// Distinct violations so far.
     pub findings: usize,
 }

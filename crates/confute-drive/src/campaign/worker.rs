@@ -73,7 +73,7 @@ pub(super) fn work<P: Protocol>(
             return;
         }
     };
-    let talk = Talk::new(protocol, plan.target.address, &plan.limits);
+    let talk = Talk::new(protocol, plan.target, &plan.limits);
     while !shared.halt.load(Ordering::Relaxed) {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if plan.cases.is_some_and(|cases| number >= cases) {

@@ -40,7 +40,7 @@ impl<P: Protocol> Case<'_, P> {
             return Some(Some(message));
         }
         let answer = protocol.courtesy(&message)?;
-        line.outbox.push(&[], |bytes| protocol.encode(&answer, bytes));
+        line.outbox.push(&[], |bytes| protocol.encode(&answer, bytes), |bytes| protocol.conceal(bytes));
         self.ready.push(token);
         Some(None)
     }

@@ -1,20 +1,22 @@
 //! Notices when the server seems to have gone down and come back within a case.
 //!
 //! A store in memory is empty after a restart. Whoever does not notice the restart accuses it of forgetting. What gives
-//! it away: all connections end at once, some of them with answers outstanding. That alone is allowed; only together with
-//! a refutation it means something.
+//! it away: all connections end at once, some of them for no reason. (A server that keeps no connections ends each
+//! right after its answer.). That alone is allowed; only together with a refutation it means something.
 
 use std::time::{Duration, Instant};
 
 use crate::line::Line;
 use crate::script::Peer;
 
-/// So long is at once.
-const AT_ONCE: Duration = Duration::from_millis(250);
+/// Who said nothing for so long did not just answer.
+const IDLE: Duration = Duration::from_millis(20);
+/// So long is at once: a server may take a moment to end all of them.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Downfall {
-    /// When connections ended lately, and whether answers were outstanding.
+    /// When connections ended lately, and whether for no reason.
     ends: Vec<(Instant, bool)>,
     /// How many connections there had ever been when the first of these ended.
     before: u32,
@@ -30,7 +32,9 @@ impl Downfall {
             if self.ends.is_empty() {
                 self.before = wires;
             }
-            self.ends.push((now, !line.owed.is_empty()));
+            let idle = now.saturating_duration_since(line.since) > IDLE;
+            let cut_short = !line.owed.is_empty() && !line.answered;
+            self.ends.push((now, !line.announced && (idle || cut_short)));
         }
     }
 
@@ -39,10 +43,10 @@ impl Downfall {
         let is_older = |line: &Line<R>| {
             matches!(line.peer, Peer::Opened(_)) && line.wire.is_some_and(|wire| wire.0 < self.before)
         };
-        if self.ends.len() < 2 || left.any(is_older) {
+        if self.ends.is_empty() || left.any(is_older) {
             return;
         }
-        if self.ends.iter().any(|(_, cut_short)| *cut_short) {
+        if self.ends.iter().any(|(_, for_no_reason)| *for_no_reason) {
             self.fell = Some(self.ends.len());
         }
         self.ends.clear();

@@ -166,7 +166,12 @@ impl<P: Protocol> Case<'_, P> {
                 return true;
             }
             match line.read(&mut self.net.buffer) {
-                Got::Nothing => return true,
+                Got::Nothing => {
+                    if line.has_room() && line.outbox.pause().is_none() {
+                        self.ready.push(token);
+                    }
+                    return true;
+                }
                 Got::Bytes(count) => {
                     let bytes = &self.net.buffer[..count];
                     line.unasked += count;
@@ -242,6 +247,7 @@ impl<P: Protocol> Case<'_, P> {
             self.past.asked.push((line.peer, message));
             return true;
         };
+        line.announced |= protocol.announces_end(&message);
         let Some(owed) = line.owed.front_mut() else { return true };
         let exchange = owed.exchange;
         if protocol.completes(&message) {
@@ -258,6 +264,7 @@ impl<P: Protocol> Case<'_, P> {
                 *count -= 1;
             }
             line.since = now;
+            line.answered = true;
             line.unasked = 0;
             self.completed += 1;
             self.fruitless = 0;

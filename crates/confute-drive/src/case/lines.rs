@@ -11,6 +11,7 @@ use super::Case;
 use crate::line::Line;
 use crate::protocol::{Protocol, Side};
 use crate::script::Peer;
+use crate::stream::Stream;
 use crate::trouble::Trouble;
 
 /// More connections than this nobody means.
@@ -111,6 +112,13 @@ impl<P: Protocol> Case<'_, P> {
                 return None;
             }
         };
+        let stream = match Stream::new(stream, self.setup.target.tls) {
+            Ok(stream) => stream,
+            Err(why) => {
+                self.fail(Trouble::Local { what: "cannot begin with TLS", why });
+                return None;
+            }
+        };
         let wire = self.next_wire();
         let token = self.add(stream, Peer::Opened(number), Some(wire))?;
         let place = number as usize;
@@ -126,7 +134,7 @@ impl<P: Protocol> Case<'_, P> {
         Some(token)
     }
 
-    fn add(&mut self, stream: TcpStream, peer: Peer, wire: Option<WireConn>) -> Option<usize> {
+    fn add(&mut self, stream: Stream, peer: Peer, wire: Option<WireConn>) -> Option<usize> {
         let side = if wire.is_some() { Side::Opened } else { Side::Accepted };
         let reader = self.setup.protocol.reader(side);
         let mut line = Box::new(Line::new(stream, peer, wire, reader, Instant::now()));
@@ -150,7 +158,7 @@ impl<P: Protocol> Case<'_, P> {
             match listener.accept() {
                 Ok((stream, _)) => {
                     // It gets its number when something comes on it.
-                    if self.add(stream, Peer::Accepted(u32::MAX), None).is_none() {
+                    if self.add(Stream::Plain(stream), Peer::Accepted(u32::MAX), None).is_none() {
                         return;
                     }
                 }

@@ -22,6 +22,7 @@ use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Pulse, Tester, Verdict};
 
+use crate::coverage::{Coverage, Watched};
 use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
 use crate::line::Line;
@@ -121,7 +122,9 @@ pub fn run_case<P: Protocol>(
         ..Options::default()
     };
     let network = Tcp::default();
-    let tester = Tester::new(setup.protocol.model(), &network, options);
+    let coverage = Coverage::default();
+    let model = Watched(setup.protocol.model(), &coverage);
+    let tester = Tester::new(&model, &network, options);
     let case = Case {
         setup,
         net,
@@ -158,13 +161,15 @@ pub fn run_case<P: Protocol>(
         draining: false,
         crowd: setup.limits.alternatives,
     };
-    case.run(generator)
+    let mut run = case.run(generator);
+    run.figures.rules = coverage.names();
+    run
 }
 
 struct Case<'a, P: Protocol> {
     setup: &'a Setup<'a, P>,
     net: &'a mut Net,
-    record: Record<'a, P::Model>,
+    record: Record<'a, Watched<'a, P::Model>>,
     /// Connections, by token.
     lines: Vec<Option<Box<Line<P::Reader>>>>,
     /// Tokens that can be used again.

@@ -139,6 +139,7 @@ impl<P: Protocol> Case<'_, P> {
         protocol.stamp(&mut message, micros);
         line.reader.sent(&message);
         line.since = now;
+        line.answered = false;
         let answers = protocol.answers(&message);
         if let (Peer::Opened(number), 1..) = (line.peer, answers) {
             line.owed.push_back(Owed { exchange, answers });
@@ -147,13 +148,14 @@ impl<P: Protocol> Case<'_, P> {
                 *count += answers;
             }
         }
-        line.outbox.push(cuts, |bytes| protocol.encode(&message, bytes));
+        line.outbox.push(cuts, |bytes| protocol.encode(&message, bytes), |bytes| protocol.conceal(bytes));
         if protocol.is_last(&message) {
             line.finish();
         }
         self.record.figures.requests += 1;
         self.record.figures.outstanding.add(self.owed as u64);
-        self.record.tell(Event::Sent(wire, message.clone()), self.owed);
+        let parts = protocol.parts(&message).unwrap_or_else(|| vec![message.clone()]);
+        parts.into_iter().for_each(|part| self.record.tell(Event::Sent(wire, part), self.owed));
         Some(message)
     }
 

@@ -7,6 +7,7 @@ mod cases;
 mod protocol;
 mod proxies;
 mod server;
+mod shrinking;
 mod trouble;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -128,6 +128,13 @@ impl Protocol for Lines {
         LineReader::default()
     }
 
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        match ask {
+            Ask::More(key, step) => Ask::More(*key, now(*step)),
+            other => other.clone(),
+        }
+    }
+
     fn probe(&self) -> Option<Ask> {
         self.has_probe.then_some(Ask::Get(255))
     }

@@ -9,6 +9,7 @@
 
 mod flood;
 mod odd;
+mod reads;
 mod ripe;
 
 use std::collections::VecDeque;
@@ -20,6 +21,8 @@ use crate::ask::{Known, READS, WRITES, read, stale_read, write};
 use crate::message::{Method, Odd};
 use crate::protocol::{Ask, AskTags, Http};
 use crate::text;
+
+pub use reads::Reads;
 
 /// Random numbers below a bound.
 pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use confute_drive::{Limits, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Limits, Past, Protocol, Side, Talk, Target as Place, Trouble};
 use serde::{Deserialize, Serialize};
 
 use super::decode::ProxyReader;
@@ -54,8 +54,9 @@ impl Proxy {
     /// The same, after a first request has shown where it arrives at the origin. What came of it is told by
     /// [`Protocol::survey`].
     #[must_use]
-    pub fn discovered(mut self, address: SocketAddr, limits: &Limits) -> Self {
-        let found = self.discover(&Talk::new(&self, address, limits).listening(Some(self.origin)));
+    pub fn discovered(mut self, place: Place, limits: &Limits) -> Self {
+        let place = Place { listen: Some(self.origin), ..place };
+        let found = self.discover(&Talk::new(&self, place, limits));
         let said = found.map(|(to, host)| {
             let host = host.map_or_else(|| "without Host".to_owned(), |host| format!("with Host: {host}"));
             let said = format!("what is below {} arrives at the origin below {to}, {host}", self.prefix);
@@ -270,6 +271,10 @@ impl Protocol for Proxy {
         let question =
             Question { method: "GET".into(), name: "probe".into(), mark: u64::MAX, ..Question::default() };
         Some(Ask::Send(question))
+    }
+
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.target.conceal(bytes);
     }
 
     fn survey(&self, _: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {

@@ -76,13 +76,13 @@ pub(crate) fn tour(
     seed: u64,
     cases: u64,
 ) -> Outcome<Proxy> {
-    let proxy = proxy(gateway, prefix, origin).discovered(gateway, &Limits::default());
+    let proxy = proxy(gateway, prefix, origin).discovered(Target::new(gateway), &Limits::default());
     let plan = Plan {
         seed,
         cases: Some(cases),
         max_time: Some(Duration::from_mins(1)),
         limits: Limits { connections: 12, ..Limits::default() },
-        ..Plan::new(Target { address: gateway, listen: Some(origin) })
+        ..Plan::new(Target { listen: Some(origin), ..Target::new(gateway) })
     };
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {
         Box::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }))

@@ -24,12 +24,12 @@ fn named() {
         Ok(_) => Proxy::forward(target, origin),
         Err(_) => Proxy::new(target, &prefix, origin, &prefix),
     };
-    let proxy = proxy.discovered(address, &Limits::default());
+    let proxy = proxy.discovered(Target::new(address), &Limits::default());
     let plan = Plan {
         seed: number("SEED", 1),
         max_time: Some(Duration::from_secs(number("SECONDS", 10))),
         limits: Limits { connections: 12, ..Limits::default() },
-        ..Plan::new(Target { address, listen: Some(origin) })
+        ..Plan::new(Target { listen: Some(origin), ..Target::new(address) })
     };
     let most = number("MOST", 4);
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {

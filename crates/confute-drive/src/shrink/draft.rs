@@ -1,0 +1,210 @@
+//! A script on its way to a smaller one: what can be left out, and what must stay together.
+//!
+//! Nothing here runs anything. What is made is always a script that a generator could have made: barriers stay where they
+//! were, so nothing is pipelined that was not, and what is out of the ordinary keeps its connection and its pieces.
+
+use std::collections::BTreeSet;
+
+use crate::protocol::Protocol;
+use crate::script::{Peer, Step, Until};
+
+const BARRIER: Until = Until::Outstanding(0);
+
+pub(super) type Steps<P> = Vec<Step<<P as Protocol>::Ask>>;
+
+/// Steps, old ones by their number, in the order in which they are to be done now.
+type Plan<A> = Vec<(Option<usize>, Step<A>)>;
+
+/// How many requests it makes.
+pub(super) fn asks<A>(steps: &[Step<A>]) -> usize {
+    steps.iter().filter(|step| matches!(step, Step::Ask { .. })).count()
+}
+
+/// What is done up to the n-th request, and the wait for what comes of it.
+pub(super) fn until<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], requests: usize) -> Steps<P> {
+    let mut left = requests;
+    let mut plan = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        if left == 0 {
+            break;
+        }
+        left -= usize::from(matches!(step, Step::Ask { .. }));
+        plan.push((Some(place), step.clone()));
+    }
+    plan.push((None, Step::Wait(BARRIER)));
+    renumber(protocol, steps.len(), plan)
+}
+
+/// The same without some.
+pub(super) fn without<P: Protocol>(
+    protocol: &P,
+    steps: &[Step<P::Ask>],
+    dropped: &BTreeSet<usize>,
+) -> Steps<P> {
+    let kept = steps.iter().enumerate().filter(|(place, _)| !dropped.contains(place));
+    renumber(protocol, steps.len(), kept.map(|(place, step)| (Some(place), step.clone())).collect())
+}
+
+/// Which steps can be left out one by one: all but waits for answers, which go with what they wait for.
+pub(super) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
+    let is_loose = |step: &Step<A>| !matches!(step, Step::Wait(Until::Outstanding(_) | Until::Answered(_)));
+    steps.iter().enumerate().filter(|(_, step)| is_loose(step)).map(|(place, _)| place).collect()
+}
+
+/// One after the other: every ordinary request is answered before the next. On one connection, if so wanted.
+pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one: bool) -> Steps<P> {
+    let odd = odd_peers(protocol, steps);
+    let first = first_peer(steps, &odd);
+    let mut plan = Plan::new();
+    for (place, step) in steps.iter().enumerate() {
+        match step {
+            Step::Ask { on, ask, .. } if !odd.contains(on) => {
+                let on = first.filter(|_| on_one && matches!(on, Peer::Opened(_))).unwrap_or(*on);
+                plan.push((Some(place), Step::Ask { on, ask: ask.clone(), cuts: Vec::new() }));
+                plan.push((None, Step::Wait(BARRIER)));
+            }
+            Step::Hold(on) | Step::Release(on) | Step::HangUp(on) | Step::Finish(on) if !odd.contains(on) => {
+            }
+            Step::Wait(Until::Answered(_) | Until::Millis(_)) if odd.is_empty() => {}
+            other => plan.push((Some(place), other.clone())),
+        }
+    }
+    renumber(protocol, steps.len(), plan)
+}
+
+/// The same, with this one answered before the next, if it is not already.
+pub(super) fn barrier_after<P: Protocol>(
+    protocol: &P,
+    steps: &[Step<P::Ask>],
+    at: usize,
+) -> Option<Steps<P>> {
+    let is_ask = matches!(steps.get(at), Some(Step::Ask { .. }));
+    if !is_ask || matches!(steps.get(at + 1), None | Some(Step::Wait(BARRIER))) {
+        return None;
+    }
+    let mut plan: Plan<P::Ask> =
+        steps.iter().cloned().enumerate().map(|(place, step)| (Some(place), step)).collect();
+    plan.insert(at + 1, (None, Step::Wait(BARRIER)));
+    Some(renumber(protocol, steps.len(), plan))
+}
+
+/// The same with another ask in this place.
+pub(super) fn replaced<A: Clone>(steps: &[Step<A>], at: usize, by: A) -> Vec<Step<A>> {
+    let mut steps = steps.to_vec();
+    if let Some(Step::Ask { ask, .. }) = steps.get_mut(at) {
+        *ask = by;
+    }
+    steps
+}
+
+/// The same with this request written in one piece, if that changes anything and may be.
+pub(super) fn uncut<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], at: usize) -> Option<Steps<P>> {
+    let mut steps = steps.to_vec();
+    match steps.get_mut(at) {
+        Some(Step::Ask { ask, cuts, .. }) if !cuts.is_empty() && protocol.is_plain(ask) => cuts.clear(),
+        _ => return None,
+    }
+    Some(steps)
+}
+
+/// Connections that carry something out of the ordinary.
+fn odd_peers<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>]) -> BTreeSet<Peer> {
+    let odd = steps.iter().filter_map(|step| match step {
+        Step::Ask { on, ask, .. } if !protocol.is_plain(ask) => Some(*on),
+        _ => None,
+    });
+    odd.collect()
+}
+
+fn first_peer<A>(steps: &[Step<A>], odd: &BTreeSet<Peer>) -> Option<Peer> {
+    steps.iter().find_map(|step| match step {
+        Step::Ask { on: on @ Peer::Opened(_), .. } if !odd.contains(on) => Some(*on),
+        _ => None,
+    })
+}
+
+/// Steps with the numbers that they have now. What refers to something that is gone is gone too, and so are barriers with
+/// nothing to wait for.
+fn renumber<P: Protocol>(protocol: &P, before: usize, plan: Plan<P::Ask>) -> Steps<P> {
+    let mut now: Vec<Option<usize>> = vec![None; before];
+    let mut steps = Steps::<P>::new();
+    for (old, step) in plan {
+        let step = match step {
+            Step::Ask { on, ask, cuts } => {
+                let lost = std::cell::Cell::new(false);
+                let ask = protocol.renumber(&ask, &|step| {
+                    now.get(step).copied().flatten().unwrap_or_else(|| {
+                        lost.set(true);
+                        usize::MAX
+                    })
+                });
+                if lost.get() {
+                    continue;
+                }
+                Step::Ask { on, ask, cuts }
+            }
+            Step::Wait(Until::Answered(step)) => match now.get(step).copied().flatten() {
+                Some(step) => Step::Wait(Until::Answered(step)),
+                None => continue,
+            },
+            Step::Wait(BARRIER) if matches!(steps.last(), None | Some(Step::Wait(BARRIER))) => continue,
+            Step::Wait(Until::Millis(0)) => continue,
+            other => other,
+        };
+        if let Some(old) = old {
+            now[old] = Some(steps.len());
+        }
+        steps.push(step);
+    }
+    steps
+}
+
+/// Whether a request is sent on a connection before the one before it was surely answered.
+pub(super) fn is_pipelined<A>(steps: &[Step<A>]) -> bool {
+    let mut open: Vec<(Peer, usize)> = Vec::new();
+    for (place, step) in steps.iter().enumerate() {
+        match step {
+            Step::Ask { on, .. } => {
+                if open.iter().any(|(peer, _)| peer == on) {
+                    return true;
+                }
+                open.push((*on, place));
+            }
+            Step::Wait(BARRIER) => open.clear(),
+            Step::Wait(Until::Answered(step)) => open.retain(|(_, asked)| asked != step),
+            Step::HangUp(peer) => open.retain(|(on, _)| on != peer),
+            _ => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Peer = Peer::Opened(1);
+    const TWO: Peer = Peer::Opened(2);
+
+    fn ask(on: Peer) -> Step<u8> {
+        Step::Ask { on, ask: 0, cuts: Vec::new() }
+    }
+
+    #[test]
+    fn pipelining_is_noticed() {
+        let barrier = || Step::Wait(BARRIER);
+        assert!(is_pipelined(&[ask(ONE), ask(ONE)]));
+        assert!(is_pipelined(&[ask(ONE), Step::Wait(Until::Outstanding(1)), ask(ONE)]));
+        assert!(is_pipelined(&[ask(ONE), ask(TWO), Step::Wait(Until::Answered(1)), ask(ONE)]));
+        assert!(!is_pipelined(&[ask(ONE), ask(TWO), Step::Wait(Until::Answered(0)), ask(ONE)]));
+        assert!(!is_pipelined(&[ask(ONE), ask(TWO), barrier(), ask(ONE), Step::HangUp(ONE), ask(ONE)]));
+    }
+
+    #[test]
+    fn waits_are_not_loose() {
+        let steps =
+            [ask(ONE), Step::Wait(Until::Answered(0)), Step::Hold(ONE), Step::Wait(BARRIER), ask(TWO)];
+        assert_eq!(loose(&steps), [0, 2, 4]);
+        assert_eq!(asks(&steps), 2);
+    }
+}

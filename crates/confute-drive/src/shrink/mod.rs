@@ -1,0 +1,339 @@
+//! Makes a script smaller that refutes a server.
+//!
+//! The server may answer differently each time, so nothing is concluded from the old answers: a smaller script is run
+//! against the server, under a name that was never used, and what comes is judged by the model. It counts if it is refuted
+//! again and blamed on nothing else; where that cannot be had, if it may be blamed on the same. What is found is therefore a
+//! proof by itself, however it was come by.
+
+mod draft;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use confute::trace::Event;
+use confute::{Diagnosis, Refutation, Verdict};
+
+use crate::campaign::{Budget, Finding, diagnose};
+use crate::case::{CaseRun, Setup, run_case};
+use crate::figures::Gauge;
+use crate::limits::{Limits, Target};
+use crate::net::Net;
+use crate::protocol::{Msg, Protocol};
+use crate::raw::Chunk;
+use crate::script::{Replay, Step};
+use crate::talk::Talk;
+use crate::trouble::Trouble;
+use draft::Steps;
+
+/// How often a script is run at first, to see how often it fails.
+const FIRST: u32 = 3;
+/// How often the smallest is run at last.
+const LAST: u32 = 10;
+/// How many times the patience it takes to get anywhere with an answer that does not come.
+const WAITS: u32 = 12;
+/// How often a script is tried that does not fail each time.
+const CHANCES: u32 = 6;
+
+/// Makes scripts smaller.
+pub struct Shrinker<'a, P: Protocol> {
+    /// What is spoken.
+    pub protocol: &'a P,
+    /// With whom.
+    pub target: Target,
+    /// What a run may cost.
+    pub limits: &'a Limits,
+    /// How long it may take.
+    pub time: Duration,
+    /// How long the search for the broken rule may take, each time.
+    pub blame_time: Duration,
+    /// Set when it is time to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// A smaller case that shows the same violation.
+pub struct Shrunk<P: Protocol> {
+    /// What was done.
+    pub script: Vec<Step<P::Ask>>,
+    /// What happened, up to the event that nothing explains.
+    pub trace: Vec<Event<Msg<P>>>,
+    /// What was seen, and what was expected instead.
+    pub refutation: Refutation,
+    /// Which rules it can be blamed on by itself: those of the finding, or more of them.
+    pub diagnoses: Vec<Diagnosis>,
+    /// The latest bytes on the wire.
+    pub raw: Vec<Chunk>,
+    /// Its name on the server.
+    pub name: String,
+    /// How many requests there were before, and are now.
+    pub requests: (usize, usize),
+    /// How many scripts were run.
+    pub runs: u64,
+    /// In how many runs of how many it showed again.
+    pub again: (u32, u32),
+    /// Whether the time was up before nothing more could be left out.
+    pub unfinished: bool,
+}
+
+/// Why there is nothing smaller.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unshrunk {
+    /// It did not show again.
+    #[error("it did not show again in {0} runs of the same script")]
+    NotAgain(u64),
+    /// The server went away.
+    #[error(transparent)]
+    Trouble(#[from] Trouble),
+    /// Time was up, or somebody said stop.
+    #[error("there was no time to shrink it")]
+    NoTime,
+}
+
+impl<P: Protocol> Shrinker<'_, P> {
+    /// Makes the case of a finding smaller. Tells how many requests are left.
+    pub fn shrink(&self, finding: &Finding<P>, tell: &mut dyn FnMut(usize)) -> Result<Shrunk<P>, Unshrunk> {
+        // Silence is seen by waiting: that takes as long as the patience each time.
+        let silent = matches!(finding.trace.last(), Some(Event::Quiescent));
+        if silent && self.time < self.limits.patience * WAITS {
+            return Err(Unshrunk::NoTime);
+        }
+        let sent = |event: &&Event<Msg<P>>| matches!(event, Event::Sent(..));
+        let requests = finding.trace.iter().filter(sent).count();
+        let mut search = Search {
+            shrinker: self,
+            finding,
+            net: Net::new(self.target.listen)?,
+            end: Instant::now() + self.time,
+            runs: 0,
+            chances: CHANCES,
+            strict: true,
+            best: None,
+            pipelined: draft::is_pipelined(&finding.script),
+            gone: None,
+            tell,
+        };
+        let steps = draft::until(self.protocol, &finding.script, requests);
+        search.begin(steps)?;
+        search.make_smaller();
+        search.conclude(requests)
+    }
+}
+
+/// The smallest so far, and what came of it.
+struct Best<P: Protocol> {
+    steps: Steps<P>,
+    found: Finding<P>,
+}
+
+struct Search<'a, 'b, P: Protocol> {
+    shrinker: &'a Shrinker<'b, P>,
+    finding: &'a Finding<P>,
+    net: Net,
+    end: Instant,
+    runs: u64,
+    /// How often a script gets a chance.
+    chances: u32,
+    /// Whether it has to be blamed on nothing else.
+    strict: bool,
+    best: Option<Best<P>>,
+    /// Whether requests were pipelined from the start.
+    pipelined: bool,
+    /// The server has gone away.
+    gone: Option<Trouble>,
+    tell: &'a mut dyn FnMut(usize),
+}
+
+impl<P: Protocol> Search<'_, '_, P> {
+    /// Runs what was run before.
+    fn begin(&mut self, steps: Steps<P>) -> Result<(), Unshrunk> {
+        for strict in [true, false] {
+            self.strict = strict;
+            let failed: u32 = (0..FIRST).map(|_| u32::from(self.once(&steps))).sum();
+            self.chances = if failed == FIRST { 1 } else { CHANCES };
+            for _ in FIRST..LAST {
+                if self.best.is_some() {
+                    return Ok(());
+                }
+                self.once(&steps);
+            }
+        }
+        match (&self.best, &self.gone) {
+            (Some(_), _) => Ok(()),
+            (None, Some(trouble)) => Err(trouble.clone().into()),
+            (None, None) if self.is_late() => Err(Unshrunk::NoTime),
+            (None, None) => Err(Unshrunk::NotAgain(self.runs)),
+        }
+    }
+
+    /// Everything that makes it smaller, until nothing does.
+    fn make_smaller(&mut self) {
+        let protocol = self.shrinker.protocol;
+        for on_one in [true, false] {
+            if self.attempt(draft::in_turn(protocol, &self.steps(), on_one)) {
+                break;
+            }
+        }
+        loop {
+            let before = self.steps();
+            self.leave_out();
+            self.simplify();
+            self.calm_down();
+            if self.steps() == before || self.is_late() {
+                break;
+            }
+        }
+    }
+
+    /// Leaves out halves, quarters, single steps, from the end.
+    fn leave_out(&mut self) {
+        let mut size = draft::loose(&self.steps()).len().div_ceil(2).max(1);
+        loop {
+            let mut end = draft::loose(&self.steps()).len();
+            while end > 0 && !self.is_late() {
+                let steps = self.steps();
+                let loose = draft::loose(&steps);
+                end = end.min(loose.len());
+                let start = end.saturating_sub(size);
+                let dropped: BTreeSet<usize> = loose[start..end].iter().copied().collect();
+                self.attempt(draft::without(self.shrinker.protocol, &steps, &dropped));
+                end = start;
+            }
+            if size == 1 || self.is_late() {
+                return;
+            }
+            size = size.div_ceil(2).max(1);
+        }
+    }
+
+    /// Asks for less in each request.
+    fn simplify(&mut self) {
+        let mut at = 0;
+        while at < self.steps().len() && !self.is_late() {
+            let steps = self.steps();
+            let asked = match &steps[at] {
+                Step::Ask { ask, .. } => self.shrinker.protocol.simpler(ask),
+                _ => Vec::new(),
+            };
+            let smaller = asked.into_iter().any(|ask| self.attempt(draft::replaced(&steps, at, ask)));
+            // What was made simpler may be made simpler still.
+            at += usize::from(!smaller);
+        }
+    }
+
+    /// Makes one after the other what need not be at once, and whole what need not be in pieces.
+    fn calm_down(&mut self) {
+        let protocol = self.shrinker.protocol;
+        for at in (0..self.steps().len()).rev() {
+            if let Some(steps) = draft::uncut(protocol, &self.steps(), at) {
+                self.attempt(steps);
+            }
+            if let Some(steps) = draft::barrier_after(protocol, &self.steps(), at) {
+                self.attempt(steps);
+            }
+        }
+    }
+
+    fn steps(&self) -> Steps<P> {
+        self.best.as_ref().map(|best| best.steps.clone()).unwrap_or_default()
+    }
+
+    /// Whether this shows the violation too. Then it is the best so far.
+    fn attempt(&mut self, steps: Steps<P>) -> bool {
+        let hopeless = draft::asks(&steps) == 0 || steps == self.steps();
+        if hopeless || (!self.pipelined && draft::is_pipelined(&steps)) {
+            return false;
+        }
+        (0..self.chances).any(|_| self.once(&steps))
+    }
+
+    /// Runs this once; whether it shows the violation.
+    fn once(&mut self, steps: &Steps<P>) -> bool {
+        if self.is_late() {
+            return false;
+        }
+        self.runs += 1;
+        let Some(found) = self.run(steps).and_then(|run| self.shows(run)) else { return false };
+        self.best = Some(Best { steps: steps.clone(), found });
+        (self.tell)(draft::asks(steps));
+        true
+    }
+
+    fn run(&mut self, steps: &Steps<P>) -> Option<CaseRun<P>> {
+        let Shrinker { protocol, target, limits, stop, .. } = *self.shrinker;
+        let name = name_like(&self.finding.name);
+        if let Err(trouble) = protocol.prepare(&name, &Talk::new(protocol, target, limits)) {
+            self.gone = Some(trouble);
+            return None;
+        }
+        let left = self.end.saturating_duration_since(Instant::now());
+        let limits = Limits { time: limits.time.min(left), ..limits.clone() };
+        let setup = Setup {
+            protocol,
+            target,
+            limits: &limits,
+            name: &name,
+            seed: self.finding.seed,
+            relaxed: &self.finding.relaxed,
+            stop,
+            gauge: &Gauge::default(),
+        };
+        let run = run_case(&mut self.net, &setup, &mut Replay::new(steps.clone()));
+        self.gone = run.trouble.clone().filter(Trouble::is_absence);
+        Some(run)
+    }
+
+    /// The same violation, if it is one.
+    fn shows(&self, run: CaseRun<P>) -> Option<Finding<P>> {
+        let Shrinker { protocol, limits, blame_time, stop, .. } = *self.shrinker;
+        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
+            return None;
+        }
+        let left = self.end.saturating_duration_since(Instant::now());
+        let budget = Budget { time: blame_time.min(left), memory: limits.memory, halt: stop };
+        let found = diagnose(protocol, run, (0, self.finding.seed), &self.finding.relaxed, &budget)?;
+        let same = if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) };
+        same.then_some(found)
+    }
+
+    fn is_late(&self) -> bool {
+        Instant::now() >= self.end || self.gone.is_some() || self.shrinker.stop.load(Ordering::Relaxed)
+    }
+
+    /// Counts how often the smallest shows it.
+    fn conclude(mut self, before: usize) -> Result<Shrunk<P>, Unshrunk> {
+        let unfinished = self.is_late();
+        let Some(Best { steps, found }) = self.best.take() else { return Err(Unshrunk::NoTime) };
+        let mut again = (0, 0);
+        while again.1 < LAST && !self.is_late() {
+            let Some(run) = self.run(&steps) else { break };
+            again.1 += 1;
+            again.0 += u32::from(self.shows(run).is_some());
+        }
+        Ok(Shrunk {
+            requests: (before, draft::asks(&steps)),
+            script: steps,
+            trace: found.trace,
+            refutation: found.refutation,
+            diagnoses: found.diagnoses,
+            raw: found.raw,
+            name: found.name,
+            runs: self.runs,
+            again,
+            unfinished,
+        })
+    }
+}
+
+/// A name that was never used, as long as this one: where a script cuts a request in pieces, it counts on the length.
+fn name_like(name: &str) -> String {
+    let mut fresh = String::new();
+    while fresh.len() < name.len() {
+        let _ = write!(fresh, "{:016x}", RandomState::new().hash_one(name));
+    }
+    fresh.truncate(name.len());
+    fresh
+}

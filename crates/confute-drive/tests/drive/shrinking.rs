@@ -1,0 +1,88 @@
+//! Scripts made smaller, against servers that get it wrong always, now and then, or only in a race.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use confute::network::Tcp;
+use confute::{Diagnosis, Options, judge};
+use confute_drive::{
+    Finding, Generator, Limits, Outcome, Plan, Shrinker, Shrunk, Step, Target, Unshrunk, campaign,
+};
+
+use crate::limits;
+use crate::protocol::{Ask, Busy, Lines, Store};
+use crate::server::{Manner, Server, nobody};
+
+fn found(server: &Server) -> Outcome<Lines> {
+    let plan = Plan { limits: limits(), seed: 3, max_failures: 1, ..Plan::new(Target::new(server.address)) };
+    let make = |_| -> Box<dyn Generator<Lines>> { Box::new(Busy { most: 1, ..Busy::new(400) }) };
+    campaign(&Lines::default(), &plan, &make, &mut (), &AtomicBool::new(false))
+}
+
+fn shrink(finding: &Finding<Lines>, target: Target, time: Duration) -> Result<Shrunk<Lines>, Unshrunk> {
+    let limits: Limits = limits();
+    let shrinker = Shrinker {
+        protocol: &Lines::default(),
+        target,
+        limits: &limits,
+        time,
+        blame_time: Duration::from_secs(5),
+        stop: &AtomicBool::new(false),
+    };
+    shrinker.shrink(finding, &mut |_| {})
+}
+
+fn asks(script: &[Step<Ask>]) -> Vec<&Ask> {
+    let asked = script.iter().filter_map(|step| match step {
+        Step::Ask { ask, .. } => Some(ask),
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn only_what_matters_is_left() {
+    // Every set is forgotten, or every get finds nothing: a set and a get show it.
+    for manner in [Manner::Forgets(1), Manner::ReadsNothing(1)] {
+        let server = Server::start(manner);
+        let outcome = found(&server);
+        let finding = &outcome.findings[0];
+        let shrunk = shrink(finding, Target::new(server.address), Duration::from_secs(20)).unwrap();
+        let sets = asks(&shrunk.script).iter().filter(|ask| matches!(ask, Ask::Set(..))).count();
+        assert!(sets == 1 && (2..=3).contains(&shrunk.requests.1), "{manner:?} {:?}", shrunk.script);
+        assert_eq!((shrunk.again.0, shrunk.unfinished), (shrunk.again.1, false));
+        // What is shown is a proof by itself, of the same.
+        assert_eq!(shrunk.refutation.event + 1, shrunk.trace.len());
+        assert!(judge(&Store, &Tcp::default(), &shrunk.trace, &Options::default()).is_refuted());
+        let known = |one: &Diagnosis| finding.diagnoses.iter().any(|other| other.rules == one.rules);
+        assert!(shrunk.diagnoses.iter().any(known));
+        assert_ne!(shrunk.name, finding.name);
+    }
+}
+
+#[test]
+fn now_and_then_is_enough() {
+    // One get in three: the same script fails sometimes only.
+    let server = Server::start(Manner::ReadsNothing(3));
+    let outcome = found(&server);
+    let shrunk = shrink(&outcome.findings[0], Target::new(server.address), Duration::from_secs(20)).unwrap();
+    assert!(shrunk.requests.1 <= 4, "{:?}", shrunk.script);
+    assert!(judge(&Store, &Tcp::default(), &shrunk.trace, &Options::default()).is_refuted());
+    let (shown, runs) = shrunk.again;
+    assert!(runs > 0 && shown < runs, "{shown} of {runs}");
+}
+
+#[test]
+fn it_says_why_there_is_nothing_smaller() {
+    let outcome = found(&Server::start(Manner::Forgets(1)));
+    let finding = &outcome.findings[0];
+    let time = Duration::from_secs(5);
+    // A correct server: it does not show again. No server: no use trying.
+    let correct = Server::start(Manner::Correct);
+    assert!(matches!(shrink(finding, Target::new(correct.address), time), Err(Unshrunk::NotAgain(20))));
+    assert!(matches!(shrink(finding, Target::new(nobody()), time), Err(Unshrunk::Trouble(_))));
+    // One that hangs: it ends all the same.
+    let (hangs, start) = (Server::start(Manner::Hangs), Instant::now());
+    assert!(shrink(finding, Target::new(hangs.address), Duration::from_secs(1)).is_err());
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+}

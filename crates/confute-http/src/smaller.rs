@@ -1,0 +1,152 @@
+//! Simpler asks: what a script is made smaller with.
+
+use std::sync::Arc;
+
+use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags};
+use crate::text;
+
+/// Whether nothing about it is out of the ordinary on the wire.
+pub(crate) fn is_plain(ask: &Ask) -> bool {
+    ask.odd.is_none() && ask.expect.is_none() && !ask.close && !ask.close_twice
+}
+
+/// The same with other numbers of steps.
+pub(crate) fn renumber(ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+    let tag = |tag: &AskTag| match tag {
+        AskTag::Seen(step) => AskTag::Seen(now(*step)),
+        AskTag::Weak(step) => AskTag::Weak(now(*step)),
+        AskTag::Strong(step) => AskTag::Strong(now(*step)),
+        AskTag::Guess(tag) => AskTag::Guess(tag.clone()),
+    };
+    let tags = |tags: &AskTags| match tags {
+        AskTags::Any => AskTags::Any,
+        AskTags::Lines(lines) => {
+            AskTags::Lines(lines.iter().map(|line| line.iter().map(tag).collect()).collect())
+        }
+    };
+    let date = |AskDate(step, plus): AskDate| AskDate(now(step), plus);
+    Ask {
+        if_match: ask.if_match.as_ref().map(tags),
+        if_none_match: ask.if_none_match.as_ref().map(tags),
+        if_modified_since: ask.if_modified_since.map(date),
+        if_unmodified_since: ask.if_unmodified_since.map(date),
+        if_range: ask.if_range.as_ref().map(|value| match value {
+            AskIfRange::Tag(one) => AskIfRange::Tag(tag(one)),
+            AskIfRange::Date(one) => AskIfRange::Date(date(*one)),
+        }),
+        ..ask.clone()
+    }
+}
+
+/// Asks that want less, the simplest first. Where the content is held back nothing is changed: its pieces count on the length
+/// of what is before.
+pub(crate) fn simpler(ask: &Ask) -> Vec<Ask> {
+    if ask.expect.is_some() {
+        return Vec::new();
+    }
+    let mut simpler = vec![
+        Ask {
+            if_match: None,
+            if_none_match: None,
+            if_modified_since: None,
+            if_unmodified_since: None,
+            range: Vec::new(),
+            if_range: None,
+            ..ask.clone()
+        },
+        Ask { if_match: None, ..ask.clone() },
+        Ask { if_none_match: None, ..ask.clone() },
+        Ask { if_modified_since: None, ..ask.clone() },
+        Ask { if_unmodified_since: None, ..ask.clone() },
+        Ask { if_range: None, ..ask.clone() },
+        Ask { chunked: false, ..ask.clone() },
+    ];
+    let shorter = |tags: &Option<AskTags>| tags.as_ref().map(fewer).unwrap_or_default();
+    simpler
+        .extend(shorter(&ask.if_match).into_iter().map(|tags| Ask { if_match: Some(tags), ..ask.clone() }));
+    simpler.extend(
+        shorter(&ask.if_none_match).into_iter().map(|tags| Ask { if_none_match: Some(tags), ..ask.clone() }),
+    );
+    simpler.extend(
+        ask.body.as_ref().and_then(|body| short(body)).map(|body| Ask { body: Some(body), ..ask.clone() }),
+    );
+    simpler.retain(|one| one != ask);
+    simpler
+}
+
+/// Lists with one tag less, and all on one line.
+fn fewer(tags: &AskTags) -> Vec<AskTags> {
+    let AskTags::Lines(lines) = tags else { return Vec::new() };
+    let all: Vec<AskTag> = lines.iter().flatten().cloned().collect();
+    let mut fewer = Vec::new();
+    if all.len() > 1 {
+        for left_out in 0..all.len() {
+            let mut kept = lines.clone();
+            let mut place = 0;
+            for line in &mut kept {
+                line.retain(|_| {
+                    place += 1;
+                    place - 1 != left_out
+                });
+            }
+            kept.retain(|line| !line.is_empty());
+            fewer.push(AskTags::Lines(kept));
+        }
+    }
+    if lines.len() > 1 {
+        fewer.push(AskTags::Lines(vec![all]));
+    }
+    fewer
+}
+
+/// A letter in place of many, by the number that the content is marked with: different contents mostly stay different.
+fn short(body: &str) -> Option<Arc<str>> {
+    if text::length(body) < 2 {
+        return None;
+    }
+    let number: u64 =
+        body.chars().skip(1).take(5).filter_map(|digit| digit.to_digit(10)).map(u64::from).sum();
+    Some(char::from(b'a' + (number % 26) as u8).to_string().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Tag;
+
+    #[test]
+    fn every_one_is_simpler_and_it_ends() {
+        let tags = |tags: Vec<Vec<AskTag>>| Some(AskTags::Lines(tags));
+        let ask = Ask {
+            if_match: tags(vec![
+                vec![AskTag::Seen(3), AskTag::Guess(Tag::strong("x"))],
+                vec![AskTag::Weak(1)],
+            ]),
+            if_none_match: Some(AskTags::Any),
+            if_modified_since: Some(AskDate(2, 0)),
+            body: Some("<00012><00012>".into()),
+            chunked: true,
+            ..Ask::default()
+        };
+        let mut open = vec![ask.clone()];
+        let mut seen: Vec<Ask> = Vec::new();
+        while let Some(one) = open.pop() {
+            assert!(seen.len() < 2000, "no end");
+            if !seen.contains(&one) {
+                open.extend(simpler(&one));
+                seen.push(one);
+            }
+        }
+        assert!(seen.contains(&Ask { body: Some("d".into()), ..Ask::default() }));
+        let only = Ask { if_match: tags(vec![vec![AskTag::Weak(1)]]), ..ask.clone() };
+        assert!(seen.contains(&only));
+        assert_eq!(renumber(&only, &|step| step + 7).if_match, tags(vec![vec![AskTag::Weak(8)]]));
+        assert_eq!(renumber(&ask, &|step| step), ask);
+    }
+
+    #[test]
+    fn content_held_back_is_left_alone() {
+        let ask = Ask { expect: Some(500), body: Some("<00012>".into()), ..Ask::default() };
+        assert!(simpler(&ask).is_empty() && !is_plain(&ask) && is_plain(&Ask::default()));
+    }
+}
