@@ -63,21 +63,21 @@ fn content(ran: &Ran, seed: u64) {
 fn memcached_is_unrefuted() {
     let Some(server) = server() else { return };
     let (start, mut sum, mut seed, mut medians) = (Instant::now(), 0, 0, Vec::new());
-    let (mut thinking, mut turns, mut bytes, mut slowest) = (Duration::ZERO, 0, 0, Duration::ZERO);
+    let (mut thinking, mut turns, mut slowest) = (Duration::ZERO, 0, Duration::ZERO);
     while sum < messages() {
         seed += 1;
         // With so much room nothing is lost, so it must pass as a server that keeps its items, too.
         let ran = run(server.address, &mut Plan { keeps: seed % 2 == 0, ..plan(seed, "real") });
         content(&ran, seed);
         sum += count(&ran);
-        medians.push(ran.median_outstanding());
+        medians.push(ran.outstanding.median());
         slowest = slowest.max(ran.thinking);
-        (thinking, turns, bytes) = (thinking + ran.thinking, turns + ran.turns, bytes.max(ran.bytes));
+        (thinking, turns) = (thinking + ran.thinking, turns + ran.turns);
     }
     medians.sort_unstable();
     println!(
         "{sum} messages in {seed} cases, {:?} in all, {thinking:?} judging (the slowest {slowest:?}), {turns} turns, \
-         {bytes} bytes, median {} outstanding",
+         median {} outstanding",
         start.elapsed(),
         medians[medians.len() / 2]
     );

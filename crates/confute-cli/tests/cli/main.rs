@@ -12,6 +12,7 @@ mod demo;
 mod help;
 mod hostile;
 mod live;
+mod nginx;
 mod reading;
 mod real;
 mod rules;

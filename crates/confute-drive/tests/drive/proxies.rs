@@ -277,7 +277,11 @@ fn a_question_is_passed_on() {
     // Somebody has to listen where the talk will: a port that was free just now.
     let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let protocol = Proxied { apart: true };
-    let talk = Talk::new(&protocol, start_proxy(origin, false), &limits).listening(Some(origin));
+    let talk = Talk::new(
+        &protocol,
+        Target { listen: Some(origin), ..Target::new(start_proxy(origin, false)) },
+        &limits,
+    );
     let passed = talk.through(&Message::Request("hello".into())).unwrap();
     assert_eq!(passed.asked, [Message::Request("hello".into())]);
     assert_eq!(passed.replies, [Message::Response("courtesy for hello".into())]);

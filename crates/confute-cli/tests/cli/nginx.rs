@@ -1,0 +1,35 @@
+//! The first real refutation: nginx with DAV does not look at preconditions of writes (the paper's §5.2).
+
+use confute_testbed::nginx::{Nginx, NginxError};
+use serde_json::Value;
+
+use super::{confute, said};
+
+/// A running nginx, or `None` where there is none and that is no mistake.
+fn nginx() -> Option<Nginx> {
+    match Nginx::start() {
+        Ok(nginx) => Some(nginx),
+        Err(error @ NginxError::NotInstalled) if std::env::var("CI").is_ok_and(|ci| ci == "true") => {
+            panic!("{error}, and this is CI")
+        }
+        Err(NginxError::NotInstalled) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn nginx_ignores_preconditions_of_writes() {
+    let Some(nginx) = nginx() else { return };
+    let url = format!("http://{}/", nginx.address());
+    for seed in ["1", "2"] {
+        let args = ["http", &url, "--seed", seed, "--max-time", "20s", "--max-failures", "5", "--no-shrink"];
+        let (code, out, err) = said(confute().args(args).args(["--format", "json"]));
+        assert_eq!(code, 1, "{out}{err}");
+        let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let blamed = lines.iter().filter_map(|line| line["blame"].as_array()).flatten();
+        let rules: Vec<&str> = blamed.filter_map(|one| one["rules"][0].as_str()).collect();
+        let is_condition =
+            |rule: &&str| ["rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match"].contains(rule);
+        assert!(rules.iter().any(is_condition), "{rules:?}");
+    }
+}
