@@ -55,6 +55,7 @@ const COMPOSE: &str = "crates/confute/src/derive/compose.rs";
 const FORESIGHT: &str = "crates/confute/src/derive/foresight.rs";
 const HYPOTHESIS: &str = "crates/confute/src/derive/hypothesis.rs";
 const ORDER: &str = "crates/confute/src/derive/order.rs";
+const SCENES: &str = "crates/confute/src/derive/scenes.rs";
 const SETTLE: &str = "crates/confute/src/derive/settle.rs";
 const TESTER: &str = "crates/confute/src/tester.rs";
 const UNIFY: &str = "crates/confute/src/derive/unify.rs";
@@ -402,6 +403,35 @@ pub(super) const FAULTS: &[Fault] = &[
         FORESIGHT,
         "contents.push(after);",
         "drop(after);",
+    ),
+    fault(
+        "versions-dropped-beside-others",
+        "what a packet has seen is told from its known answer only if nothing else was under way on its connection",
+        SCENES,
+        "|| !hypothesis.pending.iter().all(|pending| pending.delivery.alone)",
+        "",
+    )
+    .for_oracle(Oracle::Long),
+    fault(
+        "doomed-without-past",
+        "that an answer can no longer come is said only of what cannot have come at an earlier version",
+        SCENES,
+        "let came_earlier = foot.may_be_late()",
+        "let came_earlier = false",
+    ),
+    fault(
+        "doomed-without-others",
+        "that an answer can no longer come is said only after a look at where all that is under way leads",
+        SCENES,
+        "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);",
+        "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).take(0).chain(later);",
+    ),
+    fault(
+        "doomed-without-later",
+        "that an answer can no longer come is said only after a look at what is sent before it comes",
+        SCENES,
+        "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);",
+        "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later.take(0));",
     ),
     fault(
         "quiet-though-it-may-change",
