@@ -1,8 +1,8 @@
 //! Notices when the server seems to have gone down and come back within a case.
 //!
 //! A store in memory is empty after a restart. Whoever does not notice the restart accuses it of forgetting. What gives
-//! it away: all connections end at once, some of them for no reason. (A server that keeps no connections ends each
-//! right after its answer.). That alone is allowed; only together with a refutation it means something.
+//! it away: all connections end at once, unannounced. (A server that keeps no connections does so, too, but it ends about one
+//! for every answer, each right after it.) That alone is allowed; only together with a refutation it means something.
 
 use std::time::{Duration, Instant};
 
@@ -16,13 +16,28 @@ const AT_ONCE: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Downfall {
-    /// When connections ended lately, and whether for no reason.
-    ends: Vec<(Instant, bool)>,
+    /// When connections ended lately, and why.
+    ends: Vec<(Instant, Why)>,
+    /// How many have ended in all.
+    ended: u64,
     /// How many connections there had ever been when the first of these ended.
     before: u32,
     /// How many connections ended in the last downfall.
     fell: Option<usize>,
 }
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// The server said that it would.
+    Announced,
+    /// It had just answered.
+    Answered,
+    /// For no reason.
+    Nothing,
+}
+
+/// A server that ends a connection for every so many answers makes a habit of it.
+const HABIT: u64 = 3;
 
 impl Downfall {
     /// The server has ended a connection, it was found then; there have been so many.
@@ -34,19 +49,27 @@ impl Downfall {
             }
             let idle = now.saturating_duration_since(line.since) > IDLE;
             let cut_short = !line.owed.is_empty() && !line.answered;
-            self.ends.push((now, !line.announced && (idle || cut_short)));
+            let why = match () {
+                () if line.announced => Why::Announced,
+                () if idle || cut_short => Why::Nothing,
+                () => Why::Answered,
+            };
+            self.ends.push((now, why));
+            self.ended += 1;
         }
     }
 
-    /// Looks at who is left.
-    pub(super) fn look<'a, R: 'a>(&mut self, mut left: impl Iterator<Item = &'a Line<R>>) {
+    /// Looks at who is left, after so many answers.
+    pub(super) fn look<'a, R: 'a>(&mut self, mut left: impl Iterator<Item = &'a Line<R>>, answers: u64) {
         let is_older = |line: &Line<R>| {
             matches!(line.peer, Peer::Opened(_)) && line.wire.is_some_and(|wire| wire.0 < self.before)
         };
         if self.ends.is_empty() || left.any(is_older) {
             return;
         }
-        if self.ends.iter().any(|(_, for_no_reason)| *for_no_reason) {
+        let is_habit = self.ended * HABIT >= answers;
+        let strange = |why: Why| why == Why::Nothing || (why == Why::Answered && !is_habit);
+        if self.ends.iter().any(|(_, why)| strange(*why)) {
             self.fell = Some(self.ends.len());
         }
         self.ends.clear();
