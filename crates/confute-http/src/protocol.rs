@@ -239,12 +239,10 @@ impl Protocol for Http {
         }
     }
 
-    /// What is safe changes nothing, and what a client got wrong is not done. (After a 5xx it may have been.)
-    fn is_idle(&self, request: &Msg, reply: Option<&Msg>) -> bool {
-        let Msg::Request(request) = request else { return false };
-        let is_refused =
-            matches!(reply, Some(Msg::Response(response)) if (400..500).contains(&response.status));
-        !request.close_twice && (request.method.is_safe() || is_refused)
+    /// What is safe changes nothing. What was refused should not either, but that a server did it all the same may be just
+    /// what it is to be blamed for.
+    fn is_idle(&self, request: &Msg, _: Option<&Msg>) -> bool {
+        matches!(request, Msg::Request(request) if !request.close_twice && request.method.is_safe())
     }
 
     /// Whatever a server thinks of it, it can say so.
