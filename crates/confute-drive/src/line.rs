@@ -65,6 +65,8 @@ pub(crate) struct Line<R> {
     pub(crate) since: Instant,
     /// Whether the last thing on it was an answer.
     pub(crate) answered: bool,
+    /// How many answers came.
+    pub(crate) answers: u32,
     /// Whether the server said that it will end it.
     pub(crate) announced: bool,
     /// Bytes since something was last answered.
@@ -94,6 +96,7 @@ impl<R> Line<R> {
             deaf: false,
             since: now,
             answered: false,
+            answers: 0,
             announced: false,
             unasked: 0,
             asking: false,

@@ -27,7 +27,7 @@ pub enum Trouble {
     #[error(
         "{} broke off at once, and what came after does not go with what was before: \
          the server seems to have been restarted",
-        if *connections == 1 { "the only connection".to_owned() } else { format!("all {connections} connections") }
+        if *connections == 1 { "the only connection".to_owned() } else { format!("{connections} connections") }
     )]
     Restarted {
         /// How many connections.

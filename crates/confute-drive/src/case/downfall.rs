@@ -1,8 +1,9 @@
 //! Notices when the server seems to have gone down and come back within a case.
 //!
 //! A store in memory is empty after a restart. Whoever does not notice the restart accuses it of forgetting. What gives
-//! it away: all connections end at once, unannounced. (A server that keeps no connections does so, too, but it ends about one
-//! for every answer, each right after it.) That alone is allowed; only together with a refutation it means something.
+//! it away: all connections end at once, unannounced, or several of them (one that was just being opened may survive, as
+//! far as can be seen here). A server that keeps no connections does the same, but it never answers twice on one. Such ends
+//! alone are allowed; only together with a refutation they mean something.
 
 use std::time::{Duration, Instant};
 
@@ -13,33 +14,31 @@ use crate::script::Peer;
 const IDLE: Duration = Duration::from_millis(20);
 /// So long is at once: a server may take a moment to end all of them.
 const AT_ONCE: Duration = Duration::from_secs(1);
+/// So many connections that end at once have a reason in common.
+const SEVERAL: usize = 3;
+/// After so many ends it is known whether the server keeps connections at all.
+const KNOWN: u32 = 3;
 
 #[derive(Default)]
 pub(super) struct Downfall {
-    /// When connections ended lately, and why.
-    ends: Vec<(Instant, Why)>,
+    /// When connections ended lately, and whether that is strange.
+    ends: Vec<(Instant, bool)>,
     /// How many have ended in all.
-    ended: u64,
+    ended: u32,
+    /// Whether the server has answered twice on some connection.
+    keeps: bool,
     /// How many connections there had ever been when the first of these ended.
     before: u32,
     /// How many connections ended in the last downfall.
     fell: Option<usize>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Why {
-    /// The server said that it would.
-    Announced,
-    /// It had just answered.
-    Answered,
-    /// For no reason.
-    Nothing,
-}
-
-/// A server that ends a connection for every so many answers makes a habit of it.
-const HABIT: u64 = 3;
-
 impl Downfall {
+    /// The server has answered on a connection, where it has answered before or not.
+    pub(super) fn answered(&mut self, before: bool) {
+        self.keeps |= before;
+    }
+
     /// The server has ended a connection, it was found then; there have been so many.
     pub(super) fn note<R>(&mut self, line: &Line<R>, wires: u32, now: Instant) {
         if matches!(line.peer, Peer::Opened(_)) {
@@ -47,29 +46,27 @@ impl Downfall {
             if self.ends.is_empty() {
                 self.before = wires;
             }
+            self.ended += 1;
             let idle = now.saturating_duration_since(line.since) > IDLE;
             let cut_short = !line.owed.is_empty() && !line.answered;
-            let why = match () {
-                () if line.announced => Why::Announced,
-                () if idle || cut_short => Why::Nothing,
-                () => Why::Answered,
-            };
-            self.ends.push((now, why));
-            self.ended += 1;
+            let is_habit = !self.keeps && self.ended >= KNOWN;
+            self.ends.push((now, !line.announced && (idle || cut_short || !is_habit)));
         }
     }
 
-    /// Looks at who is left, after so many answers.
-    pub(super) fn look<'a, R: 'a>(&mut self, mut left: impl Iterator<Item = &'a Line<R>>, answers: u64) {
+    /// Looks at who is left.
+    pub(super) fn look<'a, R: 'a>(&mut self, mut left: impl Iterator<Item = &'a Line<R>>) {
+        let strange = self.ends.iter().filter(|(_, strange)| *strange).count();
+        if strange >= SEVERAL {
+            self.fell = Some(self.ends.len());
+        }
         let is_older = |line: &Line<R>| {
             matches!(line.peer, Peer::Opened(_)) && line.wire.is_some_and(|wire| wire.0 < self.before)
         };
         if self.ends.is_empty() || left.any(is_older) {
             return;
         }
-        let is_habit = self.ended * HABIT >= answers;
-        let strange = |why: Why| why == Why::Nothing || (why == Why::Answered && !is_habit);
-        if self.ends.iter().any(|(_, why)| strange(*why)) {
+        if strange > 0 {
             self.fell = Some(self.ends.len());
         }
         self.ends.clear();

@@ -265,6 +265,8 @@ impl<P: Protocol> Case<'_, P> {
             }
             line.since = now;
             line.answered = true;
+            line.answers += 1;
+            self.downfall.answered(line.answers > 1);
             line.unasked = 0;
             self.completed += 1;
             self.fruitless = 0;

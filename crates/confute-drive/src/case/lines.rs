@@ -61,7 +61,7 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn retire(&mut self, token: usize, line: Line<P::Reader>) {
         self.free.push(token);
         self.backlog.retain(|(on, _)| *on != token);
-        self.downfall.look(self.lines.iter().flatten().map(|line| &**line), self.completed);
+        self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
         match line.peer {
             Peer::Opened(number) => {
                 let lost: u32 = line.owed.iter().map(|owed| owed.answers).sum();
