@@ -263,7 +263,9 @@ impl<P: Protocol> Case<'_, P> {
         }
         self.finish();
         let verdict = self.record.verdict();
-        if let (true, Some(connections)) = (verdict.is_refuted(), self.downfall.connections()) {
+        // Who only passes on what others say has nothing to forget.
+        let may_forget = verdict.is_refuted() && !self.setup.protocol.exchanges_apart();
+        if let (true, Some(connections)) = (may_forget, self.downfall.connections()) {
             self.fail(Trouble::Restarted { connections });
         }
         if self.trouble.is_some() {

@@ -42,14 +42,19 @@ fn asks(script: &[Step<Ask>]) -> Vec<&Ask> {
 
 #[test]
 fn only_what_matters_is_left() {
-    // Every set is forgotten, or every get finds nothing: a set and a get show it.
+    // Every set is forgotten, or every get finds nothing: a set and a get show it. Two sets show that it is the get: that
+    // both were forgotten would be more to believe.
     for manner in [Manner::Forgets(1), Manner::ReadsNothing(1)] {
         let server = Server::start(manner);
         let outcome = found(&server);
         let finding = &outcome.findings[0];
         let shrunk = shrink(finding, Target::new(server.address), Duration::from_secs(20)).unwrap();
         let sets = asks(&shrunk.script).iter().filter(|ask| matches!(ask, Ask::Set(..))).count();
-        assert!(sets == 1 && (2..=3).contains(&shrunk.requests.1), "{manner:?} {:?}", shrunk.script);
+        assert!(
+            (1..=2).contains(&sets) && (2..=3).contains(&shrunk.requests.1),
+            "{manner:?} {:?}",
+            shrunk.script
+        );
         assert_eq!((shrunk.again.0, shrunk.unfinished), (shrunk.again.1, false));
         // What is shown is a proof by itself, of the same.
         assert_eq!(shrunk.refutation.event + 1, shrunk.trace.len());
