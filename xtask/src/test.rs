@@ -27,7 +27,8 @@ pub(crate) fn run() -> Result<bool> {
     summary.step("format", cargo(&["fmt", "--all", "--check"])?);
     let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     summary.step("lints", cargo(&lints)?);
-    summary.step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet"])?);
+    summary
+        .step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet", "--no-fail-fast"])?);
     let soaks =
         [("engine", "short soak"), ("http", "short soak of http"), ("memcached", "short soak of memcached")];
     for (what, name) in soaks {
