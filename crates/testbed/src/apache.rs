@@ -30,7 +30,6 @@ const APACHE: Recipe = Recipe {
         .map(str::to_owned)
         .to_vec()
     },
-    config,
     forks: true,
 };
 
@@ -41,7 +40,7 @@ pub struct Apache(Life);
 impl Apache {
     /// Starts one, and waits until it answers.
     pub fn start() -> Result<Self, ServerError> {
-        Life::begin(&APACHE).map(Self)
+        Life::begin(&APACHE, &config).map(Self)
     }
 
     /// Where it listens.

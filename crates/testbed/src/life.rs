@@ -64,8 +64,6 @@ pub(crate) struct Recipe {
     pub(crate) module: &'static str,
     /// Its arguments, given its folder.
     pub(crate) arguments: fn(&Path) -> Vec<String>,
-    /// Its configuration: `config` in its folder. It serves `root` there, and writes to `tmp` and `error.log`.
-    pub(crate) config: fn(&Path, SocketAddr) -> String,
     /// Whether it has children that write as somebody else if root starts it.
     pub(crate) forks: bool,
 }
@@ -80,8 +78,12 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    /// Starts one, and waits until it answers.
-    pub(crate) fn begin(recipe: &Recipe) -> Result<Self, ServerError> {
+    /// Starts one, and waits until it answers. Its configuration is `config` in its folder; it serves `root` there, and writes
+    /// to `tmp` and `error.log`.
+    pub(crate) fn begin(
+        recipe: &Recipe,
+        config: &dyn Fn(&Path, SocketAddr) -> String,
+    ) -> Result<Self, ServerError> {
         let Recipe { name, packages, .. } = *recipe;
         let dir = Dir::fresh(name);
         let setup = |source: io::Error| ServerError::Setup { name, dir: dir.0.clone(), source };
@@ -92,7 +94,7 @@ impl Life {
         let token = dir.furnish(recipe.forks).map_err(setup)?;
         for _ in 0..ATTEMPTS {
             let address = free_port().map_err(setup)?;
-            fs::write(dir.0.join("config"), (recipe.config)(&dir.0, address)).map_err(setup)?;
+            fs::write(dir.0.join("config"), config(&dir.0, address)).map_err(setup)?;
             let mut command = Command::new(recipe.program);
             command.args((recipe.arguments)(&dir.0));
             let mut process = match Process::spawn(&mut command) {

@@ -13,7 +13,6 @@ const LIGHTTPD: Recipe = Recipe {
     program: "/usr/sbin/lighttpd",
     module: "/usr/lib/lighttpd/mod_webdav.so",
     arguments: |dir| vec!["-D".to_owned(), "-f".to_owned(), dir.join("config").display().to_string()],
-    config,
     forks: false,
 };
 
@@ -24,7 +23,7 @@ pub struct Lighttpd(Life);
 impl Lighttpd {
     /// Starts one, and waits until it answers.
     pub fn start() -> Result<Self, ServerError> {
-        Life::begin(&LIGHTTPD).map(Self)
+        Life::begin(&LIGHTTPD, &config).map(Self)
     }
 
     /// Where it listens.

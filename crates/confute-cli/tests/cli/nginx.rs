@@ -1,25 +1,14 @@
 //! The first real refutation: nginx with DAV does not look at preconditions of writes (the paper's §5.2).
 
-use confute_testbed::nginx::{Nginx, NginxError};
+use confute_testbed::nginx::Nginx;
 use serde_json::Value;
 
+use super::real::running;
 use super::{confute, said};
-
-/// A running nginx, or `None` where there is none and that is no mistake.
-fn nginx() -> Option<Nginx> {
-    match Nginx::start() {
-        Ok(nginx) => Some(nginx),
-        Err(error @ NginxError::NotInstalled) if std::env::var("CI").is_ok_and(|ci| ci == "true") => {
-            panic!("{error}, and this is CI")
-        }
-        Err(NginxError::NotInstalled) => None,
-        Err(error) => panic!("{error}"),
-    }
-}
 
 #[test]
 fn nginx_ignores_preconditions_of_writes() {
-    let Some(nginx) = nginx() else { return };
+    let Some(nginx) = running(Nginx::start()) else { return };
     let url = format!("http://{}/", nginx.address());
     for seed in ["1", "2"] {
         let args = ["http", &url, "--seed", seed, "--max-time", "20s", "--max-failures", "5", "--no-shrink"];

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use confute_testbed::ServerError;
 use confute_testbed::apache::Apache;
 use confute_testbed::lighttpd::Lighttpd;
-use confute_testbed::nginx::{Nginx, NginxError};
+use confute_testbed::nginx::Nginx;
 
 use super::{confute, said};
 
@@ -19,7 +19,7 @@ fn skip(reason: &str) {
 }
 
 /// A running server, or `None` where it is not installed.
-fn running<T>(started: Result<T, ServerError>) -> Option<T> {
+pub(super) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
     match started {
         Ok(server) => Some(server),
         Err(error @ ServerError::NotInstalled { .. }) => {
@@ -57,11 +57,7 @@ fn apache() {
 
 #[test]
 fn nginx() {
-    let server = match Nginx::start() {
-        Ok(server) => server,
-        Err(error @ NginxError::NotInstalled) => return skip(&error.to_string()),
-        Err(error) => panic!("{error}"),
-    };
+    let Some(server) = running(Nginx::start()) else { return };
     let found = findings(server.address(), 8);
     for rule in ["rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", "rfc9110-15.5.6/allow"] {
         assert!(names(&found, rule), "{rule}: {found:#?}");

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use confute::lang::Level;
-use confute_testbed::nginx::{Nginx, NginxError};
+use confute_testbed::ServerError;
+use confute_testbed::nginx::Nginx;
 
 use crate::lab::tour;
 
@@ -13,7 +14,7 @@ fn nginx_is_refuted_for_what_it_does() {
     let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nginx = match Nginx::gateway(origin) {
         Ok(nginx) => nginx,
-        Err(error @ NginxError::NotInstalled) => {
+        Err(error @ ServerError::NotInstalled { .. }) => {
             assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}, and this is CI");
             println!("skipped: {error}");
             return;
