@@ -119,16 +119,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let inbox = [(conn, item.clone())];
         let ran = self.run(
             &nothing,
-            Start {
-                cause: Cause::Delivery { sent: 0, copy: 0 },
-                inbox: &inbox,
-                acted: 0,
-                fixed: 0,
-                foot: None,
-                version: None,
-                dry: true,
-                pickable: None,
-            },
+            Start { dry: true, ..Start::of(Cause::Delivery { sent: 0, copy: 0 }, &inbox) },
             &mut path,
         );
         if let Err(Stop::Mistake(mistake)) = &ran.end {
@@ -159,14 +150,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let nothing = Hypothesis::default();
         let mut path = Path::new();
         let start = Start {
-            cause: Cause::Internal { cell: u32::MAX, n: 0 },
-            inbox: &[],
-            acted: 0,
-            fixed: 0,
-            foot: None,
-            version: None,
             dry: true,
             pickable: Some(&[]),
+            ..Start::of(Cause::Internal { cell: u32::MAX, n: 0 }, &[])
         };
         match self.run(&nothing, start, &mut path) {
             Ran { end: Err(Stop::Idle), .. } => InternalKind::None,
@@ -281,16 +267,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let mut path = Path::new();
         let mut parent = hypothesis;
         loop {
-            let start = Start {
-                cause,
-                inbox: &inbox,
-                acted: 0,
-                fixed: 0,
-                foot: Some(&parent.pending[index].delivery.foot),
-                version: None,
-                dry: false,
-                pickable: None,
-            };
+            let start =
+                Start { foot: Some(&parent.pending[index].delivery.foot), ..Start::of(cause, &inbox) };
             let ran = self.run(&parent, start, &mut path);
             if !has_more(&path, 0) || self.mistake.borrow().is_some() {
                 brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
@@ -319,14 +297,10 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let foot = Footprint { whole: true, ..Footprint::default() };
         loop {
             let start = Start {
-                cause: suspended.cause,
-                inbox: &inbox,
                 acted: suspended.acted,
                 fixed: suspended.path.len(),
                 foot: Some(&foot),
-                version: None,
-                dry: false,
-                pickable: None,
+                ..Start::of(suspended.cause, &inbox)
             };
             let ran = self.run(hypothesis, start, &mut path);
             let (acted, cause) = (suspended.acted, suspended.cause);
@@ -468,14 +442,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let mut path = Path::new();
         loop {
             let start = Start {
-                cause: Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken },
-                inbox: &inbox,
-                acted: 0,
-                fixed: 0,
                 foot: Some(foot),
                 version: shown,
-                dry: false,
-                pickable: None,
+                ..Start::of(Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken }, &inbox)
             };
             let ran = self.run(&hypothesis, start, &mut path);
             self.took.set(true);
@@ -564,14 +533,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
         let start = Start {
-            cause: Cause::Delivery { sent: delivery.sent, copy },
-            inbox: &inbox,
-            acted: 0,
-            fixed: 0,
             foot: Some(&delivery.foot),
             version: shown,
-            dry: false,
-            pickable: None,
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy }, &inbox)
         };
         let mut ran = self.run(hypothesis, start, &mut path);
         if let Err(Stop::Mistake(mistake)) = &ran.end {
@@ -620,14 +584,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
         let start = Start {
-            cause: Cause::Delivery { sent: delivery.sent, copy },
-            inbox: &inbox,
-            acted: 0,
-            fixed: 0,
             foot: Some(&delivery.foot),
-            version: None,
-            dry: false,
-            pickable: None,
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy }, &inbox)
         };
         let mut ran = self.run(hypothesis, start, &mut path);
         if let Err(Stop::Mistake(mistake)) = &ran.end {
@@ -696,14 +654,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
         let start = Start {
-            cause: Cause::Delivery { sent: delivery.sent, copy: 0 },
-            inbox: &inbox,
-            acted: 0,
-            fixed: 0,
             foot: Some(&delivery.foot),
             version: Some((cell, value)),
-            dry: false,
-            pickable: None,
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy: 0 }, &inbox)
         };
         let mut ran = self.run(&nothing, start, &mut path);
         let plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty() && delivery.alone;
@@ -733,14 +686,8 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let mut path = Path::new();
         loop {
             let start = Start {
-                cause: Cause::Internal { cell: u32::MAX, n: hypothesis.internals },
-                inbox: &[],
-                acted: 0,
-                fixed: 0,
-                foot: None,
-                version: None,
-                dry: false,
                 pickable: Some(&pickable),
+                ..Start::of(Cause::Internal { cell: u32::MAX, n: hypothesis.internals }, &[])
             };
             let ran = self.run(hypothesis, start, &mut path);
             match &ran.end {

@@ -136,6 +136,13 @@ pub(crate) struct Start<'a, M> {
     pub(crate) pickable: Option<&'a [u32]>,
 }
 
+impl<'a, M> Start<'a, M> {
+    /// A turn that handles these messages from its beginning.
+    pub(crate) fn of(cause: Cause, inbox: &'a [(Conn, Incoming<M>)]) -> Self {
+        Self { cause, inbox, acted: 0, fixed: 0, foot: None, version: None, dry: false, pickable: None }
+    }
+}
+
 impl<M> Clone for Start<'_, M> {
     fn clone(&self) -> Self {
         Self { ..*self }
