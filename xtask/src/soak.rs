@@ -129,11 +129,9 @@ fn soak(
             if soaked.cases > 1 {
                 println!("    {} cases, {} of them left undecided", soaked.cases, soaked.undecided);
             }
-            // A case begins and ends with little under way.
-            let least = if soaked.cases > 1 { args.at_once.min(7) } else { args.at_once.min(8) };
             let busy = (args.short && !soaked.verdict.is_unrefuted())
                 || network.is_direct()
-                || soaked.statistics.median() >= least as usize;
+                || soaked.statistics.median() >= args.at_once.min(8) as usize;
             if !busy {
                 println!("    FAILED: too few requests were outstanding for this to mean anything");
             }

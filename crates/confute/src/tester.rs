@@ -16,9 +16,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
-use crate::derive::compose::{Composed, End, InternalKind};
+use crate::derive::compose::{Composed, End};
 use crate::derive::dualize::{Entry, Task};
 use crate::derive::hypothesis::{Delivery, Hypothesis, Parcel};
+use crate::derive::inquire::InternalKind;
 use crate::derive::unify::Spot;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Conn, Incoming, ServerModel};

@@ -54,6 +54,7 @@ const BACKTRACK: &str = "crates/confute/src/derive/backtrack.rs";
 const COMPOSE: &str = "crates/confute/src/derive/compose.rs";
 const FORESIGHT: &str = "crates/confute/src/derive/foresight.rs";
 const HYPOTHESIS: &str = "crates/confute/src/derive/hypothesis.rs";
+const INQUIRE: &str = "crates/confute/src/derive/inquire.rs";
 const ORDER: &str = "crates/confute/src/derive/order.rs";
 const SCENES: &str = "crates/confute/src/derive/scenes.rs";
 const SETTLE: &str = "crates/confute/src/derive/settle.rs";
@@ -623,7 +624,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "never-though-it-may-grow",
         "a read whose content may still grow into what was seen is not given up",
-        COMPOSE,
+        INQUIRE,
         "return if self.model.may_grow_into(message, seen) { Fit::No } else { Fit::Never };",
         "return Fit::Never;",
     )

@@ -1,6 +1,7 @@
 //! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary.
 //!
-//! A trace is one that `confute check` can judge; a script has a header like it, then a step a line.
+//! A trace has the form that `confute check` reads, though `check` does not know the models of live protocols yet; a script
+//! has a header like it, then a step a line.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};

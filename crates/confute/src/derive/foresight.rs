@@ -12,9 +12,10 @@ use smallvec::SmallVec;
 
 use super::backtrack::{Part, versions};
 use super::book::Seen;
-use super::compose::{Composed, Effect};
+use super::compose::Composed;
 use super::dualize::Task;
 use super::hypothesis::{Delivery, Hypothesis, Stir, touches};
+use super::inquire::Effect;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Access, Conn, ServerModel, Val};
 

@@ -2,10 +2,10 @@
 //!
 //! | stage | figure | file |
 //! |---|---|---|
-//! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`]) |
+//! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`]; what a packet would do: [`inquire`]) |
 //! | sends become sights to explain, receives become messages to give | 9 | [`dualize`] |
 //! | what was sent against what was seen | 10 | [`unify`] |
-//! | one live explanation, the others behind it | 11 | [`backtrack`] (the others: [`stack`]; which first: [`order`]; what later answers tell: [`foresight`]; forgetting the past: [`settle`]) |
+//! | one live explanation, the others behind it | 11 | [`backtrack`] (the others: [`stack`]; which first: [`order`]; what later answers tell: [`foresight`], [`scenes`]; forgetting the past: [`settle`]) |
 //!
 //! [`hypothesis`] is what the stages work on; [`book`] holds what is no conjecture.
 
@@ -15,6 +15,7 @@ pub(crate) mod compose;
 pub(crate) mod dualize;
 pub(crate) mod foresight;
 pub(crate) mod hypothesis;
+pub(crate) mod inquire;
 mod order;
 mod scenes;
 mod settle;

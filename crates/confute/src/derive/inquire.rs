@@ -1,0 +1,193 @@
+//! What a packet would do, without doing it: its footprint, its answer at some content of its cell, its effect.
+//!
+//! Nothing here changes a hypothesis. The search rests on these answers when it leaves something out, so each of them says
+//! "perhaps" where it is not sure.
+
+use super::book::Seen;
+use super::compose::Composed;
+use super::foresight::Fit;
+use super::hypothesis::{Delivery, Footprint, Hypothesis};
+use super::turn::{Act, Path, Ran, Start};
+use crate::fingerprint::Fingerprint;
+use crate::lang::{Cause, Conn, Incoming, Pattern, ServerModel, Stop, Val};
+
+/// What a packet does to its cell.
+#[derive(Clone)]
+pub(crate) struct Effect {
+    /// Whether the answer is what was seen, as far as that is known.
+    pub(crate) matches: bool,
+    /// Whether it is known.
+    pub(crate) answered: bool,
+    /// The new content, if there is one.
+    pub(crate) after: Option<Option<Val>>,
+}
+
+/// Whether a model has internal turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InternalKind {
+    None,
+    /// They begin by picking the cell they happen at.
+    Local,
+    /// They may touch anything.
+    Whole,
+}
+
+impl<S: ServerModel + ?Sized> Composed<'_, S> {
+    /// Dry run: what the turn of this message can touch, whatever the state.
+    pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<S::Msg>) -> Footprint {
+        let nothing = Hypothesis::default();
+        let mut path = Path::new();
+        let inbox = [(conn, item.clone())];
+        let ran = self.run(
+            &nothing,
+            Start { dry: true, ..Start::of(Cause::Delivery { sent: 0, copy: 0 }, &inbox) },
+            &mut path,
+        );
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        let ignored = matches!(ran.end, Err(Stop::Refused)) && matches!(item, Incoming::Closed);
+        let refused = matches!(ran.end, Err(Stop::Refused | Stop::Dead | Stop::Idle));
+        // A turn that ends before its first look has shown all it does.
+        let replies = ran.replies.unwrap_or(1);
+        let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
+        let blind = ran.end.is_ok() && !ran.writes.is_empty();
+        let cells = ran.opened.iter().copied().collect();
+        Footprint {
+            whole: ran.whole || refused,
+            cells,
+            replies,
+            closes,
+            blind,
+            fixed: blind && !ran.updated,
+            ignored,
+            ..Footprint::default()
+        }
+        .complete()
+    }
+
+    /// Whether the model has internal turns, and whether they keep to the cell they pick.
+    pub(crate) fn internal_kind(&self) -> InternalKind {
+        let nothing = Hypothesis::default();
+        let mut path = Path::new();
+        let start = Start {
+            dry: true,
+            pickable: Some(&[]),
+            ..Start::of(Cause::Internal { cell: u32::MAX, n: 0 }, &[])
+        };
+        match self.run(&nothing, start, &mut path) {
+            Ran { end: Err(Stop::Idle), .. } => InternalKind::None,
+            Ran { end: Err(Stop::Looked), whole: false, action, .. } if action != Fingerprint::default() => {
+                InternalKind::Local
+            }
+            Ran { end: Err(Stop::Mistake(mistake)), .. } => {
+                self.blunder(*mistake);
+                InternalKind::Whole
+            }
+            _ => InternalKind::Whole,
+        }
+    }
+
+    /// Whether a packet gives just this answer, and does no more, at a version of its cell; or might later.
+    pub(crate) fn fit(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        delivery: &Delivery<S::Msg>,
+        copy: u8,
+        version: Option<usize>,
+        seen: &S::Msg,
+    ) -> Fit {
+        let foot = &delivery.foot;
+        let shown = version.and_then(|version| {
+            let cell = hypothesis.cell(foot.cells.first()?.0)?;
+            Some((cell.number, cell.past()[version].0.as_ref()))
+        });
+        self.fit_shown(hypothesis, delivery, copy, shown, seen)
+    }
+
+    fn fit_shown(
+        &self,
+        hypothesis: &Hypothesis<S>,
+        delivery: &Delivery<S::Msg>,
+        copy: u8,
+        shown: Option<(u32, Option<&Val>)>,
+        seen: &S::Msg,
+    ) -> Fit {
+        let conn = Conn::client(delivery.wire);
+        let inbox = [(conn, delivery.item.clone())];
+        let mut path = Path::new();
+        let start = Start {
+            foot: Some(&delivery.foot),
+            version: shown,
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy }, &inbox)
+        };
+        let mut ran = self.run(hypothesis, start, &mut path);
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        // Choices would be alternatives; facts and writes would be noticed.
+        let plain = ran.end.is_ok() && path.iter().all(|answer| answer.options == 1);
+        let ([Act::Send(to, message)], true) = (ran.acts.as_slice(), plain) else { return Fit::Perhaps };
+        if *to != conn {
+            return Fit::Perhaps;
+        }
+        if message.unify(seen, &mut ran.facts).is_err() {
+            return if self.model.may_grow_into(message, seen) { Fit::No } else { Fit::Never };
+        }
+        let quiet = ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint();
+        if quiet { Fit::Now } else { Fit::Perhaps }
+    }
+
+    /// Whether the answer that was seen to a read might come of content that this packet, which writes without a look,
+    /// leaves behind.
+    pub(crate) fn leads_to(
+        &self,
+        writer: &Delivery<S::Msg>,
+        reader: &Delivery<S::Msg>,
+        seen: &S::Msg,
+    ) -> bool {
+        let [(cell, _)] = writer.foot.cells.as_slice() else { return true };
+        match self.effect(writer, *cell, None) {
+            Some(Effect { after: Some(value), .. }) => {
+                let nothing = Hypothesis::default();
+                self.fit_shown(&nothing, reader, 0, Some((*cell, value.as_ref())), seen) != Fit::Never
+            }
+            _ => true,
+        }
+    }
+
+    /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
+    pub(crate) fn effect(
+        &self,
+        delivery: &Delivery<S::Msg>,
+        cell: u32,
+        value: Option<&Val>,
+    ) -> Option<Effect> {
+        let conn = Conn::client(delivery.wire);
+        let nothing = Hypothesis::default();
+        let inbox = [(conn, delivery.item.clone())];
+        let mut path = Path::new();
+        let start = Start {
+            foot: Some(&delivery.foot),
+            version: Some((cell, value)),
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy: 0 }, &inbox)
+        };
+        let mut ran = self.run(&nothing, start, &mut path);
+        let plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty() && delivery.alone;
+        let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), plain) else { return None };
+        let answered = self.answer(delivery);
+        let matches = match answered {
+            Some((_, Seen::Message(seen))) => message.unify(seen, &mut ran.facts).is_ok(),
+            Some((_, Seen::Closed)) => self.network.breaks(),
+            None => true,
+        };
+        if !ran.facts.is_empty() {
+            return None;
+        }
+        Some(Effect {
+            matches,
+            answered: answered.is_some(),
+            after: ran.writes.pop().map(|(_, value)| value),
+        })
+    }
+}
