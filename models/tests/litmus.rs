@@ -369,3 +369,52 @@ fn a_covered_write_in_front_of_a_read() {
     ];
     assert!(judge(&CasRegister, &tcp(), &events, &Options::default()).is_refuted());
 }
+
+/// A board with a bell: who said `listen` hears it when anybody says `ring`.
+struct Bell;
+
+const LISTENER: Register<Conn> = Register::new("listener");
+
+impl ServerModel for Bell {
+    type Msg = String;
+    type Out = String;
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        match message.as_str() {
+            "read" => {
+                let text = TEXT.get(io)?.unwrap_or_default();
+                io.send(conn, text)
+            }
+            "listen" => {
+                LISTENER.set(io, conn)?;
+                io.send(conn, "ok")
+            }
+            "ring" => {
+                io.whole()?;
+                if let Some(listener) = LISTENER.get(io)? {
+                    io.send(listener, "bell")?;
+                }
+                io.send(conn, "ok")
+            }
+            text => {
+                TEXT.set(io, text.to_owned())?;
+                io.send(conn, "ok")
+            }
+        }
+    }
+}
+
+/// An answer that comes behind what another's turn has sent was given after that turn, and so sees what was written
+/// before it: a read beside turns that speak on others' connections is not placed late.
+#[test]
+fn a_read_behind_the_bell() {
+    let start = [sent(0, "listen"), received(0, "ok"), sent(0, "read"), sent(1, "new"), received(1, "ok")];
+    let rung = [&start[..], &[sent(1, "ring"), received(1, "ok"), received(0, "bell")]].concat();
+    assert!(
+        refuted(&Bell, tcp(), &[&rung[..], &[received(0, "")]].concat()),
+        "the bell came after the write"
+    );
+    assert!(!refuted(&Bell, tcp(), &[&rung[..], &[received(0, "new")]].concat()));
+    let before = [sent(1, "ring"), received(1, "ok"), received(0, ""), received(0, "bell")];
+    assert!(!refuted(&Bell, tcp(), &[&start[..], &before].concat()), "read before the write, then the bell");
+}

@@ -32,8 +32,7 @@ pub(crate) fn run() -> Result<bool> {
     let soaks =
         [("engine", "short soak"), ("http", "short soak of http"), ("memcached", "short soak of memcached")];
     for (what, name) in soaks {
-        let soak = ["run", "--quiet", "--release", "--package", "xtask", "--", "soak", what, "--short"];
-        summary.step(name, cargo(&soak)?);
+        summary.step(name, cargo(&["xtask", "soak", what, "--short"])?);
     }
 
     let Summary { passed, failed, skipped } = &summary;

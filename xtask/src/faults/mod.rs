@@ -20,9 +20,9 @@ use planted::{FAULTS, Fault, Oracle};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the fault of this name
-    #[arg(long)]
-    only: Option<String>,
+    /// Only the faults of these names
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// How many triples of model, network and trace a fault has to be noticed in, unless it is known to need more
     #[arg(long, default_value = "20000")]
     triples: u64,
@@ -35,9 +35,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let faults: Vec<&Fault> =
-        FAULTS.iter().filter(|fault| args.only.as_ref().is_none_or(|only| fault.name == only)).collect();
-    ensure!(!faults.is_empty(), "no fault of this name; `cargo xtask faults --list` names them");
+    let is_known = |name: &&String| FAULTS.iter().any(|fault| fault.name == **name);
+    if let Some(unknown) = args.only.iter().find(|name| !is_known(name)) {
+        bail!("no fault is called `{unknown}`; `cargo xtask faults --list` names them");
+    }
+    let is_wanted = |fault: &&Fault| args.only.is_empty() || args.only.iter().any(|only| fault.name == only);
+    let faults: Vec<&Fault> = FAULTS.iter().filter(is_wanted).collect();
     for fault in &faults {
         plant(fault, &fs::read_to_string(root()?.join(fault.file)).with_context(|| fault.file.to_owned())?)?;
     }

@@ -58,7 +58,8 @@ const INQUIRE: &str = "crates/confute/src/derive/inquire.rs";
 const ORDER: &str = "crates/confute/src/derive/order.rs";
 const SCENES: &str = "crates/confute/src/derive/scenes.rs";
 const SETTLE: &str = "crates/confute/src/derive/settle.rs";
-const TESTER: &str = "crates/confute/src/tester.rs";
+const ROUTE: &str = "crates/confute/src/tester/route.rs";
+const TESTER: &str = "crates/confute/src/tester/mod.rs";
 const UNIFY: &str = "crates/confute/src/derive/unify.rs";
 
 const fn fault(
@@ -137,7 +138,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "late-reads-beside-whole",
         "reads are not placed late once a turn may touch anything",
-        TESTER,
+        ROUTE,
         "self.world.late.set(false);",
         "",
     ),
@@ -270,28 +271,28 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "parts-not-merged",
         "a message that touches cells of two parts makes them one",
-        TESTER,
+        ROUTE,
         "(Some(home), Some(theirs)) if home != theirs => Some(self.merge(home, theirs)),",
         "(Some(home), Some(theirs)) if home != theirs => Some(home),",
     ),
     fault(
         "whole-turns-apart",
         "a turn that may touch anything, or answer on others' connections, ties all parts together",
-        TESTER,
+        ROUTE,
         "if foot.whole && !self.whole.is_some_and(",
         "if foot.whole && accepted && !self.whole.is_some_and(",
     ),
     fault(
         "connection-in-two-parts",
         "requests under way on one connection tie the parts of their cells together",
-        TESTER,
+        ROUTE,
         "let mut home = line.part;",
         "let mut home = None;",
     ),
     fault(
         "silent-requests-forgotten",
         "a request without an answer ties its connection to its part until it is known to have arrived",
-        TESTER,
+        ROUTE,
         "line.silent |= foot.replies == 0 && !foot.is_reader();",
         "",
     ),
@@ -629,4 +630,18 @@ pub(super) const FAULTS: &[Fault] = &[
         "return Fit::Never;",
     )
     .for_oracle(Oracle::Kv),
+    fault(
+        "lost-without-what-comes",
+        "what a later read sees may have been written by a packet that is yet to be sent",
+        FORESIGHT,
+        "let later = later.take_while(|entry| entry.place < answered)",
+        "let later = later.take_while(|entry| entry.place < 0 * answered)",
+    ),
+    fault(
+        "lost-without-what-is-under-way",
+        "what a later read sees may have been written by a packet that is under way",
+        FORESIGHT,
+        "under_way.chain(later)",
+        "under_way.take(0).chain(later)",
+    ),
 ];

@@ -336,6 +336,14 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
         next.suspended = None;
         self.apply(next, ran, started, true, place)?;
+        if heard != usize::MAX {
+            // It was handled before the rest: what was sent since cannot have seen what was there before it.
+            let turns = next.turns;
+            next.pending
+                .iter_mut()
+                .filter(|pending| !pending.stale)
+                .for_each(|pending| pending.since = turns);
+        }
         next.out.truncate(heard);
         Some(shared)
     }

@@ -22,6 +22,9 @@ use crate::lang::{Access, Conn, ServerModel, Val};
 /// How many contents of a cell are looked at in advance.
 const MOST_CONTENTS: usize = 24;
 
+/// How many of the next reads are asked whether they can still find what they will see.
+const READS_AHEAD: usize = 4;
+
 /// Whether a packet gives the answer that was seen at some content of its cell, and does no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -191,7 +194,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             index += 1;
         }
         if written {
-            if self.is_doomed(world, hypothesis, at) {
+            if self.is_doomed(world, hypothesis, at) || self.is_lost(world, hypothesis, at) {
                 return false;
             }
             self.drop_versions(world, hypothesis);
@@ -393,6 +396,65 @@ impl<S: ServerModel + ?Sized> Part<S> {
             hypothesis.dead_until = *answered;
         }
         self.has_origin(world, hypothesis, &next, at)
+    }
+
+    /// Whether one of the next reads that are yet to be sent will find what nobody can bring about any more. Where every
+    /// content of the only cell is known, all that packets under way or sent by then lead to is looked through, in any
+    /// number and order.
+    fn is_lost(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, at: usize) -> bool {
+        if hypothesis.cells.len() != 1 || !hypothesis.facts.is_empty() || !self.has_few_contents(world) {
+            return false;
+        }
+        let first = self.foresight.readers.partition_point(|(index, _)| *index < at);
+        for ahead in first..first + READS_AHEAD {
+            let Some((_, reader)) = self.foresight.readers.get(ahead) else { return false };
+            let reader = Rc::clone(reader);
+            let Some((answered, Seen::Message(_))) = world.answer(&reader) else { continue };
+            if self.may_find(world, hypothesis, at, &reader, *answered) == Some(false) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether the only cell can still come to hold what a read that is yet to be sent has seen; `None`: nobody knows.
+    fn may_find(
+        &mut self,
+        world: &Composed<'_, S>,
+        hypothesis: &Hypothesis<S>,
+        at: usize,
+        reader: &Delivery<S::Msg>,
+        answered: u64,
+    ) -> Option<bool> {
+        let cell = &hypothesis.cells[0];
+        let mut contents: SmallVec<[Option<Val>; 16]> = SmallVec::new();
+        contents.push(cell.now.clone());
+        let mut next = 0;
+        while let Some(content) = contents.get(next).cloned() {
+            next += 1;
+            if self.effect(world, reader, cell.number, content.as_ref())?.matches {
+                return Some(true);
+            }
+            let later = self.log[at.min(self.log.len())..].iter();
+            let later =
+                later.take_while(|entry| entry.place < answered).filter_map(|entry| match &entry.task {
+                    Task::Given(delivery) => Some(delivery),
+                    _ => None,
+                });
+            let under_way = hypothesis.pending.iter().map(|pending| &pending.delivery);
+            let writers: SmallVec<[Rc<Delivery<S::Msg>>; 16]> =
+                under_way.chain(later).filter(|delivery| !delivery.foot.is_reader()).cloned().collect();
+            for writer in &writers {
+                let Effect { matches, after, .. } =
+                    self.effect(world, writer, cell.number, content.as_ref())?;
+                if let Some(after) = after.filter(|_| matches)
+                    && !contents.iter().any(|known| print(known.as_ref()) == print(after.as_ref()))
+                {
+                    contents.push(after);
+                }
+            }
+        }
+        Some(false)
     }
 
     /// Whether what is sent before a place cannot have seen what the only cell holds now, nor what it grows into.

@@ -1,0 +1,303 @@
+//! Which event concerns which part.
+//!
+//! Which cells a message's turn can touch follows from the message alone (a dry run finds out), so two parts have nothing
+//! to do with each other until a message touches both, or until a connection has requests under way in both, whose order
+//! ties them. Then they become one part. The state of a model whose turns may touch anything is one part from the start.
+
+use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
+
+use super::Tester;
+use crate::derive::backtrack::Part;
+use crate::derive::book::Seen;
+use crate::derive::compose::End;
+use crate::derive::dualize::{Entry, Task};
+use crate::derive::hypothesis::{Delivery, Footprint, Hypothesis};
+use crate::derive::inquire::InternalKind;
+use crate::derive::unify::Spot;
+use crate::fingerprint::Fingerprint;
+use crate::lang::{Conn, Incoming, ServerModel};
+use crate::trace::{Event, WireConn};
+use crate::verdict::{Inconclusive, Verdict};
+
+impl<S: ServerModel> Tester<'_, S> {
+    /// Puts an event into the log of the part that it concerns.
+    pub(super) fn enter(&mut self, event: Event<S::Msg>) -> Option<usize> {
+        let place = self.events;
+        self.events += 1;
+        match event {
+            Event::Opened(conn) => {
+                self.lines.entry(conn.0).or_default();
+                None
+            }
+            Event::Accepted(conn) => {
+                self.lines.entry(conn.0).or_default().accepted = true;
+                None
+            }
+            Event::Sent(conn, message) => self.give(conn, Incoming::Message(Rc::new(message)), place),
+            Event::Received(conn, message) => {
+                Some(self.explain(conn, Seen::Message(Rc::new(message)), place))
+            }
+            Event::Closed(conn) => {
+                let part = self.explain(conn, Seen::Closed, place);
+                self.end(conn, place, true);
+                Some(part)
+            }
+            Event::HungUp(conn) => {
+                let spot = self.spot(conn);
+                let owner = self.lines.entry(conn.0).or_default().part.or(self.whole);
+                self.end(conn, place, false);
+                if let Some(part) = owner {
+                    self.log(part, place, Task::Severed(spot));
+                }
+                self.give(conn, Incoming::Closed, place).or(owner)
+            }
+            Event::Quiescent => {
+                for part in 0..self.parts.len() {
+                    if self.parts[part].is_some() {
+                        self.log(part, place, Task::Rest);
+                        self.lagging.push(part);
+                    }
+                }
+                self.lagging.pop()
+            }
+        }
+    }
+
+    pub(super) fn spot(&self, conn: WireConn) -> Spot {
+        match self.lines.get(&conn.0) {
+            Some(line) if line.accepted => Spot::Accepted(conn.0),
+            _ => Spot::Client(Conn::client(conn.0)),
+        }
+    }
+
+    fn end(&mut self, conn: WireConn, place: u64, by_server: bool) {
+        let conn_name = match self.spot(conn) {
+            Spot::Client(conn) => conn,
+            Spot::Accepted(wire) => Conn::accepted(wire),
+        };
+        let line = self.lines.entry(conn.0).or_default();
+        line.ended = true;
+        line.owed = 0;
+        self.world.ended.insert(conn_name, End { place, by_server });
+    }
+
+    fn log(&mut self, part: usize, place: u64, task: Task<S>) {
+        if let Some(part) = &mut self.parts[part] {
+            part.log.push(Entry { place, task });
+        }
+    }
+
+    fn give(&mut self, conn: WireConn, item: Incoming<S::Msg>, place: u64) -> Option<usize> {
+        let spot = self.spot(conn);
+        let (accepted, name) = match spot {
+            Spot::Client(conn) => (false, conn),
+            Spot::Accepted(wire) => (true, Conn::accepted(wire)),
+        };
+        let mut foot = self.world.footprint(name, &item);
+        if let Some(mistake) = self.world.mistake.borrow_mut().take() {
+            self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
+            return None;
+        }
+        if foot.ignored {
+            return None;
+        }
+        if accepted {
+            foot.whole = true;
+            foot = foot.complete();
+        }
+        if foot.whole
+            && !self.whole.is_some_and(|part| self.parts[part].as_ref().is_some_and(|part| part.whole))
+        {
+            self.unite(true);
+        }
+        let sent = self.sent;
+        self.sent += 1;
+        let lane = self.world.lane_in(name, sent);
+        let part = self.home(conn, &foot);
+        let line = self.lines.entry(conn.0).or_default();
+        let alone = line.owed == 0 && !line.silent && !accepted;
+        line.part = Some(part);
+        line.owed += u64::from(foot.replies) + u64::from(foot.closes);
+        line.silent |= foot.replies == 0 && !foot.is_reader();
+        let delivery = Rc::new(Delivery {
+            sent,
+            wire: conn.0,
+            accepted,
+            item,
+            foot,
+            lane,
+            place,
+            alone,
+            followed: Cell::new(false),
+            loud: Cell::new(false),
+            answer: OnceCell::new(),
+            print: Fingerprint::of(&(0xde_u8, sent)),
+        });
+        if let Some(before) = self.latest.insert(conn.0, Rc::clone(&delivery)) {
+            before.followed.set(!alone);
+        }
+        self.log(part, place, Task::Given(delivery));
+        Some(part)
+    }
+
+    fn explain(&mut self, conn: WireConn, seen: Seen<S::Msg>, place: u64) -> usize {
+        let spot = self.spot(conn);
+        if let Spot::Client(name) = spot
+            && !self.world.foresees
+        {
+            self.world.sightings.push(name, place, seen.clone());
+        }
+        let line = self.lines.entry(conn.0).or_default();
+        let part = self.whole.or(line.part);
+        line.owed = line.owed.saturating_sub(1);
+        if line.owed == 0 && !line.silent {
+            line.part = None;
+        }
+        let part = match part {
+            Some(part) => part,
+            // Nobody asked: a part without any hypothesis that could have sent it.
+            None if self.internal == InternalKind::None => {
+                self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false))
+            }
+            None => {
+                self.unite(true);
+                self.whole.unwrap_or_default()
+            }
+        };
+        self.log(part, place, Task::Explain(spot, seen));
+        part
+    }
+
+    /// The part that a message belongs to, made or merged where needed.
+    fn home(&mut self, conn: WireConn, foot: &Footprint) -> usize {
+        if let Some(whole) = self.whole {
+            if let Some(part) = &mut self.parts[whole] {
+                foot.cells.iter().for_each(|(cell, _)| part.adopt(&self.world, *cell));
+            }
+            return whole;
+        }
+        let line = self.lines.entry(conn.0).or_default();
+        if line.silent && line.owed == 0 {
+            let clear = line
+                .part
+                .is_none_or(|part| self.parts[part].as_ref().is_none_or(|part| part.is_clear_of(conn.0)));
+            if clear {
+                line.silent = false;
+                line.part = None;
+            }
+        }
+        let mut home = line.part;
+        if foot.cells.is_empty() && home.is_none() {
+            home = line.lonely;
+        }
+        for (cell, _) in &foot.cells {
+            let theirs = self.part_of.get(cell).copied();
+            home = match (home, theirs) {
+                (Some(home), Some(theirs)) if home != theirs => Some(self.merge(home, theirs)),
+                (home, theirs) => home.or(theirs),
+            };
+        }
+        let home =
+            home.unwrap_or_else(|| self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)));
+        if foot.cells.is_empty() {
+            self.lines.entry(conn.0).or_default().lonely = Some(home);
+        }
+        for (cell, _) in &foot.cells {
+            if self.part_of.insert(*cell, home) != Some(home)
+                && let Some(part) = &mut self.parts[home]
+            {
+                part.adopt(&self.world, *cell);
+            }
+        }
+        home
+    }
+
+    fn add(&mut self, part: Part<S>) -> usize {
+        if let Some(free) = self.free.pop() {
+            self.parts[free] = Some(part);
+            return free;
+        }
+        self.parts.push(Some(part));
+        self.parts.len() - 1
+    }
+
+    fn merge(&mut self, into: usize, from: usize) -> usize {
+        if let (Some(left), Some(right)) = (self.parts[into].take(), self.parts[from].take()) {
+            for cell in &right.cells {
+                self.part_of.insert(*cell, into);
+            }
+            #[expect(
+                clippy::iter_over_hash_type,
+                reason = "each is changed by itself, so the order is all the same"
+            )]
+            for line in self.lines.values_mut() {
+                for held in [&mut line.part, &mut line.lonely] {
+                    if *held == Some(from) {
+                        *held = Some(into);
+                    }
+                }
+            }
+            self.lagging.retain(|part| *part != from);
+            if !self.lagging.contains(&into) {
+                self.lagging.push(into);
+            }
+            self.parts[into] = Some(left.merge(right));
+            self.free.push(from);
+        }
+        into
+    }
+
+    /// From now on everything is searched together.
+    pub(super) fn unite(&mut self, touches_anything: bool) {
+        let numbers: Vec<usize> = (0..self.parts.len()).filter(|part| self.parts[*part].is_some()).collect();
+        let first = match numbers.first() {
+            Some(first) => *first,
+            None => self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)),
+        };
+        for other in numbers.into_iter().skip(1) {
+            self.merge(first, other);
+        }
+        self.whole = Some(first);
+        if touches_anything {
+            if let Some(part) = &mut self.parts[first]
+                && !part.whole
+            {
+                part.whole = true;
+                // What was left out because no turn could touch more than it said may matter now.
+                part.restart();
+                if !self.lagging.contains(&first) {
+                    self.lagging.push(first);
+                }
+            }
+            self.world.late.set(false);
+        }
+    }
+
+    /// Forgets what no part needs any more.
+    pub(super) fn trim(&mut self) {
+        if self.world.foresees {
+            return;
+        }
+        let oldest = self
+            .parts
+            .iter()
+            .flatten()
+            .filter_map(|part| part.log.first().map(|entry| entry.place))
+            .min()
+            .unwrap_or(self.events);
+        self.world.sightings.forget_before(oldest);
+        let used: FxHashSet<usize> =
+            self.lines.values().flat_map(|line| [line.part, line.lonely]).flatten().collect();
+        for number in 0..self.parts.len() {
+            let idle =
+                self.parts[number].as_ref().is_some_and(|part| part.is_idle() && part.cells.is_empty());
+            if idle && !used.contains(&number) && self.whole != Some(number) {
+                self.parts[number] = None;
+                self.free.push(number);
+            }
+        }
+    }
+}
