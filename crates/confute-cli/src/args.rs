@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Demo(Demo),
 }
 
-/// Test an HTTP/1.1 server: an origin, or a gateway in front of one.
+/// Test an HTTP/1.1 server: an origin, a gateway in front of one, or both.
 ///
 /// Puts, gets and deletes resources below the URL, over many connections, and refutes the server when no server that keeps
 /// to RFC 9110 and 9112 could have answered so. Each case uses names that were never used before. Rules have levels: must
@@ -83,6 +83,10 @@ pub(crate) struct Http {
     /// The server is a proxy that clients choose (a forward proxy): requests name the origin in full.
     #[arg(long, requires = "origin")]
     pub(crate) forward: bool,
+    /// The server is both: an origin below the URL, and a gateway that forwards what is below this path to --origin. Both
+    /// are tested in one run, on the same connections.
+    #[arg(long, value_name = "PATH", requires = "origin", conflicts_with_all = ["forward", "path"], value_parser = proxy_path)]
+    pub(crate) proxy_path: Option<String>,
     /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<String>,
@@ -103,6 +107,7 @@ Examples:
   confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
   confute http http://127.0.0.1:8080/ --report-dir found --format json
   confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
+  confute http http://127.0.0.1:8080/ --origin 127.0.0.1:9090 --proxy-path /proxy/    both at once
   confute http http://127.0.0.1:3128/ --origin 127.0.0.1:9090 --forward    a proxy
   confute http http://127.0.0.1:8080/ --path /index.html     a server that can only be read
   confute http https://127.0.0.1:8443/ --ca ca.pem -H 'Authorization: Bearer …'
@@ -247,6 +252,22 @@ pub(crate) enum Color {
     Auto,
     Always,
     Never,
+}
+
+/// A path below which everything is forwarded.
+fn proxy_path(path: &str) -> Result<String, String> {
+    if !path.starts_with('/') || !path.ends_with('/') || path.contains("//") {
+        return Err("a path begins and ends with a slash and is the whole path, such as /proxy/".to_owned());
+    }
+    if path == "/" {
+        return Err(
+            "if everything is forwarded, the server is a gateway only: leave --proxy-path out".to_owned()
+        );
+    }
+    if !path.chars().all(|c| c.is_ascii_graphic() && !"?#".contains(c)) {
+        return Err("write what is no letter, digit or sign of a path as %XX".to_owned());
+    }
+    Ok(path.to_owned())
 }
 
 fn model(name: &str) -> Result<&'static str, String> {

@@ -4,25 +4,18 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use confute_drive::{Generator, Limits, Target, Tls, Trust};
+use confute_drive::{Generator, Target, Tls, Trust};
 use confute_http::encode;
-use confute_http::proxy::{self, Passage, Proxy};
 use confute_http::{Http, Reads, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
+use crate::gateway;
 use crate::live::secrets::Secrets;
 use crate::live::{self, Subject, flags};
 
 /// How many steps a case has.
 const STEPS: usize = 300;
-
-/// How many requests a case has that go through a gateway (to find the broken rule takes time with the square of it),
-const REQUESTS: usize = 30;
-/// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
-const MOST: usize = 4;
-/// How many cases are without any of that.
-const FIRST: u64 = 4;
 
 pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let Place { secure, mut host, address, path } = place(&args.url)?;
@@ -50,7 +43,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
     }
     let target = encode::Target { host, fields };
     if let Some(origin) = &args.origin {
-        return gateway(args, origin, (place, &path, target), secrets, color, out);
+        return gateway::run(args, origin, (place, &path, target), secrets, color, out);
     }
     let http = Http { target, prefix: path, resources, ..Http::default() };
     let subject = Subject {
@@ -63,45 +56,6 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
     };
     let make = |case: u64| traffic(&http, case);
     live::run(&http, &subject, &args.flags, &make, color, out)
-}
-
-fn gateway(
-    args: &args::Http,
-    origin: &str,
-    (place, path, target): (Target, &str, encode::Target),
-    secrets: Secrets,
-    color: Color,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let origin = flags::address(origin)?;
-    if origin.port() == 0 {
-        bail!("--origin {origin}: the server has to know the port, so it cannot be any");
-    }
-    let place = Target { listen: Some(origin), ..place };
-    // Before anything is sent.
-    args.flags.plan(place, proxy::rules::ALL)?;
-    let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
-    let subject = Subject {
-        model: "http-gateway",
-        premise: &premise,
-        shown: &args.url,
-        target: place,
-        rules: proxy::rules::ALL,
-        secrets,
-    };
-    let limits = Limits { patience: args.flags.patience, ..Limits::default() };
-    let proxy = match (args.forward, path) {
-        (false, _) => Proxy::new(target, path, origin, path),
-        (true, "/") => Proxy::forward(target, origin),
-        (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
-    };
-    let proxy = proxy.discovered(place, &limits);
-    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        // First one after the other: what is found like that is told best.
-        let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
-        Box::new(Passage::new(REQUESTS, most))
-    };
-    live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
 
 /// How to speak TLS with the host of this address. It is needed until the program ends.

@@ -8,6 +8,7 @@ mod catalogue;
 mod check;
 mod demo;
 mod exit;
+mod gateway;
 mod http;
 mod json;
 mod ladder;

@@ -48,6 +48,12 @@ pub trait Protocol: Send + Sync {
         let _ = (message, micros);
     }
 
+    /// Notes that a message is sent while answers to earlier ones are still to come on its connection, if the model wants to
+    /// know.
+    fn follows(&self, message: &mut Msg<Self>) {
+        let _ = message;
+    }
+
     /// What a message is to the model, where it is several there: a request for many things in one line, say. Each part gets
     /// its own answer.
     fn parts(&self, message: &Msg<Self>) -> Option<Vec<Msg<Self>>> {

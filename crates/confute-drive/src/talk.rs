@@ -47,6 +47,12 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         Self { protocol, target, patience: limits.patience, most: limits.message, name: String::new(), heard }
     }
 
+    /// With the same server, under the same name, in the words of another protocol.
+    pub fn speaking<'b, Q: Protocol + ?Sized>(&self, protocol: &'b Q) -> Talk<'b, Q> {
+        let Self { target, patience, most, .. } = *self;
+        Talk { protocol, target, patience, most, name: self.name.clone(), heard: RefCell::default() }
+    }
+
     /// The same, under a name that nobody used before.
     #[must_use]
     pub fn named(self, name: String) -> Self {

@@ -122,9 +122,28 @@ pub struct HttpReader {
     is_told: bool,
     /// Whether the last response had no end within sight: what comes now is the rest of it.
     is_lost: bool,
+    /// What the latest messages were made of, for those who want to know.
+    raws: Option<Vec<RawResponse>>,
 }
 
 impl HttpReader {
+    /// One that remembers what messages were made of.
+    pub(crate) fn remembering() -> Self {
+        Self { raws: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// What the messages of the last call were made of, in their order; nothing for one that only says that it stalled.
+    pub(crate) fn raws(&mut self) -> Vec<RawResponse> {
+        self.raws.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn tell(&mut self, response: Response, raw: &RawResponse, messages: &mut Vec<Msg>) {
+        if let Some(raws) = &mut self.raws {
+            raws.push(raw.clone());
+        }
+        messages.push(Msg::Response(response));
+    }
+
     /// Nothing has come for so long that nothing will: the response that is due is one that says so.
     pub fn stalled(&mut self, messages: &mut Vec<Msg>) {
         if self.outstanding.is_empty() {
@@ -191,7 +210,7 @@ impl HttpReader {
             }
             if !Self::blame(first, messages) {
                 response.flaws.push(Flaw::Surplus);
-                messages.push(Msg::Response(response));
+                self.tell(response, raw, messages);
             }
             return;
         };
@@ -200,7 +219,7 @@ impl HttpReader {
         response.flaws.append(&mut self.flaws);
         response.flaws.sort_unstable();
         response.flaws.dedup();
-        messages.push(Msg::Response(response));
+        self.tell(response, raw, messages);
     }
 }
 

@@ -22,7 +22,8 @@
 //! [`Http`] is what a driver needs to know of all this; [`Traffic`] makes up what to ask, and [`Reads`] does so where nothing
 //! may be written.
 //!
-//! [`proxy`] is the same for gateways: the model, its rules, the protocol and the traffic.
+//! [`proxy`] is the same for gateways: the model, its rules, the protocol and the traffic. [`dual`] puts both together, for
+//! one server that is both.
 //!
 //! This crate has no sockets and no clock.
 
@@ -30,6 +31,7 @@ mod ask;
 pub mod content_range;
 pub mod date;
 pub mod decode;
+pub mod dual;
 pub mod encode;
 pub mod etag;
 mod generate;

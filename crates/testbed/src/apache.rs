@@ -1,4 +1,4 @@
-//! An Apache of one's own: `mod_dav` over a temporary folder, on a free port of this machine.
+//! An Apache of one's own: `mod_dav` over a temporary folder, perhaps `mod_proxy` too, on a free port of this machine.
 //!
 //! As Debian has it (the event MPM, several threads), but with `MaxKeepAliveRequests 0`: connections last, so that requests
 //! are concurrent because they were sent so, and not because connections come and go.
@@ -40,7 +40,21 @@ pub struct Apache(Life);
 impl Apache {
     /// Starts one, and waits until it answers.
     pub fn start() -> Result<Self, ServerError> {
-        Life::begin(&APACHE, &config).map(Self)
+        Self::with("")
+    }
+
+    /// Starts one that also forwards what is below `/proxy/` to the root of this origin, as `mod_proxy` does by default.
+    pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
+        Self::with(&format!(
+            "LoadModule proxy_module {MODULES}/mod_proxy.so
+LoadModule proxy_http_module {MODULES}/mod_proxy_http.so
+ProxyPass /proxy/ http://{origin}/"
+        ))
+    }
+
+    /// Starts one with more lines.
+    fn with(lines: &str) -> Result<Self, ServerError> {
+        Life::begin(&APACHE, &|dir, address| config(dir, address, lines)).map(Self)
     }
 
     /// Where it listens.
@@ -49,7 +63,7 @@ impl Apache {
     }
 }
 
-fn config(dir: &Path, address: SocketAddr) -> String {
+fn config(dir: &Path, address: SocketAddr, lines: &str) -> String {
     let dir = dir.display();
     // It does not run as root.
     let user =
@@ -79,6 +93,7 @@ DocumentRoot "{dir}/root"
     ForceType text/plain
     Require all granted
 </Directory>
+{lines}
 "#
     )
 }

@@ -68,6 +68,68 @@ fn a_wrong_gateway_is_refuted() {
     assert!(!out.contains("hidden") && !err.contains("hidden"), "{out}{err}");
 }
 
+/// Tests the embedded server as an origin and as a gateway, in one run.
+fn both(bug: Option<Bug>, more: &[&str]) -> (i32, String, String) {
+    let origin = closed();
+    let config = Config::default().proxy("/proxy/", origin.parse().unwrap());
+    let server = Embedded::start(bug.into_iter().fold(config, Config::bug)).unwrap();
+    let url = format!("http://{}/", server.addr());
+    let flags = ["--origin", &origin, "--proxy-path", "/proxy/", "--seed", "1"];
+    said(confute().args(["http", &url]).args(flags).args(more))
+}
+
+#[test]
+fn a_correct_origin_and_gateway_is_unrefuted() {
+    let (code, out, err) = both(None, &["--cases", "10"]);
+    assert_eq!(code, 0, "{out}{err}");
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "all explained by http-dual",
+        "nobody else writes below this URL; what is below /proxy/ is forwarded to 127.0.0.1:",
+        "the server answers PUT (201), GET (200)",
+        "what is below /proxy/ arrives at the origin below /,",
+    ] {
+        assert!(text.contains(part), "{part}: {out}");
+    }
+}
+
+#[test]
+fn an_origin_and_gateway_is_refuted_for_what_either_does() {
+    for (name, rule) in
+        [("if-match-ignored-on-put", "rfc9110-13.1.1/if-match"), ("via-missing", "rfc9110-7.6.3/via")]
+    {
+        let (code, out, err) = both(Bug::from_name(name), &["--max-failures", "1", "--max-time", "20s"]);
+        assert_eq!(code, 1, "{out}{err}");
+        assert!(out.starts_with(&format!("violation 1: {rule} (level must)")), "{out}");
+        assert!(out.contains("= shrunk:"), "{out}");
+        // What it allows is not found again.
+        let (code, out, err) = both(Bug::from_name(name), &["--allow", rule, "--cases", "6"]);
+        assert_eq!(code, 0, "{out}{err}");
+    }
+}
+
+#[test]
+fn what_goes_with_a_proxy_path_and_what_not() {
+    let wrong = |args: &[&str]| {
+        let (code, _, err) = said(confute().args(["http", "http://127.0.0.1:1/"]).args(args));
+        assert_eq!(code, 2, "{args:?}: {err}");
+        err
+    };
+    let origin = ["--origin", "127.0.0.1:9"];
+    let with = |more: &[&'static str]| wrong(&[&origin[..], more].concat());
+    assert!(wrong(&["--proxy-path", "/proxy/"]).contains("--origin"));
+    assert!(with(&["--proxy-path", "/proxy/", "--forward"]).contains("--forward"));
+    assert!(with(&["--proxy-path", "/proxy/", "--path", "/a"]).contains("--path"));
+    for path in ["proxy/", "/proxy", "", "//"] {
+        assert!(with(&["--proxy-path", path]).contains("begins and ends with a slash"), "{path}");
+    }
+    assert!(with(&["--proxy-path", "/"]).contains("a gateway only"));
+    assert!(with(&["--proxy-path", "/con/", "--prefix", "con/"]).contains("--prefix"));
+    let args = ["http", "http://127.0.0.1:1/a/b", "--origin", "127.0.0.1:9", "--proxy-path", "/a/"];
+    let (code, _, err) = said(confute().args(args));
+    assert!(code == 2 && err.contains("is not below /a/"), "{err}");
+}
+
 #[test]
 fn a_server_that_does_not_forward() {
     let (code, out, _) = gateway(None, "elsewhere/", &[]);

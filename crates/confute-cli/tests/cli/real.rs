@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "whoever runs the tests is to know what was skipped")]
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 
 use confute_testbed::ServerError;
 use confute_testbed::apache::Apache;
@@ -32,9 +32,13 @@ pub(super) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
 
 /// What is found in some seconds, a line each.
 fn findings(address: SocketAddr, seconds: u32) -> Vec<String> {
+    findings_with(address, seconds, &[])
+}
+
+fn findings_with(address: SocketAddr, seconds: u32, more: &[&str]) -> Vec<String> {
     let (url, time) = (format!("http://{address}/"), format!("{seconds}s"));
     let flags = ["--seed", "1", "--connections", "8", "--patience", "1s", "--max-failures", "100"];
-    let (code, out, err) = said(confute().args(["http", &url, "--max-time", &time]).args(flags));
+    let (code, out, err) = said(confute().args(["http", &url, "--max-time", &time]).args(flags).args(more));
     assert_eq!(code, 1, "{out}{err}");
     let is_finding = |line: &&str| line.starts_with("violation ") || line.starts_with("warning ");
     out.lines().filter(is_finding).map(str::to_owned).collect()
@@ -53,6 +57,19 @@ fn apache() {
     }
     // It looks at If-Match on PUT, and its tags are right.
     assert!(!names(&found, "rfc9110-8.8.3/strong-tag-differs"), "{found:#?}");
+}
+
+/// It serves files and forwards a prefix, as in the paper: both are tested at once.
+#[test]
+fn apache_as_origin_and_gateway() {
+    let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let Some(server) = running(Apache::forwarding(origin)) else { return };
+    let more = ["--origin", &origin.to_string(), "--proxy-path", "/proxy/"];
+    let found = findings_with(server.address(), 10, &more);
+    for rule in ["rfc9110-13.1.2/weak-comparison", "rfc9110-7.6.3/via"] {
+        assert!(names(&found, rule), "{rule}: {found:#?}");
+    }
+    assert!(!names(&found, "rfc9112-9.3.2/order") && !names(&found, "rfc9112-9.2/own-answer"), "{found:#?}");
 }
 
 #[test]

@@ -137,6 +137,9 @@ impl<P: Protocol> Case<'_, P> {
         let line = self.lines[token].as_mut()?;
         let wire = line.wire?;
         protocol.stamp(&mut message, micros);
+        if !line.owed.is_empty() {
+            protocol.follows(&mut message);
+        }
         line.reader.sent(&message);
         line.since = now;
         line.answered = false;

@@ -6,7 +6,7 @@ use super::rules;
 
 /// A set of broken rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Breach(u32);
+pub(super) struct Breach(u64);
 
 confute::plain!(Breach);
 
@@ -51,6 +51,8 @@ breaches! {
     INVENTED 26 rules::NOTHING_INVENTED;
     RETRY 27 rules::RETRY;
     SILENT 28 rules::ANSWERED;
+    ORDER 29 crate::rules::ORDER;
+    LENGTH 30 crate::rules::LENGTH;
 }
 
 impl Breach {

@@ -76,7 +76,8 @@ fn request(raw: &RawRequest) -> Request {
     }
 }
 
-fn response(raw: &RawResponse) -> Response {
+/// A response that came to a client.
+pub(crate) fn response(raw: &RawResponse) -> Response {
     Response {
         status: raw.status().unwrap_or(0),
         fields: fields(raw.fields()),
@@ -91,6 +92,7 @@ fn response(raw: &RawResponse) -> Response {
         cut: None,
         incomplete: !raw.is_complete(),
         flaws: flaws(raw.anomalies(), flaw),
+        pipelined: false,
         at: 0,
         asked_at: None,
     }
@@ -99,8 +101,8 @@ fn response(raw: &RawResponse) -> Response {
 /// Reads one connection, with a client's eyes or with an origin's.
 #[derive(Clone, Debug)]
 pub enum ProxyReader {
-    /// Responses, and when they were asked for; interim ones are passed over.
-    Client(ResponseReader, VecDeque<i64>),
+    /// Responses; when they were asked for, and whether together with others. Interim ones are passed over.
+    Client(ResponseReader, VecDeque<(i64, bool)>),
     /// Requests; one that breaks off is none.
     Origin(RequestReader),
 }
@@ -124,7 +126,9 @@ impl ProxyReader {
                 let is_tired = outstanding == 0 && seen.status == 408;
                 let is_interim = raw.is_interim() && raw.is_complete();
                 if !(raw.is_blank() || is_tired || is_interim) {
-                    seen.asked_at = asked.pop_front();
+                    if let Some((at, pipelined)) = asked.pop_front() {
+                        (seen.asked_at, seen.pipelined) = (Some(at), pipelined);
+                    }
                     messages.push(Message::Response(Arc::new(seen)));
                 }
             },
@@ -143,7 +147,10 @@ impl Reader<Message> for ProxyReader {
     fn sent(&mut self, message: &Message) {
         if let (ProxyReader::Client(reader, asked), Message::Request(request)) = (self, message) {
             reader.expect(request.method.as_bytes());
-            asked.push_back(request.at);
+            asked.push_back((request.at, false));
+            if asked.len() > 1 {
+                asked.iter_mut().for_each(|(_, pipelined)| *pipelined = true);
+            }
         }
     }
 

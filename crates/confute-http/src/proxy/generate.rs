@@ -36,7 +36,7 @@ impl Passage {
         Self { left: requests, most: most.max(1), marks: 0, questions, answers, queue: VecDeque::new() }
     }
 
-    fn mark(&mut self) -> u64 {
+    pub(crate) fn mark(&mut self) -> u64 {
         self.marks += 1;
         self.marks
     }
@@ -52,7 +52,7 @@ impl Passage {
         format!("<{mark:06}>").repeat(times).into()
     }
 
-    fn question(&mut self, kind: u64, pick: &mut Pick<'_>) -> Question {
+    pub(crate) fn question(&mut self, kind: u64, pick: &mut Pick<'_>) -> Question {
         let mark = self.mark();
         let name = format!("r{}", pick(4));
         let plain = |method: &str| Question {
@@ -167,6 +167,14 @@ impl Passage {
             let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
             let (answer, cuts) = self.answer(kind, request, pick);
             self.queue.push_back(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts });
+        }
+        self.queue.pop_front()
+    }
+
+    /// What it was about to do, or else an answer, where somebody waits for one.
+    pub(crate) fn go_on(&mut self, view: &View<'_, Proxy>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
+        if self.queue.is_empty() && !view.asked.is_empty() {
+            return self.answer_some(view, pick);
         }
         self.queue.pop_front()
     }

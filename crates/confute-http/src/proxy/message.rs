@@ -156,6 +156,9 @@ pub struct Response {
     /// What is wrong with it on the wire.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
+    /// Whether its request was outstanding together with others on its connection, if it came to a client.
+    #[serde(skip_serializing_if = "is_default")]
+    pub pipelined: bool,
     /// When its first byte was sent, or its last received, in microseconds since the case began.
     pub at: i64,
     /// When the first byte of its request was sent, if it came to a client.

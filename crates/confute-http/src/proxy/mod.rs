@@ -14,7 +14,7 @@
 //! same content, once) is of level *store*, and reports say so.
 
 mod breach;
-mod decode;
+pub(crate) mod decode;
 mod encode;
 mod expected;
 mod forward;
@@ -22,6 +22,7 @@ mod generate;
 pub mod message;
 mod model;
 mod protocol;
+pub(crate) mod queue;
 mod relay;
 pub mod rules;
 #[cfg(test)]

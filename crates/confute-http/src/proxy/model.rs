@@ -12,13 +12,13 @@
 
 use std::sync::Arc;
 
-use confute::lang::{Conn, Io, Register, Rule, ServerModel, Stop, Table, Turn};
+use confute::lang::{Conn, HasVars, Io, Register, Rule, ServerModel, Stop, Table, Turn};
 use serde::{Deserialize, Serialize};
 
 use super::breach::{Breach, NAMES};
 use super::expected::{Expected, Kind};
 use super::message::{Message, Request, Response};
-use super::rules;
+use super::{queue, rules};
 
 /// What a gateway makes of targets and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,19 +58,17 @@ struct Waiting {
     request: Arc<Request>,
 }
 
-/// What a client will be told, in the order of its requests.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Queue {
-    next: u32,
-    replies: Vec<(u32, Option<Expected>)>,
-}
+confute::plain!(Waiting);
 
-confute::plain!(Waiting, Queue);
+impl Waiting {
+    /// Tells the client, as soon as all that it asked before is told.
+    fn tell<S: Passes>(&self, io: &mut Io<'_, S>, reply: Expected) -> Turn {
+        queue::tell(io, self.client, self.ticket, &reply.into())
+    }
+}
 
 /// By connection to the origin.
 const WAITING: Table<Conn, Waiting> = Table::new("waiting");
-/// By client.
-const QUEUES: Table<Conn, Queue> = Table::new("queues");
 /// Which rules this gateway breaks.
 const HABITS: Register<Breach> = Register::new("habits");
 
@@ -80,13 +78,7 @@ impl ServerModel for Gateway {
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
-        io.whole()?;
-        let turn = Passing { mapping: &self.mapping, lax: habits(io)? };
-        match &*message {
-            Message::Request(request) => turn.asked(io, conn, request),
-            Message::Response(answer) => turn.answered(io, conn, Some(answer)),
-            Message::Unanswered => turn.answered(io, conn, None),
-        }
+        self.pass(io, conn, &message)
     }
 
     fn rules(&self) -> &'static [Rule] {
@@ -94,8 +86,26 @@ impl ServerModel for Gateway {
     }
 }
 
+/// A model that is a gateway, or has one in it.
+pub(crate) trait Passes: ServerModel<Out: From<Expected> + HasVars> {}
+
+impl<S: ServerModel<Out: From<Expected> + HasVars>> Passes for S {}
+
+impl Gateway {
+    /// A turn, once it is known what was received.
+    pub(crate) fn pass<S: Passes>(&self, io: &mut Io<'_, S>, conn: Conn, message: &Message) -> Turn {
+        io.whole()?;
+        let turn = Passing { mapping: &self.mapping, lax: habits(io)? };
+        match message {
+            Message::Request(request) => turn.asked(io, conn, request),
+            Message::Response(answer) => turn.answered(io, conn, Some(answer)),
+            Message::Unanswered => turn.answered(io, conn, None),
+        }
+    }
+}
+
 /// Which rules are broken: decided in the first turn.
-fn habits(io: &mut Io<'_, Gateway>) -> Result<Breach, Stop> {
+fn habits<S: Passes>(io: &mut Io<'_, S>) -> Result<Breach, Stop> {
     let cell = HABITS.edit(io)?;
     if let Some(known) = cell.get(io)? {
         return Ok(known);
@@ -109,7 +119,7 @@ fn habits(io: &mut Io<'_, Gateway>) -> Result<Breach, Stop> {
 }
 
 /// One of these ways to go on; no question where there is but one.
-fn choose(io: &mut Io<'_, Gateway>, ways: &[Way]) -> Result<Way, Stop> {
+fn choose<S: Passes>(io: &mut Io<'_, S>, ways: &[Way]) -> Result<Way, Stop> {
     match ways {
         [only] => Ok(*only),
         _ => Ok(ways[io.choose(ways.len())?]),
@@ -117,7 +127,7 @@ fn choose(io: &mut Io<'_, Gateway>, ways: &[Way]) -> Result<Way, Stop> {
 }
 
 /// Sends something to the origin, and does not wait for the answer.
-fn forward_only(io: &mut Io<'_, Gateway>, request: Expected) -> Turn {
+fn forward_only<S: Passes>(io: &mut Io<'_, S>, request: Expected) -> Turn {
     let upstream = io.connect()?;
     io.send(upstream, request)
 }
@@ -141,22 +151,19 @@ impl Passing<'_> {
     }
 
     /// A client asks.
-    fn asked(&self, io: &mut Io<'_, Gateway>, client: Conn, request: &Arc<Request>) -> Turn {
-        let queue = QUEUES.edit(io, &client)?;
-        let Queue { next, mut replies } = queue.get(io)?.unwrap_or_default();
-        replies.push((next, None));
-        queue.set(io, Queue { next: next + 1, replies })?;
-        let waiting = Waiting { client, ticket: next, request: Arc::clone(request) };
+    fn asked<S: Passes>(&self, io: &mut Io<'_, S>, client: Conn, request: &Arc<Request>) -> Turn {
+        let ticket = queue::enter(io, client)?;
+        let waiting = Waiting { client, ticket, request: Arc::clone(request) };
         match self.way(io, request)? {
             Way::Forward | Way::Relay => self.forward(io, waiting),
             Way::GiveUp => {
                 forward_only(io, self.forwarded(request))?;
-                self.reply(io, &waiting, self.despite(Kind::Own, Breach::NEEDLESS))
+                waiting.tell(io, self.despite(Kind::Own, Breach::NEEDLESS))
             }
-            Way::Refuse => self.reply(io, &waiting, self.despite(Kind::Own, Breach::NEEDLESS)),
-            Way::Last => self.reply(io, &waiting, self.expected(Kind::Last)),
-            Way::Length => self.reply(io, &waiting, self.expected(Kind::Length)),
-            Way::Remember => self.reply(io, &waiting, self.despite(Kind::Remembered, Breach::STORED)),
+            Way::Refuse => waiting.tell(io, self.despite(Kind::Own, Breach::NEEDLESS)),
+            Way::Last => waiting.tell(io, self.expected(Kind::Last)),
+            Way::Length => waiting.tell(io, self.expected(Kind::Length)),
+            Way::Remember => waiting.tell(io, self.despite(Kind::Remembered, Breach::STORED)),
             Way::Twice => {
                 // Either may be the one whose answer counts.
                 forward_only(io, self.forwarded(request))?;
@@ -171,7 +178,7 @@ impl Passing<'_> {
     }
 
     /// What to do with a request.
-    fn way(&self, io: &mut Io<'_, Gateway>, request: &Request) -> Result<Way, Stop> {
+    fn way<S: Passes>(&self, io: &mut Io<'_, S>, request: &Request) -> Result<Way, Stop> {
         let lapses = [
             (&rules::NO_STORE, &[Way::Remember][..]),
             (&rules::ONCE, &[Way::Twice]),
@@ -200,7 +207,7 @@ impl Passing<'_> {
     }
 
     /// Sends a request to the origin, and waits for the answer.
-    fn forward(&self, io: &mut Io<'_, Gateway>, waiting: Waiting) -> Turn {
+    fn forward<S: Passes>(&self, io: &mut Io<'_, S>, waiting: Waiting) -> Turn {
         let upstream = io.connect()?;
         let request = self.forwarded(&waiting.request);
         WAITING.set(io, &upstream, waiting)?;
@@ -208,7 +215,12 @@ impl Passing<'_> {
     }
 
     /// The origin answers, or never will.
-    fn answered(&self, io: &mut Io<'_, Gateway>, upstream: Conn, answer: Option<&Arc<Response>>) -> Turn {
+    fn answered<S: Passes>(
+        &self,
+        io: &mut Io<'_, S>,
+        upstream: Conn,
+        answer: Option<&Arc<Response>>,
+    ) -> Turn {
         let cell = WAITING.edit(io, &upstream)?;
         let Some(waiting) = cell.get(io)? else { return Ok(()) };
         cell.clear(io)?;
@@ -217,7 +229,7 @@ impl Passing<'_> {
         };
         let whole = answer.filter(|answer| answer.cut.is_none());
         if let Some(answer) = whole {
-            return self.reply(io, &waiting, relay(answer));
+            return waiting.tell(io, relay(answer));
         }
         let mut ways = vec![Way::Refuse];
         if answer.is_some_and(|answer| answer.cut != Some(0)) {
@@ -227,25 +239,10 @@ impl Passing<'_> {
             ways.push(Way::Forward);
         }
         match (choose(io, &ways)?, answer) {
-            (Way::Relay, Some(answer)) => self.reply(io, &waiting, relay(answer)),
+            (Way::Relay, Some(answer)) => waiting.tell(io, relay(answer)),
             (Way::Forward, _) => self.forward(io, waiting),
-            _ => self.reply(io, &waiting, self.expected(Kind::Failed)),
+            _ => waiting.tell(io, self.expected(Kind::Failed)),
         }
-    }
-
-    /// Tells a client, as soon as all that it asked before is told.
-    fn reply(&self, io: &mut Io<'_, Gateway>, waiting: &Waiting, reply: Expected) -> Turn {
-        let cell = QUEUES.edit(io, &waiting.client)?;
-        let Queue { next, mut replies } = cell.get(io)?.unwrap_or_default();
-        for (ticket, known) in &mut replies {
-            if *ticket == waiting.ticket {
-                *known = Some(reply.clone());
-            }
-        }
-        let ready = replies.iter().take_while(|(_, reply)| reply.is_some()).count();
-        let told: Vec<_> = replies.drain(..ready).filter_map(|(_, reply)| reply).collect();
-        cell.set(io, Queue { next, replies })?;
-        told.into_iter().try_for_each(|reply| io.send(waiting.client, reply))
     }
 }
 

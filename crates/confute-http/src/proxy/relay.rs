@@ -23,6 +23,11 @@ pub(super) fn on_the_wire(seen: &Response) -> Breach {
     breach
 }
 
+/// What it is to be somebody else's answer.
+pub(super) fn foreign(seen: &Response) -> Breach {
+    if seen.pipelined { Breach::ORDER } else { Breach::OWN }
+}
+
 /// What is wrong with `seen` as the relayed form of `sent`, the answer to `request`.
 pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Breach {
     let (breach, wire) = (unbroken(request, sent, seen), on_the_wire(seen));
@@ -43,7 +48,7 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
         return breach;
     }
     if seen.fields.mark().is_some_and(|mark| Some(mark) != sent.fields.mark()) {
-        breach.add(Breach::OWN, true);
+        breach.add(foreign(seen), true);
         return breach;
     }
     // With an answer like this at hand, a cache may say what the client asked to be told.

@@ -5,7 +5,9 @@
 
 use confute::lang::{Level, Rule};
 
-use crate::rules::{CHUNKS, Explanation, FRAMING_FIELDS, GRAMMAR, LAST, OWN_ANSWER, SURPLUS, rules};
+use crate::rules::{
+    CHUNKS, Explanation, FRAMING_FIELDS, GRAMMAR, LAST, LENGTH, ORDER, OWN_ANSWER, SURPLUS, rules,
+};
 
 rules! {
     FORWARDS_ZERO "rfc9110-7.6.2/zero" Must "RFC 9110, 7.6.2"
@@ -111,6 +113,7 @@ pub const ALL: &[Rule] = &[
     GRAMMAR,
     FRAMING_FIELDS,
     LAST,
+    LENGTH,
     TARGET,
     METHOD,
     REQUEST_CONTENT,
@@ -121,6 +124,7 @@ pub const ALL: &[Rule] = &[
     NOTHING_INVENTED,
     ONCE,
     OWN_ANSWER,
+    ORDER,
     FORWARDED,
     ANSWERED,
 ];

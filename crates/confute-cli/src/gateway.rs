@@ -1,0 +1,92 @@
+//! `confute http --origin`: a gateway or a proxy in front of the tester, or a server that is an origin and a gateway.
+
+use std::io::Write;
+use std::net::SocketAddr;
+
+use anyhow::{Result, bail};
+use confute_drive::{Generator, Limits, Target};
+use confute_http::dual::{self, Dual, Mixture};
+use confute_http::proxy::{self, Passage, Proxy};
+use confute_http::{Http, encode};
+
+use crate::args::{self, Color};
+use crate::exit::Exit;
+use crate::live::secrets::Secrets;
+use crate::live::{self, Subject, flags};
+
+/// How many requests a case has that go through a gateway (to find the broken rule takes time with the square of it),
+const REQUESTS: usize = 30;
+/// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
+const MOST: usize = 4;
+/// How many cases are without any of that.
+const FIRST: u64 = 4;
+
+pub(crate) fn run(
+    args: &args::Http,
+    origin: &str,
+    (place, path, target): (Target, &str, encode::Target),
+    secrets: Secrets,
+    color: Color,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let origin = flags::address(origin)?;
+    if origin.port() == 0 {
+        bail!("--origin {origin}: the server has to know the port, so it cannot be any");
+    }
+    let place = Target { listen: Some(origin), ..place };
+    if let Some(proxy_path) = &args.proxy_path {
+        return both(args, (origin, proxy_path), (place, path, target), secrets, color, out);
+    }
+    let rules = proxy::rules::ALL;
+    // Before anything is sent.
+    args.flags.plan(place, rules)?;
+    let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
+    let (model, shown) = ("http-gateway", &*args.url);
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let proxy = match (args.forward, path) {
+        (false, _) => Proxy::new(target, path, origin, path),
+        (true, "/") => Proxy::forward(target, origin),
+        (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
+    };
+    let proxy = proxy.discovered(place, &limits(args));
+    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
+        // First one after the other: what is found like that is told best.
+        let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
+        Box::new(Passage::new(REQUESTS, most))
+    };
+    live::run(&proxy, &subject, &args.flags, &make, color, out)
+}
+
+/// A server that is an origin below the URL, and a gateway below another path.
+fn both(
+    args: &args::Http,
+    (origin, proxy_path): (SocketAddr, &str),
+    (place, path, target): (Target, &str, encode::Target),
+    secrets: Secrets,
+    color: Color,
+    out: &mut dyn Write,
+) -> Result<Exit> {
+    let written = format!("{path}{}", args.flags.prefix);
+    if written.starts_with(proxy_path) {
+        bail!(
+            "--proxy-path {proxy_path}: what is tested as served by the server itself would begin with {written}, and so be \
+             forwarded; give a URL (or --prefix) that is not below {proxy_path}"
+        );
+    }
+    let rules = dual::rules();
+    args.flags.plan(place, rules)?;
+    let premise = format!(
+        "nobody else writes below this URL; what is below {proxy_path} is forwarded to {origin}, and nobody else talks to that"
+    );
+    let (model, shown) = ("http-dual", &*args.url);
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
+    let http = Http { target, prefix: path.to_owned(), ..Http::default() };
+    let dual = Dual::new(http.clone(), proxy);
+    let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
+    live::run(&dual, &subject, &args.flags, &make, color, out)
+}
+
+fn limits(args: &args::Http) -> Limits {
+    Limits { patience: args.flags.patience, ..Limits::default() }
+}

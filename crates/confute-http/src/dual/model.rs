@@ -1,0 +1,149 @@
+//! A server that is an origin and a gateway: the two models, put together.
+//!
+//! The gateway's turns are run as they are; the origin's are run by an interpreter around the one that runs this model (the
+//! paper's Fig 8), which puts its answers into the line that the gateway keeps for each connection. Where nothing is under
+//! way on a connection there is no line to wait in: then the origin's turns touch what they always touch, and no more.
+
+use std::rc::Rc;
+use std::sync::LazyLock;
+
+use confute::knowledge::{Literal, Sort, Var};
+use confute::lang::{
+    Access, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Rule, Scope, ServerModel, Stop, Turn, Val,
+};
+
+use super::message::{Expected, Message};
+use crate::message::Msg;
+use crate::model::Origin;
+use crate::proxy::{Gateway, queue};
+use crate::{model, proxy};
+
+/// The model.
+#[derive(Clone, Debug, Default)]
+pub struct Server {
+    /// Below one prefix,
+    pub origin: Origin,
+    /// and below the other.
+    pub gateway: Gateway,
+}
+
+/// The rules of both; some are the same.
+pub fn rules() -> &'static [Rule] {
+    static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+        let origin = crate::rules::RULES;
+        let more = proxy::rules::ALL.iter().filter(|rule| !origin.contains(rule));
+        origin
+            .iter()
+            .chain(more)
+            .map(|&Rule { name, level, summary }| Rule { name, level, summary })
+            .collect()
+    });
+    &ALL
+}
+
+impl ServerModel for Server {
+    type Msg = Message;
+    type Out = Expected;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, message) = io.recv()?;
+        let (request, is_behind) = match &*message {
+            Message::Passed(message) => return self.gateway.pass(io, conn, message),
+            Message::Served(request) => (request, false),
+            Message::Behind(request) => (request, true),
+        };
+        if is_behind {
+            io.whole()?;
+        }
+        let received = Some((conn, Rc::new(request.clone())));
+        let mut serving = Serving { inner: io.handler(), received, is_behind };
+        self.origin.serve(&mut Io::new(&mut serving))
+    }
+
+    fn rules(&self) -> &'static [Rule] {
+        rules()
+    }
+}
+
+/// Runs a turn of the origin inside one of the whole server.
+struct Serving<'a> {
+    inner: &'a mut dyn Handler<Message, Expected>,
+    /// What it will receive.
+    received: Option<(Conn, Rc<Msg>)>,
+    /// Whether its answer has to wait in line.
+    is_behind: bool,
+}
+
+impl Handler<Msg, model::Expected> for Serving<'_> {
+    fn recv(&mut self, _: Option<Conn>, _: bool) -> Result<(Conn, Incoming<Msg>), Stop> {
+        let (conn, message) = self.received.take().ok_or(Stop::Blocked)?;
+        Ok((conn, Incoming::Message(message)))
+    }
+
+    fn send(&mut self, to: Conn, message: model::Expected) -> Turn {
+        let message = Expected::Served(message);
+        if !self.is_behind {
+            return self.inner.send(to, message);
+        }
+        let io = &mut Io::<Server>::new(self.inner);
+        let ticket = queue::enter(io, to)?;
+        queue::tell(io, to, ticket, &message)
+    }
+
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        self.inner.connect()
+    }
+
+    fn close(&mut self, conn: Conn) -> Turn {
+        self.inner.close(conn)
+    }
+
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        self.inner.fresh(sort)
+    }
+
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        self.inner.decide(literal)
+    }
+
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        self.inner.assume(literal)
+    }
+
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        self.inner.choose(options)
+    }
+
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        self.inner.deviates(rule)
+    }
+
+    fn scope(&mut self, scope: Scope) -> Turn {
+        // It has the widest already.
+        if self.is_behind { Ok(()) } else { self.inner.scope(scope) }
+    }
+
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        self.inner.open(cell, access)
+    }
+
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        self.inner.read(cell)
+    }
+
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        self.inner.write(cell, value)
+    }
+
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        self.inner.update(cell, change)
+    }
+
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        self.inner.pick(table)
+    }
+
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        self.inner.scan(table)
+    }
+}

@@ -1,0 +1,196 @@
+//! Both as the driver needs them: each thing is left to the protocol that it belongs to.
+
+use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
+use serde::{Deserialize, Serialize};
+
+use super::message::Message;
+use super::model::Server;
+use super::reader::DualReader;
+use crate::protocol::{Ask as Serve, Http};
+use crate::proxy::{Ask as Pass, Proxy};
+
+/// HTTP/1.1 with a server that is an origin and a gateway.
+#[derive(Clone, Debug)]
+pub struct Dual {
+    http: Http,
+    proxy: Proxy,
+    model: Server,
+}
+
+/// What can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// Of the server itself.
+    Serve(Serve),
+    /// Of the origin behind it, or by that origin.
+    Pass(Pass),
+}
+
+impl Dual {
+    /// A server that is spoken to like this, and like that. What is below the prefix of the one must not be below that of
+    /// the other.
+    pub fn new(http: Http, proxy: Proxy) -> Self {
+        let model = Server { origin: http.model, gateway: proxy.model.clone() };
+        Self { http, proxy, model }
+    }
+
+    /// What is asked of the server itself.
+    pub fn http(&self) -> &Http {
+        &self.http
+    }
+
+    /// What of the past concerns the server itself.
+    pub(super) fn served(past: &Past<Self>) -> Past<Http> {
+        let exchanges = past.exchanges.iter().filter_map(|exchange| match &exchange.ask {
+            Ask::Serve(ask) => Some(Exchange {
+                step: exchange.step,
+                on: exchange.on,
+                ask: ask.clone(),
+                request: exchange.request.served()?.clone(),
+                replies: exchange.replies.iter().filter_map(Message::served).cloned().collect(),
+            }),
+            Ask::Pass(_) => None,
+        });
+        Past { exchanges: exchanges.collect(), asked: Vec::new() }
+    }
+}
+
+impl Protocol for Dual {
+    type Model = Server;
+    type Ask = Ask;
+    type Reader = DualReader;
+
+    fn model(&self) -> &Server {
+        &self.model
+    }
+
+    fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
+        match ask {
+            Ask::Serve(ask) => self.http.resolve(ask, case, &Self::served(past)).map(Message::Served),
+            Ask::Pass(ask) => self.proxy.resolve(ask, case, &Past::default()).map(Message::Passed),
+        }
+    }
+
+    fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
+        match message {
+            Message::Served(message) | Message::Behind(message) => self.http.encode(message, bytes),
+            Message::Passed(message) => self.proxy.encode(message, bytes),
+        }
+    }
+
+    fn stamp(&self, message: &mut Message, micros: u64) {
+        match message {
+            Message::Served(message) | Message::Behind(message) => self.http.stamp(message, micros),
+            Message::Passed(message) => self.proxy.stamp(message, micros),
+        }
+    }
+
+    fn follows(&self, message: &mut Message) {
+        if let Message::Served(request) = message {
+            *message = Message::Behind(request.clone());
+        }
+    }
+
+    fn answers(&self, message: &Message) -> u32 {
+        match message {
+            Message::Served(message) | Message::Behind(message) => self.http.answers(message),
+            Message::Passed(message) => self.proxy.answers(message),
+        }
+    }
+
+    fn reader(&self, side: Side) -> DualReader {
+        DualReader::new(side)
+    }
+
+    fn announces_end(&self, reply: &Message) -> bool {
+        match reply {
+            Message::Served(reply) | Message::Behind(reply) => self.http.announces_end(reply),
+            Message::Passed(reply) => self.proxy.announces_end(reply),
+        }
+    }
+
+    fn belongs(&self, message: &Message, case: &str) -> bool {
+        message.passed().is_some_and(|message| self.proxy.belongs(message, case))
+    }
+
+    fn exchanges_apart(&self) -> bool {
+        self.proxy.exchanges_apart()
+    }
+
+    fn courtesy(&self, asked: &Message) -> Option<Message> {
+        self.proxy.courtesy(asked.passed()?).map(Message::Passed)
+    }
+
+    fn unanswered(&self) -> Option<Message> {
+        self.proxy.unanswered().map(Message::Passed)
+    }
+
+    fn is_excused(&self, answer: &Message) -> bool {
+        answer.passed().is_some_and(|answer| self.proxy.is_excused(answer))
+    }
+
+    fn is_last(&self, message: &Message) -> bool {
+        match message {
+            Message::Served(message) | Message::Behind(message) => self.http.is_last(message),
+            Message::Passed(message) => self.proxy.is_last(message),
+        }
+    }
+
+    fn subject(&self, request: &Message) -> Option<String> {
+        match request {
+            Message::Served(request) | Message::Behind(request) => self.http.subject(request),
+            Message::Passed(request) => self.proxy.subject(request),
+        }
+    }
+
+    fn is_idle(&self, request: &Message, reply: Option<&Message>) -> bool {
+        match request {
+            Message::Served(request) | Message::Behind(request) => {
+                self.http.is_idle(request, reply.and_then(Message::served))
+            }
+            Message::Passed(request) => self.proxy.is_idle(request, reply.and_then(Message::passed)),
+        }
+    }
+
+    fn probe(&self) -> Option<Ask> {
+        self.http.probe().map(Ask::Serve)
+    }
+
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.http.conceal(bytes);
+        self.proxy.conceal(bytes);
+    }
+
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let mut said = self.http.survey(&talk.speaking(&self.http))?;
+        said.extend(self.proxy.survey(&talk.speaking(&self.proxy))?);
+        Ok(said)
+    }
+
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        match ask {
+            Ask::Serve(ask) => Ask::Serve(self.http.renumber(ask, now)),
+            Ask::Pass(ask) => Ask::Pass(self.proxy.renumber(ask, now)),
+        }
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        match ask {
+            Ask::Serve(ask) => self.http.simpler(ask).into_iter().map(Ask::Serve).collect(),
+            Ask::Pass(ask) => self.proxy.simpler(ask).into_iter().map(Ask::Pass).collect(),
+        }
+    }
+
+    fn is_plain(&self, ask: &Ask) -> bool {
+        match ask {
+            Ask::Serve(ask) => self.http.is_plain(ask),
+            Ask::Pass(ask) => self.proxy.is_plain(ask),
+        }
+    }
+
+    fn prepare(&self, case: &str, talk: &Talk<'_, Self>) -> Result<(), Trouble> {
+        self.http.prepare(case, &talk.speaking(&self.http))?;
+        self.proxy.prepare(case, &talk.speaking(&self.proxy))
+    }
+}
