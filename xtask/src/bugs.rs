@@ -4,12 +4,16 @@
 //! times and messages up to the refutation, and how often the right rule was blamed: alone, or among others.
 
 use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use confute_drive::{CaseReport, Finding, Generator, Limits, News, Plan, Sink, Target, campaign};
+use confute_drive::{
+    CaseReport, Factory, Finding, Generator, Limits, News, Plan, Protocol, Sink, Target, campaign,
+};
 use confute_http::encode::Target as Authority;
+use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
@@ -44,11 +48,11 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         }
     }
     println!(
-        "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6}  blamed",
-        "bug", "found", "median s", "messages", "right", "alone"
+        "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6} {:>7}  blamed",
+        "bug", "found", "median s", "messages", "right", "alone", "worst s"
     );
     let (mut rows, mut full, mut soon) = (0, 0, 0);
-    for bug in Bug::all().iter().filter(|bug| bug.area() != Area::Proxying) {
+    for bug in Bug::all() {
         if !args.only.is_empty() && !args.only.iter().any(|name| name == bug.name()) {
             continue;
         }
@@ -79,6 +83,8 @@ struct Run {
     refuted: Option<(Duration, u64)>,
     /// The sets of rules any of which explains it.
     blamed: Vec<String>,
+    /// How long all of it took, blame included.
+    total: Duration,
 }
 
 struct Row {
@@ -88,6 +94,8 @@ struct Row {
     messages: Option<u64>,
     right: u64,
     alone: u64,
+    /// The longest run, blame included.
+    worst: Duration,
     blamed: BTreeMap<String, u64>,
 }
 
@@ -111,6 +119,7 @@ impl Row {
             right: runs.iter().filter(|run| run.blamed.iter().any(is_right)).count() as u64,
             alone: runs.iter().filter(|run| !run.blamed.is_empty() && run.blamed.iter().all(is_right)).count()
                 as u64,
+            worst: runs.iter().map(|run| run.total).max().unwrap_or_default(),
             blamed,
         }
     }
@@ -118,13 +127,14 @@ impl Row {
     fn print(&self) {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
         println!(
-            "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6}  {}",
+            "{:<42} {:>7} {:>9} {:>9} {:>6} {:>6} {:>7.1}  {}",
             self.bug.name(),
             self.found,
             or_none(self.time.map(|time| format!("{:.3}", time.as_secs_f64()))),
             or_none(self.messages.map(|count| count.to_string())),
             self.right,
             self.alone,
+            self.worst.as_secs_f64(),
             self.bug.rules().join(" or "),
         );
         if self.right < self.found {
@@ -137,21 +147,42 @@ impl Row {
 
 /// Runs until the first violation.
 fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
-    // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
-    let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
-    let server =
-        Embedded::start(Config::default().tags(tags).bug(bug)).context("cannot start the embedded server")?;
-    let target = Authority { host: server.addr().to_string(), ..Authority::default() };
-    let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
-    let make =
-        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
     let limits = Limits { connections: 8, patience: PATIENCE, ..Limits::default() };
     let max_time = Some(Duration::from_secs(args.max_time));
-    let plan = Plan { limits, seed, max_time, max_failures: 1, ..Plan::new(Target::new(server.addr())) };
+    let plan = |target| Plan { limits, seed, max_time, max_failures: 1, ..Plan::new(target) };
+    // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
+    let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
+    let config = Config::default().tags(tags).bug(bug);
+    let start = |config| Embedded::start(config).context("cannot start the embedded server");
+    if bug.area() == Area::Proxying {
+        let origin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let origin = origin.context("no port is free")?;
+        let server = start(config.proxy("/proxy/", origin))?;
+        let proxy = Proxy::new(authority(&server), "/proxy/", origin, "/");
+        let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+        return Ok(listen(
+            &proxy,
+            &plan(Target { listen: Some(origin), ..Target::new(server.addr()) }),
+            &make,
+        ));
+    }
+    let server = start(config)?;
+    let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
+    let make =
+        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
+    Ok(listen(&http, &plan(Target::new(server.addr())), &make))
+}
+
+fn authority(server: &Embedded) -> Authority {
+    Authority { host: server.addr().to_string(), ..Authority::default() }
+}
+
+fn listen<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>) -> Run {
     let stop = AtomicBool::new(false);
     let mut ear = Ear { start: Instant::now(), messages: 0, run: Run::default(), stop: &stop };
-    campaign(&http, &plan, &make, &mut ear, &stop);
-    Ok(ear.run)
+    campaign(protocol, plan, make, &mut ear, &stop);
+    ear.run.total = ear.start.elapsed();
+    ear.run
 }
 
 /// Listens for the first refutation and what is blamed for it.
@@ -162,7 +193,7 @@ struct Ear<'a> {
     stop: &'a AtomicBool,
 }
 
-impl Sink<Http> for Ear<'_> {
+impl<P: Protocol> Sink<P> for Ear<'_> {
     fn ended(&mut self, case: &CaseReport) {
         self.messages += case.figures.requests + case.figures.answers;
         if case.verdict.is_refuted() && self.run.refuted.is_none() {
@@ -170,7 +201,7 @@ impl Sink<Http> for Ear<'_> {
         }
     }
 
-    fn found(&mut self, finding: &Finding<Http>, _: News) {
+    fn found(&mut self, finding: &Finding<P>, _: News) {
         if self.run.blamed.is_empty() {
             self.run.blamed = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
         }

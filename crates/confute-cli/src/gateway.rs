@@ -14,13 +14,6 @@ use crate::exit::Exit;
 use crate::live::secrets::Secrets;
 use crate::live::{self, Subject, flags};
 
-/// How many requests a case has that go through a gateway (to find the broken rule takes time with the square of it),
-const REQUESTS: usize = 30;
-/// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
-const MOST: usize = 4;
-/// How many cases are without any of that.
-const FIRST: u64 = 4;
-
 pub(crate) fn run(
     args: &args::Http,
     origin: &str,
@@ -49,11 +42,7 @@ pub(crate) fn run(
         (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
     };
     let proxy = proxy.discovered(place, &limits(args));
-    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        // First one after the other: what is found like that is told best.
-        let most = if case < FIRST { 1 } else { 1 + case as usize % MOST };
-        Box::new(Passage::new(REQUESTS, most))
-    };
+    let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
     live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
 

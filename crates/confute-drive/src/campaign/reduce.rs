@@ -1,8 +1,9 @@
 //! Leaves out of a refuted trace what its refutation does not need, so that blame has less to try.
 //!
-//! Only exchanges that changed nothing, or are about something else, are left out. What explains a trace explains it without
-//! these, so what is left is refuted for the same server: it is not a smaller test, but less of the same evidence. Less
-//! evidence may fit more rules, so the whole trace has the last word on them ([`sharper`]).
+//! Only exchanges that changed nothing, or are about something else, are left out; one that the server passed on, with all
+//! that it passed on for it. What explains a trace explains it without these, so what is left is refuted for the same server:
+//! it is not a smaller test, but less of the same evidence. Less evidence may fit more rules, so the whole trace has the last
+//! word on them ([`sharper`]).
 
 use std::collections::BTreeMap;
 
@@ -21,8 +22,16 @@ const MOST_TURNS: u64 = 20_000;
 struct Pair {
     sent: usize,
     received: Option<usize>,
+    /// What happened on connections that the server opened for it.
+    passed: Vec<usize>,
     idle: bool,
     subject: Option<String>,
+}
+
+impl Pair {
+    fn events(&self) -> impl Iterator<Item = usize> {
+        [self.sent].into_iter().chain(self.received).chain(self.passed.iter().copied())
+    }
 }
 
 /// The same trace with less in it, but still refuted. `is_late` says when to be content with what there is.
@@ -37,17 +46,12 @@ pub(super) fn reduce<P: Protocol>(
     let mut kept = vec![true; trace.len()];
     let without = |these: &[&Pair], kept: &[bool]| {
         let mut kept = kept.to_vec();
-        for pair in these {
-            kept[pair.sent] = false;
-            if let Some(received) = pair.received {
-                kept[received] = false;
-            }
-        }
+        these.iter().flat_map(|pair| pair.events()).for_each(|event| kept[event] = false);
         let fewer = chosen(trace, &kept);
         judge(protocol.model(), &Tcp::default(), &fewer, &options).is_refuted().then_some(kept)
     };
     // Most of all what is about something else.
-    let last = pairs.iter().find(|pair| pair.received == trace.len().checked_sub(1));
+    let last = pairs.iter().find(|pair| pair.events().any(|event| event + 1 == trace.len()));
     if let Some(subject) = last.and_then(|pair| pair.subject.as_ref()) {
         let others: Vec<&Pair> =
             pairs.iter().filter(|pair| pair.subject.as_ref().is_some_and(|other| other != subject)).collect();
@@ -55,7 +59,8 @@ pub(super) fn reduce<P: Protocol>(
             kept = fewer;
         }
     }
-    let idle: Vec<&Pair> = pairs.iter().filter(|pair| pair.idle && kept[pair.sent]).collect();
+    let is_idle = |pair: &&Pair| (pair.idle || !pair.passed.is_empty()) && kept[pair.sent];
+    let idle: Vec<&Pair> = pairs.iter().filter(is_idle).collect();
     let mut size = idle.len();
     while size > 0 {
         for these in idle.chunks(size) {
@@ -80,15 +85,26 @@ fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {
 /// Requests with their answers, on connections where each request has one.
 fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
     let mut lines: BTreeMap<WireConn, Option<Vec<Pair>>> = BTreeMap::new();
+    let mut opened: BTreeMap<WireConn, Errand> = BTreeMap::new();
     for (at, event) in trace.iter().enumerate() {
+        if let Event::Accepted(conn) = event {
+            opened.insert(*conn, Errand::default());
+        }
+        if let Some(errand) = event.conn().and_then(|conn| opened.get_mut(&conn)) {
+            errand.events.push(at);
+            if let (Event::Received(_, message), None) = (event, &errand.subject) {
+                errand.subject = protocol.subject(message);
+            }
+            continue;
+        }
         match event {
-            Event::Accepted(conn) => drop(lines.insert(*conn, None)),
             Event::Sent(conn, message) => {
                 let line = lines.entry(*conn).or_insert_with(|| Some(Vec::new()));
                 match line {
                     Some(pairs) if protocol.answers(message) == 1 => pairs.push(Pair {
                         sent: at,
                         received: None,
+                        passed: Vec::new(),
                         idle: protocol.is_idle(message, None),
                         subject: protocol.subject(message),
                     }),
@@ -113,7 +129,22 @@ fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
             _ => {}
         }
     }
-    lines.into_values().flatten().flatten().collect()
+    let mut pairs: Vec<Pair> = lines.into_values().flatten().flatten().collect();
+    if protocol.exchanges_apart() {
+        for errand in opened.into_values().filter(|errand| errand.subject.is_some()) {
+            if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject == errand.subject) {
+                pair.passed.extend(errand.events);
+            }
+        }
+    }
+    pairs
+}
+
+/// What happened on a connection that the server opened, and what it was about.
+#[derive(Default)]
+struct Errand {
+    subject: Option<String>,
+    events: Vec<usize>,
 }
 
 /// Of rules that explain a part of the evidence, those that explain all of it, with the fewest deviations.

@@ -267,6 +267,14 @@ impl Protocol for Proxy {
         matches!(message, Message::Response(answer) if answer.close)
     }
 
+    /// Every request is a matter of its own, on both sides.
+    fn subject(&self, request: &Message) -> Option<String> {
+        match request {
+            Message::Request(request) => request.fields.mark().map(str::to_owned),
+            _ => None,
+        }
+    }
+
     fn probe(&self) -> Option<Ask> {
         let question =
             Question { method: "GET".into(), name: "probe".into(), mark: u64::MAX, ..Question::default() };

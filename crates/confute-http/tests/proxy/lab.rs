@@ -75,11 +75,13 @@ pub(crate) fn tour(
     (gateway, prefix, origin): (SocketAddr, &str, SocketAddr),
     seed: u64,
     cases: u64,
+    failures: usize,
 ) -> Outcome<Proxy> {
     let proxy = proxy(gateway, prefix, origin).discovered(Target::new(gateway), &Limits::default());
     let plan = Plan {
         seed,
         cases: Some(cases),
+        max_failures: failures,
         max_time: Some(Duration::from_mins(1)),
         limits: Limits { connections: 12, ..Limits::default() },
         ..Plan::new(Target { listen: Some(origin), ..Target::new(gateway) })

@@ -22,7 +22,7 @@ fn nginx_is_refuted_for_what_it_does() {
         Err(error) => panic!("{error}"),
     };
     for path in ["plain", "kept"] {
-        let outcome = tour((nginx.address(), &format!("/{path}/"), origin), 1, 14);
+        let outcome = tour((nginx.address(), &format!("/{path}/"), origin), 1, 14, 20);
         let mut found = BTreeSet::new();
         for finding in &outcome.findings {
             let tail = &finding.trace[finding.trace.len().saturating_sub(12)..];

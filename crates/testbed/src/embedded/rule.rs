@@ -1,15 +1,11 @@
 //! Which rule of a tester each bug breaks, by name: what a tester must come up with to be right.
 
-use super::bug::{Area, Bug};
+use super::bug::Bug;
 
 impl Bug {
-    /// The rules, as `confute rules http` names them, any of which says what is wrong with a server that has this bug. None
-    /// for what no origin server can be blamed for: the bugs of proxies, and a connection that is closed without an
-    /// answer, which RFC 9112, 9.5, lets a server do at any time.
+    /// The rules, as `confute rules` names them, any of which says what is wrong with a server that has this bug. None for a
+    /// connection that is closed without an answer, which RFC 9112, 9.5, allows.
     pub const fn rules(self) -> &'static [&'static str] {
-        if matches!(self.area(), Area::Proxying) {
-            return &[];
-        }
         match self {
             Self::IfMatchIgnoredOnPut | Self::IfMatchStarOnMissing => &["rfc9110-13.1.1/if-match"],
             Self::IfMatchIgnoredOnDelete => &["rfc9110-13.1.1/if-match-on-delete"],
@@ -46,6 +42,21 @@ impl Bug {
             Self::BodyAfterHead | Self::BodyAfter304 | Self::BodyAfter204 => {
                 &["rfc9112-6.3/nothing-after-the-end"]
             }
+            // An option, a field, or `close` where the connection goes on: each gives it away.
+            Self::HopByHopLeak => {
+                &["rfc9110-7.6.1/connection", "rfc9110-7.6.1/known-fields", "rfc9112-9.6/nothing-after-close"]
+            }
+            Self::NamedFieldLeak => &["rfc9110-7.6.1/named-fields"],
+            Self::ViaMissing => &["rfc9110-7.6.3/via"],
+            Self::ProxyHostWithoutPort => &["rfc9112-3.2/host-of-origin"],
+            Self::ProxyDropsQuery => &["gateway/target"],
+            Self::ProxyDropsConditions => &["rfc9110-13.2.1/conditions-forwarded"],
+            Self::MaxForwardsIgnored => &["rfc9110-7.6.2/zero"],
+            Self::ProxyCutsRequest => &["gateway/request-content"],
+            Self::ProxyCutsResponse => &["rfc9111-5.2.2.6/no-transform"],
+            Self::ProxyMixUp => &["rfc9112-9.2/own-answer"],
+            Self::ProxySendsTwice | Self::ProxyReplaysPut => &["gateway/once"],
+            Self::ProxyKeepsOld => &["rfc9111-5.2.2.5/no-store"],
             Self::LengthOneShort | Self::LengthOneLong => &["rfc9110-8.6/length-true"],
             Self::LastChunkMissing => &["rfc9112-7.1/chunks"],
             Self::CloseIgnored => &["rfc9112-9.6/close-heeded"],
@@ -62,7 +73,7 @@ impl Bug {
             Self::RangeOnHead => &["rfc9110-14.2/only-get"],
             Self::IfRangeIgnored => &["rfc9110-13.1.5/if-range"],
             Self::IfRangeWeak => &["rfc9110-13.1.5/strong-comparison"],
-            Self::HangOnHead => &["live/answered"],
+            Self::HangOnHead => &["live/answered", "gateway/answered"],
             // Where a fourth is answered, that looks like the third's answer.
             Self::ThirdUnanswered => &["live/answered", "rfc9112-9.3.2/order"],
             Self::ContinueUnsent => &["rfc9110-10.1.1/continue"],
