@@ -56,7 +56,7 @@ impl Mixture {
         let serve = if case % 16 == FIRST { serve } else { serve.impatient() };
         let serve = if calm { serve.gentle() } else { serve };
         let most = if calm { 1 } else { 1 + case as usize % MOST };
-        let mixture = Self::new(serve, Passage::new(REQUESTS, most));
+        let mixture = Self::new(serve, Passage::new(REQUESTS, most).hinting(case));
         // What is wrong all the time is best found without them.
         if calm { Self { pipelines_in: u64::MAX, ..mixture } } else { mixture }
     }

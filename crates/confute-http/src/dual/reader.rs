@@ -72,6 +72,7 @@ fn passed_on(response: proxy::message::Response, known: Response, asked_at: i64)
         flaws,
         incomplete: known.incomplete,
         pipelined: known.pipelined,
+        interim: known.interim,
         asked_at: Some(asked_at),
         ..response
     }))

@@ -53,6 +53,9 @@ breaches! {
     SILENT 28 rules::ANSWERED;
     ORDER 29 crate::rules::ORDER;
     LENGTH 30 crate::rules::LENGTH;
+    INTERIM 31 rules::INTERIM_FORWARDED;
+    STARTLED 32 rules::INTERIM;
+    MERGED 33 rules::TRAILERS_APART;
 }
 
 impl Breach {

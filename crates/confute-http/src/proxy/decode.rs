@@ -68,6 +68,7 @@ fn request(raw: &RawRequest) -> Request {
         fields: fields(raw.fields()),
         body: has_content.then(|| text::text(&raw.content())),
         chunked: raw.framing() == Some(Framing::Chunked),
+        trailers: fields(raw.trailers()),
         flaws: flaws(raw.anomalies(), |kind| match kind {
             Kind::BadMethod | Kind::BadTarget => Some(Flaw::Grammar),
             other => flaw(other),
@@ -88,6 +89,8 @@ pub(crate) fn response(raw: &RawResponse) -> Response {
             Some(Framing::None) => Frame::Bare,
             _ => Frame::Sized,
         },
+        trailers: fields(raw.trailers()),
+        interim: Vec::new(),
         close: !raw.persists(),
         cut: None,
         incomplete: !raw.is_complete(),
@@ -101,8 +104,8 @@ pub(crate) fn response(raw: &RawResponse) -> Response {
 /// Reads one connection, with a client's eyes or with an origin's.
 #[derive(Clone, Debug)]
 pub enum ProxyReader {
-    /// Responses; when they were asked for, and whether together with others. Interim ones are passed over.
-    Client(ResponseReader, VecDeque<(i64, bool)>),
+    /// Responses; when they were asked for, and whether together with others; the interim ones before the next.
+    Client(ResponseReader, VecDeque<(i64, bool)>, Vec<u16>),
     /// Requests; one that breaks off is none.
     Origin(RequestReader),
 }
@@ -111,21 +114,23 @@ impl ProxyReader {
     /// For a connection that was opened by this side.
     pub fn new(side: Side) -> Self {
         match side {
-            Side::Opened => ProxyReader::Client(ResponseReader::default(), VecDeque::new()),
+            Side::Opened => ProxyReader::Client(ResponseReader::default(), VecDeque::new(), Vec::new()),
             Side::Accepted => ProxyReader::Origin(RequestReader::default()),
         }
     }
 
     fn read(&mut self, messages: &mut Vec<Message>) {
         match self {
-            ProxyReader::Client(reader, asked) => loop {
+            ProxyReader::Client(reader, asked, interim) => loop {
                 let outstanding = reader.outstanding();
                 let Read::Message(raw) = reader.read() else { return };
                 let mut seen = response(&raw);
                 // A server may get tired of waiting (RFC 9110, 15.5.9).
                 let is_tired = outstanding == 0 && seen.status == 408;
-                let is_interim = raw.is_interim() && raw.is_complete();
-                if !(raw.is_blank() || is_tired || is_interim) {
+                if raw.is_interim() && raw.is_complete() {
+                    interim.push(seen.status);
+                } else if !raw.is_blank() && !is_tired {
+                    seen.interim = std::mem::take(interim);
                     if let Some((at, pipelined)) = asked.pop_front() {
                         (seen.asked_at, seen.pipelined) = (Some(at), pipelined);
                     }
@@ -145,7 +150,7 @@ impl ProxyReader {
 
 impl Reader<Message> for ProxyReader {
     fn sent(&mut self, message: &Message) {
-        if let (ProxyReader::Client(reader, asked), Message::Request(request)) = (self, message) {
+        if let (ProxyReader::Client(reader, asked, _), Message::Request(request)) = (self, message) {
             reader.expect(request.method.as_bytes());
             asked.push_back((request.at, false));
             if asked.len() > 1 {
@@ -156,7 +161,7 @@ impl Reader<Message> for ProxyReader {
 
     fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
         match self {
-            ProxyReader::Client(reader, _) => reader.feed(bytes),
+            ProxyReader::Client(reader, ..) => reader.feed(bytes),
             ProxyReader::Origin(reader) => reader.feed(bytes),
         }
         self.read(messages);
@@ -164,8 +169,8 @@ impl Reader<Message> for ProxyReader {
 
     fn end(&mut self, orderly: bool, messages: &mut Vec<Message>) {
         match (&mut *self, orderly) {
-            (ProxyReader::Client(reader, _), true) => reader.eof(),
-            (ProxyReader::Client(reader, _), false) => reader.broken(),
+            (ProxyReader::Client(reader, ..), true) => reader.eof(),
+            (ProxyReader::Client(reader, ..), false) => reader.broken(),
             (ProxyReader::Origin(reader), true) => reader.eof(),
             (ProxyReader::Origin(reader), false) => reader.broken(),
         }
@@ -174,7 +179,7 @@ impl Reader<Message> for ProxyReader {
 
     fn held(&self) -> usize {
         match self {
-            ProxyReader::Client(reader, _) => reader.unread().len(),
+            ProxyReader::Client(reader, ..) => reader.unread().len(),
             ProxyReader::Origin(reader) => reader.unread().len(),
         }
     }

@@ -1,6 +1,6 @@
 //! Requests of clients and answers of the origin as bytes.
 
-use super::message::{Frame, Message, Request, Response};
+use super::message::{Field, Fields, Frame, Message, Request, Response};
 use crate::encode::Target;
 use crate::text;
 use crate::wire::{Body, Outgoing};
@@ -14,11 +14,16 @@ pub(super) fn message(message: &Message, target: &Target) -> Vec<u8> {
     }
 }
 
-fn chunks(content: &str) -> Body {
+fn chunks(content: &str, trailers: &Fields) -> Body {
     let content = text::bytes(content);
     // Two chunks: a border in the middle is where mistakes are made.
     let (one, two) = content.split_at(content.len() / 2);
-    Body::chunks([one, two].into_iter().filter(|part| !part.is_empty()))
+    let mut body = Body::chunks([one, two].into_iter().filter(|part| !part.is_empty()));
+    if let Body::Chunked(_, after) = &mut body {
+        let field = |field: &Field| (field.0.as_bytes().to_vec(), text::bytes(&field.1).into_owned());
+        after.extend(trailers.0.iter().map(field));
+    }
+    body
 }
 
 fn request(asked: &Request, target: &Target) -> Vec<u8> {
@@ -32,7 +37,7 @@ fn request(asked: &Request, target: &Target) -> Vec<u8> {
     }
     out = match &asked.body {
         None => out,
-        Some(body) if asked.chunked => out.body(chunks(body)),
+        Some(body) if asked.chunked => out.body(chunks(body, &asked.trailers)),
         Some(body) => out.body(Body::Sized(text::bytes(body).into_owned())),
     };
     out.encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default()
@@ -49,12 +54,17 @@ fn response(answer: &Response) -> Vec<u8> {
     let content = text::bytes(&answer.body).into_owned();
     out = match answer.frame {
         Frame::Sized => out.body(Body::Sized(content)),
-        Frame::Chunked => out.body(chunks(&answer.body)),
+        Frame::Chunked => out.body(chunks(&answer.body, &answer.trailers)),
         Frame::UntilClose => out.body(Body::UntilClose(content)),
         Frame::Bare if matches!(answer.status, 204 | 304) => out,
         Frame::Bare => out.body(Body::Announced(content.len() as u64)),
     };
-    let mut bytes = out.encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default();
+    let interim =
+        |status: &u16| format!("HTTP/1.1 {status} Not yet\r\nX-End-Early: hint\r\n\r\n").into_bytes();
+    let mut bytes: Vec<u8> = answer.interim.iter().flat_map(interim).collect();
+    if let Ok(encoded) = out.encode() {
+        bytes.extend(encoded.bytes());
+    }
     if let Some(cut) = answer.cut {
         bytes.truncate(cut.min(bytes.len().saturating_sub(1)));
     }

@@ -32,6 +32,7 @@ pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option
         breach.add(Breach::ZERO, forwards == 0);
     }
     leaks(&sent.fields, &seen.fields, &mut breach);
+    breach.add(Breach::MERGED, is_merged(&sent.trailers, &sent.fields, &seen.fields));
     // A cache may look for something else than it was asked for.
     let may_differ = |name: &str| sent.is_read() && is_condition(name);
     for name in end_to_end(&sent.fields) {
@@ -76,6 +77,11 @@ fn is_kept(name: &str, sent: &Fields, seen: &Fields) -> bool {
         return sent.iter().all(|each| seen.iter().any(|other| other.eq_ignore_ascii_case(each)));
     }
     sent == seen
+}
+
+/// Whether a field that came after the content is now before it.
+pub(super) fn is_merged(trailers: &Fields, sent: &Fields, seen: &Fields) -> bool {
+    trailers.0.iter().any(|field| !sent.has(&field.0) && seen.has(&field.0))
 }
 
 /// What is about a connection must stay there.

@@ -11,9 +11,9 @@ use crate::generate::Pick;
 use crate::generate::draw;
 
 /// How many kinds of requests there are.
-const QUESTIONS: u64 = 24;
+const QUESTIONS: u64 = 26;
 /// How many kinds of answers there are.
-const ANSWERS: u64 = 18;
+const ANSWERS: u64 = 20;
 
 /// How many requests a case has (to find the broken rule takes time with the square of it),
 const REQUESTS: usize = 30;
@@ -34,18 +34,29 @@ pub struct Passage {
     questions: Vec<u64>,
     answers: Vec<u64>,
     queue: VecDeque<Step<Ask>>,
+    /// Whether the origin has something to say before its answer, now and then.
+    hints: bool,
 }
 
 impl Passage {
     /// That of the case with this number in a campaign: first one after the other, because what is found like that is told best.
     pub fn of_case(case: u64) -> Self {
-        Self::new(REQUESTS, if case < FIRST { 1 } else { 1 + case as usize % MOST })
+        Self::new(REQUESTS, if case < FIRST { 1 } else { 1 + case as usize % MOST }).hinting(case)
     }
 
     /// So many requests, of which so many may be outstanding at once.
     pub fn new(requests: usize, most: usize) -> Self {
         let (questions, answers) = (Vec::new(), Vec::new());
-        Self { left: requests, most: most.max(1), marks: 0, questions, answers, queue: VecDeque::new() }
+        let (marks, queue, hints) = (0, VecDeque::new(), true);
+        Self { left: requests, most: most.max(1), marks, questions, answers, queue, hints }
+    }
+
+    /// The same, but without interim responses, unless it is time for them: who is struck dumb by them is not asked anything
+    /// else for long.
+    #[must_use]
+    pub fn hinting(mut self, case: u64) -> Self {
+        self.hints = case % 4 == 3;
+        self
     }
 
     pub(crate) fn mark(&mut self) -> u64 {
@@ -120,7 +131,15 @@ impl Passage {
                 with("PATCH", &[("X-End-Two", "one"), ("X-End-Two", "two, three"), ("Via", "1.0 fred")]),
                 pick,
             ),
-            _ => with("GET", &[("Connection", "TE"), ("TE", "trailers"), ("Via", "1.1 ethel")]),
+            23 => with("GET", &[("Connection", "TE"), ("TE", "trailers"), ("Via", "1.1 ethel")]),
+            other => Question {
+                chunked: true,
+                trailers: vec![Field::new("X-End-Trailer", &hop)],
+                ..filled(
+                    with(if other == 24 { "PUT" } else { "POST" }, &[("Trailer", "X-End-Trailer")]),
+                    pick,
+                )
+            },
         }
     }
 
@@ -164,6 +183,16 @@ impl Passage {
                 Answer { cut: Some(10 + pick(260) as usize), ..plain }
             }
             17 => Answer { cut: Some(0), ..plain },
+            // What speaks HTTP/1.0 knows no interim responses (RFC 9110, 15.2).
+            18 if request.minor > 0 && self.hints => {
+                let interim = if pick(2) == 0 { vec![103] } else { vec![102, 103] };
+                Answer { interim, ..tagged(plain) }
+            }
+            19 if request.minor > 0 && !bare => Answer {
+                frame: Frame::Chunked,
+                trailers: vec![Field::new("X-End-Trailer", &format!("trailer-{mark}"))],
+                ..tagged(plain)
+            },
             _ => plain,
         };
         (answer, Vec::new())

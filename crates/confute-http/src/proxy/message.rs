@@ -86,6 +86,9 @@ pub struct Request {
     /// Whether the content is in chunks.
     #[serde(skip_serializing_if = "is_default")]
     pub chunked: bool,
+    /// The fields after the chunks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trailers: Fields,
     /// What is wrong with it on the wire.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
@@ -144,6 +147,12 @@ pub struct Response {
     pub body: Arc<str>,
     /// What delimits it.
     pub frame: Frame,
+    /// The fields after its chunks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub trailers: Fields,
+    /// The statuses of interim responses before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interim: Vec<u16>,
     /// The origin says that it is the last on its connection.
     #[serde(skip_serializing_if = "is_default")]
     pub close: bool,

@@ -227,6 +227,16 @@ impl Passing<'_> {
         let relay = |answer: &Arc<Response>| {
             self.expected(Kind::Relay(Arc::clone(&waiting.request), Arc::clone(answer)))
         };
+        let is_early = answer.is_some_and(|answer| !answer.interim.is_empty());
+        // Who takes an interim response for the answer may wait for the rest of it.
+        let waits = if is_early {
+            self.lax.has(Breach::STARTLED) && io.choose(2)? == 1
+        } else {
+            io.deviates(&rules::ANSWERED)?
+        };
+        if waits {
+            return Ok(());
+        }
         let whole = answer.filter(|answer| answer.cut.is_none());
         if let Some(answer) = whole {
             return waiting.tell(io, relay(answer));

@@ -116,6 +116,9 @@ pub struct Question {
     /// Whether the content is sent in chunks.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub chunked: bool,
+    /// Fields after the chunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Field>,
     /// No other request has it.
     pub mark: u64,
 }
@@ -137,6 +140,12 @@ pub struct Answer {
     /// Whether it is the last on its connection.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub close: bool,
+    /// Fields after its chunks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Field>,
+    /// Interim responses before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interim: Vec<u16>,
     /// After how many bytes it breaks off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<usize>,
@@ -165,6 +174,8 @@ impl Answer {
             frame: self.frame,
             close: self.close || self.cut.is_some() || self.frame == Frame::UntilClose,
             cut: self.cut,
+            trailers: Fields(self.trailers.clone()),
+            interim: self.interim.clone(),
             ..Response::default()
         }))
     }
@@ -206,6 +217,7 @@ impl Protocol for Proxy {
             fields: Fields(fields),
             body: question.body.clone(),
             chunked: question.chunked,
+            trailers: Fields(question.trailers.clone()),
             ..Request::default()
         })))
     }

@@ -1,7 +1,7 @@
 //! Whether a response that came to a client is one that the origin sent, and what is wrong with it.
 
 use super::breach::Breach;
-use super::forward::{differing, leaks};
+use super::forward::{differing, is_merged, leaks};
 use super::message::{Frame, Request, Response};
 use crate::message::Flaw;
 use crate::text;
@@ -63,6 +63,10 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     };
     breach.add(Breach::ANSWER_FIELDS, differing(&sent.fields, &seen.fields).any(|name| names(&name)));
     leaks(&sent.fields, &seen.fields, &mut breach);
+    breach.add(Breach::MERGED, is_merged(&sent.trailers, &sent.fields, &seen.fields));
+    // A gateway may leave them out. Whoever is asked for a whole URL is a proxy.
+    let is_proxy = request.target.contains("://");
+    breach.add(Breach::INTERIM, is_proxy && !sent.interim.iter().all(|status| seen.interim.contains(status)));
     let (had, came) = (text::bytes(&sent.body), text::bytes(&seen.body));
     let is_part = had.starts_with(&came);
     if !evaluates {

@@ -51,6 +51,17 @@ rules! {
         "An answer that is not to be stored answers nobody else."
         "With Cache-Control: no-store, which all answers of our origin have, a cache must not use it for another request. \
          So every request has to be forwarded.";
+    INTERIM "rfc9110-15.2/interim" Must "RFC 9110, 15.2 and 3.7"
+        "An interim response of the origin is not taken for its answer, nor for a failure."
+        "A client must be able to read any number of 1xx responses before the final one, and towards the origin a gateway is a \
+         client like any other.";
+    INTERIM_FORWARDED "rfc9110-15.2/forwarded" Must "RFC 9110, 15.2"
+        "A proxy forwards interim responses, unless it has asked for them itself."
+        "This is asked only of proxies that clients choose. A gateway may leave interim responses out, or add some of its own.";
+    TRAILERS_APART "rfc9112-7.1.2/trailers-apart" Must "RFC 9112, 7.1.2; RFC 9110, 6.5.1"
+        "A trailer field is not moved into the header section."
+        "Trailer fields may be forwarded as such or left out. They must not be merged into the header section unless the \
+         definition of the field says how, and that of the tester's fields does not.";
     RETRY "rfc9110-9.2.2/retry" Should "RFC 9110, 9.2.2"
         "A request that is not idempotent is not sent again after a failure."
         "Nobody knows whether the origin has done what the first one asked. (For proxies that clients choose it is a must.)";
@@ -107,6 +118,9 @@ pub const ALL: &[Rule] = &[
     FORWARDED_GRAMMAR,
     NO_TRANSFORM,
     NO_STORE,
+    INTERIM,
+    INTERIM_FORWARDED,
+    TRAILERS_APART,
     RETRY,
     SURPLUS,
     CHUNKS,

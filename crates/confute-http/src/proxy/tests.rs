@@ -143,6 +143,19 @@ fn what_becomes_of_answers() {
     assert_eq!(with("ETag: \"t\"|", "ETag: \"t\"|X-Hop: h|"), "rfc9110-7.6.1/named-fields");
     assert_eq!(with("a1", "a2"), "rfc9112-9.2/own-answer");
     assert_eq!(with("X-Confute: a1|", "X-Confute: a1|X-End : b|"), "rfc9112-2.1/grammar");
+    // Interim responses may be left out by a gateway, but not by a proxy; trailers by both, but they stay trailers.
+    let early = Response { interim: vec![103], ..sent.clone() };
+    let through = Request { target: "http://origin/a".into(), ..asked.clone() };
+    let hinted = format!("HTTP/1.1 103 Hint||{right}");
+    assert_eq!((judged(&asked, &early, right), judged(&asked, &early, &hinted)), Default::default());
+    assert_eq!(judged(&through, &early, right), "rfc9110-15.2/forwarded");
+    assert_eq!((judged(&through, &early, &hinted), judged(&through, &sent, &hinted)), Default::default());
+    let trailed = Response { trailers: Fields(vec![Field::new("X-End-T", "t")]), ..sent.clone() };
+    let chunked =
+        right.replace("Content-Length: 5||hello", "Transfer-Encoding: chunked||5|hello|0|X-End-T: t||");
+    assert_eq!((judged(&asked, &trailed, right), judged(&asked, &trailed, &chunked)), Default::default());
+    let merged = right.replace("Date: d|", "X-End-T: t|");
+    assert_eq!(judged(&asked, &trailed, &merged), "rfc9112-7.1.2/trailers-apart");
     let cut = Response { cut: Some(100), ..sent.clone() };
     let half = right.replace("Content-Length: 5||hello", "Content-Length: 5||he");
     assert_eq!(judged(&asked, &cut, &half), "");

@@ -23,6 +23,7 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
         f.write_str(" in HTTP/1.0")?;
     }
     fields(f, &request.fields)?;
+    trailers(f, &request.trailers)?;
     if !request.flaws.is_empty() {
         write!(f, ", {:?}", request.flaws)?;
     }
@@ -30,12 +31,14 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
 }
 
 fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
+    response.interim.iter().try_for_each(|status| write!(f, "{status}, then "))?;
     match (response.status, response.cut) {
         (_, Some(0)) => return f.write_str("nothing: the origin ends the connection"),
         (0, _) => f.write_str("what is no response")?,
         (status, _) => write!(f, "{status}")?,
     }
     fields(f, &response.fields)?;
+    trailers(f, &response.trailers)?;
     if response.incomplete || response.cut.is_some() {
         f.write_str(", broken off")?;
     }
@@ -47,6 +50,10 @@ fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
 
 fn fields(f: &mut Formatter<'_>, fields: &Fields) -> Result {
     fields.0.iter().try_for_each(|field| write!(f, ", {}: {}", field.0, field.1))
+}
+
+fn trailers(f: &mut Formatter<'_>, trailers: &Fields) -> Result {
+    trailers.0.iter().try_for_each(|field| write!(f, ", after the content {}: {}", field.0, field.1))
 }
 
 fn content(f: &mut Formatter<'_>, body: &str) -> Result {

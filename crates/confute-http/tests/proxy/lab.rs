@@ -83,11 +83,11 @@ pub(crate) fn tour(
         cases: Some(cases),
         max_failures: failures,
         max_time: Some(Duration::from_mins(1)),
-        limits: Limits { connections: 12, ..Limits::default() },
+        limits: Limits { connections: 12, patience: Duration::from_secs(1), ..Limits::default() },
         ..Plan::new(Target { listen: Some(origin), ..Target::new(gateway) })
     };
     let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        Box::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }))
+        Box::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }).hinting(case))
     };
     campaign(&proxy, &plan, &make, &mut (), &AtomicBool::new(false))
 }

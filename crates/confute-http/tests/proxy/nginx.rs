@@ -4,10 +4,16 @@ use std::collections::BTreeSet;
 use std::net::TcpListener;
 
 use confute::lang::Level;
+use confute_drive::Trouble;
 use confute_testbed::ServerError;
 use confute_testbed::nginx::Nginx;
 
 use crate::lab::tour;
+
+/// That nothing came is told as such, besides being a violation.
+fn is_silence(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Silent { alive: true, .. })
+}
 
 #[test]
 fn nginx_is_refuted_for_what_it_does() {
@@ -39,8 +45,15 @@ fn nginx_is_refuted_for_what_it_does() {
             (must, "rfc9110-7.6.2/zero"),
             (must, "rfc9110-7.6.3/via"),
         ];
-        let known: BTreeSet<_> = known.into_iter().map(|(level, rule)| (level, rule.to_owned())).collect();
+        // To an origin that it speaks HTTP/1.0 with, nobody says anything before the answer.
+        let early = [(Some(Level::Live), "rfc9110-15.2/interim")].into_iter().filter(|_| path == "kept");
+        let known: BTreeSet<_> =
+            known.into_iter().chain(early).map(|(level, rule)| (level, rule.to_owned())).collect();
         assert_eq!(found, known, "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
-        assert!(outcome.tally.unrefuted > 0 && outcome.troubles.is_empty(), "{path}: {:?}", outcome.troubles);
+        assert!(
+            outcome.tally.unrefuted > 0 && outcome.troubles.iter().all(|(trouble, _)| is_silence(trouble)),
+            "{path}: {:?}",
+            outcome.troubles
+        );
     }
 }

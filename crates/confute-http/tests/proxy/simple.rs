@@ -30,7 +30,8 @@ fn serve(client: &mut TcpStream, origin: SocketAddr, forgets: bool) -> Option<()
         let mut body = vec![0; length.unwrap_or(0)];
         client.read_exact(&mut body).ok()?;
         if head.contains("\r\nTransfer-Encoding: chunked") {
-            body = until(client, "0\r\n\r\n")?.into_bytes();
+            // Up to the end of the trailers: no content here has an empty line.
+            body = until(client, "\r\n\r\n")?.into_bytes();
         }
         if forgets && head.starts_with("POST") {
             thread::sleep(Duration::from_secs(30));
@@ -45,7 +46,14 @@ fn serve(client: &mut TcpStream, origin: SocketAddr, forgets: bool) -> Option<()
         upstream.write_all(&[head.as_bytes(), &body].concat()).ok()?;
         let mut answer = Vec::new();
         upstream.read_to_end(&mut answer).ok()?;
-        let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+        let head_end = |answer: &[u8]| answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+        // Interim responses are left out.
+        while answer.starts_with(b"HTTP/1.1 1")
+            && let Some(end) = head_end(&answer)
+        {
+            answer.drain(..end + 4);
+        }
+        let end = head_end(&answer);
         let Some(end) = end else {
             client.write_all(b"HTTP/1.1 502 Nothing\r\nContent-Length: 0\r\n\r\n").ok()?;
             continue;

@@ -267,6 +267,10 @@ bugs! {
         like "Pingora" "https://github.com/cloudflare/pingora/issues/979";
     ProxyReplaysPut "proxy-replays-put" Proxying "RFC 9110 7.6: what is forwarded was received"
         "Now and then, after a DELETE, the last PUT is sent to the origin again.";
+    ProxyMergesTrailers "proxy-merges-trailers" Proxying "RFC 9112 7.1.2"
+        "Trailer fields of a response become fields of its head.";
+    ProxyStartledByInterim "proxy-startled-by-interim" Proxying "RFC 9110 15.2"
+        "An interim response of the origin is taken for nonsense, and answered 502.";
     ProxyKeepsOld "proxy-keeps-old" Proxying "RFC 9111 4.4"
         "Now and then GET is answered from a cache that a PUT or DELETE has not invalidated.";
 

@@ -112,7 +112,7 @@ fn chunks(input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, T
             return Err(Trouble::Bad(400, "more extensions than content"));
         }
         if size == 0 {
-            Fields::read(input, Lax::default())?;
+            input.trailers = Fields::read(input, Lax::default())?;
             return Ok(content);
         }
         if size > limit - content.len() {

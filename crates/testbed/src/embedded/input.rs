@@ -8,6 +8,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::message::Fields;
 use super::switches::Stop;
 
 /// Why no more can be read.
@@ -30,6 +31,8 @@ pub(crate) struct Input {
     patience: Duration,
     /// When the message that is being read must be complete.
     deadline: Option<Instant>,
+    /// What came after the last chunk of the latest content.
+    pub(crate) trailers: Fields,
     /// To be asked now and then, where nobody would shut this connection down.
     stop: Option<Arc<Stop>>,
 }
@@ -41,13 +44,29 @@ impl Input {
     /// Reads from a client: the server shuts this connection down when it ends.
     pub(crate) fn of_client(stream: Arc<TcpStream>, patience: Duration) -> io::Result<Self> {
         stream.set_read_timeout(Some(patience))?;
-        Ok(Self { stream, buffer: Vec::new(), start: 0, patience, deadline: None, stop: None })
+        Ok(Self {
+            stream,
+            buffer: Vec::new(),
+            start: 0,
+            patience,
+            deadline: None,
+            trailers: Fields::default(),
+            stop: None,
+        })
     }
 
     /// Reads from an origin: looks up now and then, to see whether the server ends.
     pub(crate) fn of_origin(stream: Arc<TcpStream>, patience: Duration, stop: Arc<Stop>) -> io::Result<Self> {
         stream.set_read_timeout(Some(GLANCE.min(patience)))?;
-        Ok(Self { stream, buffer: Vec::new(), start: 0, patience, deadline: None, stop: Some(stop) })
+        Ok(Self {
+            stream,
+            buffer: Vec::new(),
+            start: 0,
+            patience,
+            deadline: None,
+            trailers: Fields::default(),
+            stop: Some(stop),
+        })
     }
 
     pub(crate) fn stream(&self) -> &TcpStream {

@@ -21,6 +21,7 @@ pub(crate) struct Received {
     pub(crate) status: u16,
     pub(crate) fields: Fields,
     pub(crate) content: Vec<u8>,
+    pub(crate) trailers: Fields,
     /// Interim responses that came before.
     pub(crate) interim: Vec<(u16, Fields)>,
 }
@@ -107,6 +108,7 @@ impl Pool {
             let bare = method == "HEAD" || matches!(status, 204 | 304);
             let framing = if bare { Framing::Length(0) } else { Framing::of_response(&fields)? };
             let content = framing.read(&mut input, self.limit, false)?;
+            let trailers = std::mem::take(&mut input.trailers);
             let closes = minor == 0 || fields.tokens("connection").iter().any(|it| it == "close");
             if !closes && framing != Framing::Close && input.pending().is_empty() {
                 let mut idle = self.idle.lock().expect("nobody panics while holding it");
@@ -114,7 +116,7 @@ impl Pool {
                     idle.push(input);
                 }
             }
-            return Ok(Received { minor, status, fields, content, interim });
+            return Ok(Received { minor, status, fields, content, trailers, interim });
         }
     }
 }

@@ -90,6 +90,11 @@ impl Proxy {
             let _ = self.pool.exchange(&bytes, &request.method);
         }
         let response = match self.pool.exchange(&bytes, &request.method) {
+            Ok(received)
+                if !received.interim.is_empty() && self.switches.has(Bug::ProxyStartledByInterim) =>
+            {
+                return Response::explained(502, "this is no answer");
+            }
             Ok(received) => self.relayed(received, &request.method),
             Err(Trouble::Late) => return Response::explained(504, "the origin takes too long"),
             Err(Trouble::Gone) => return Response::explained(502, "the origin does not answer"),
@@ -149,12 +154,16 @@ impl Proxy {
 
     /// The response as it goes to the client.
     fn relayed(&self, received: Received, method: &str) -> Response {
-        let Received { minor, status, fields, content, interim } = received;
+        let Received { minor, status, fields, content, trailers, interim } = received;
         let mut response = Response::with(status, Arc::from(content));
         for (name, value) in self.end_to_end(&fields) {
             if !name.eq_ignore_ascii_case("content-length") {
                 response.fields.push((name.to_owned(), value.to_vec()));
             }
+        }
+        if self.switches.has(Bug::ProxyMergesTrailers) {
+            let merged = trailers.iter().map(|(name, value)| (name.to_owned(), value.to_vec()));
+            response.fields.extend(merged);
         }
         response = response.field("Via", format!("1.{minor} {}", self.name));
         if method == "HEAD" || status == 304 {

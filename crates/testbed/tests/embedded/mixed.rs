@@ -10,7 +10,7 @@ use super::framing::REFUSED;
 /// Within so many requests, or few in a row, every bug shows that one client can see.
 const ENOUGH: usize = 600;
 
-/// What one client cannot see, whatever it sends: it takes a race, or a look at the origin.
+/// What one client cannot see, whatever it sends: it takes a race, or a look at the origin, or another origin.
 const HIDDEN: &[Bug] = &[
     Bug::TornRead,
     Bug::TwoWinners,
@@ -23,6 +23,8 @@ const HIDDEN: &[Bug] = &[
     Bug::ViaMissing,
     Bug::ProxyHostWithoutPort,
     Bug::ProxySendsTwice,
+    Bug::ProxyMergesTrailers,
+    Bug::ProxyStartledByInterim,
 ];
 
 /// Chooses, and remembers the tags it was told.

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::super::client::{Client, Recorder, correct};
+use super::super::client::{Answer, Client, Recorder, correct};
 use super::{Lab, tests};
 
 const OK: &str =
@@ -15,6 +15,13 @@ fn heard(lab: &Lab, line: &str, fields: &str) -> Vec<String> {
     let (_server, mut client) = lab.proxy(recorder.address);
     assert!(client.ask(line, fields, "").status < 300);
     recorder.heard()
+}
+
+/// What the client is told first, where the origin says this.
+fn told(lab: &Lab, answer: &'static str) -> Answer {
+    let recorder = Recorder::saying(answer);
+    let (_server, mut client) = lab.proxy(recorder.address);
+    client.ask("GET /proxy/a", "", "")
 }
 
 /// Rounds with a proxy in front of a correct origin that are wrong in this way.
@@ -39,6 +46,15 @@ tests! {
     proxy_drops_query ProxyDropsQuery |lab| usize::from(heard(lab, "GET /proxy/a?b", "")[0].starts_with("GET /a HTTP"));
     max_forwards_ignored MaxForwardsIgnored |lab| heard(lab, "OPTIONS /proxy/a", "Max-Forwards: 0").len();
     proxy_sends_twice ProxySendsTwice |lab| heard(lab, "POST /proxy/a", "").len() - 1;
+
+    proxy_merges_trailers ProxyMergesTrailers |lab| {
+        let trailed = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Late: t\r\n\r\n";
+        usize::from(told(lab, trailed).field("x-late") == Some("t"))
+    };
+    proxy_startled_by_interim ProxyStartledByInterim |lab| {
+        let early = "HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        usize::from(told(lab, early).status == 502)
+    };
 
     proxy_drops_conditions ProxyDropsConditions |lab| rounds(lab, |_, far, _| {
         far.put("/proxy/a", "x");
