@@ -50,13 +50,20 @@ pub(super) fn reduce<P: Protocol>(
         let fewer = chosen(trace, &kept);
         judge(protocol.model(), &Tcp::default(), &fewer, &options).is_refuted().then_some(kept)
     };
-    // Most of all what is about something else.
-    let last = pairs.iter().find(|pair| pair.events().any(|event| event + 1 == trace.len()));
-    if let Some(subject) = last.and_then(|pair| pair.subject.as_ref()) {
+    // Most of all what is about something else than the last event, or than what was never answered.
+    let is_silent = matches!(trace.last(), Some(Event::Quiescent));
+    let is_last = |pair: &&Pair| {
+        if is_silent { pair.received.is_none() } else { pair.events().any(|event| event + 1 == trace.len()) }
+    };
+    for subject in pairs.iter().filter(is_last).filter_map(|pair| pair.subject.as_ref()) {
         let others: Vec<&Pair> =
             pairs.iter().filter(|pair| pair.subject.as_ref().is_some_and(|other| other != subject)).collect();
         if let Some(fewer) = without(&others, &kept) {
             kept = fewer;
+            break;
+        }
+        if is_late() {
+            return chosen(trace, &kept);
         }
     }
     let is_idle = |pair: &&Pair| (pair.idle || !pair.passed.is_empty()) && kept[pair.sent];

@@ -75,11 +75,9 @@ fn blamed(bug: Bug, seed: u64) -> Vec<String> {
 
 #[test]
 fn a_bug_on_either_side_is_found_and_blamed() {
-    for (bug, rule) in [
-        (Bug::IfMatchIgnoredOnPut, "rfc9110-13.1.1/if-match"),
-        (Bug::ViaMissing, "rfc9110-7.6.3/via"),
-        (Bug::SwappedPipeline, "rfc9112-9.3.2/order"),
-    ] {
+    for (bug, rule) in
+        [(Bug::IfMatchIgnoredOnPut, "rfc9110-13.1.1/if-match"), (Bug::ViaMissing, "rfc9110-7.6.3/via")]
+    {
         assert_eq!(blamed(bug, number("SEED", 1)), [rule], "{}", bug.name());
     }
 }
