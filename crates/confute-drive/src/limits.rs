@@ -28,6 +28,8 @@ impl Target {
 pub struct Limits {
     /// How many connections the tester has open at once.
     pub connections: u32,
+    /// How many of them ask for the same thing at once.
+    pub rivals: u32,
     /// How long to wait for an answer.
     pub patience: Duration,
     /// How long a case may take. Then it is drained and ends.
@@ -60,6 +62,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8,
+            rivals: u32::MAX,
             patience: Duration::from_secs(5),
             time: Duration::from_secs(30),
             steps: 1_000_000,

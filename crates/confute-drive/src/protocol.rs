@@ -242,8 +242,10 @@ pub struct View<'a, P: Protocol + ?Sized> {
     pub past: &'a Past<P>,
     /// How many steps were done.
     pub steps: usize,
-    /// How many connections the tester may have open.
+    /// How many connections may compete for the same thing.
     pub connections: u32,
+    /// How many the tester may have open if what they ask for has little to do with each other.
+    pub wide: u32,
     /// How many answers are outstanding, per connection that the tester opened.
     pub outstanding: &'a [u32],
     /// Requests that the server under test sent to the tester as origin and that were not answered yet.

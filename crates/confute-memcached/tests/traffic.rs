@@ -18,6 +18,7 @@ fn script(seed: u64, habits: &Habits) -> Vec<Step<Ask>> {
             past: &past,
             steps: steps.len(),
             connections: 8,
+            wide: 8,
             outstanding: &outstanding,
             asked: &[],
             alternatives: 1,

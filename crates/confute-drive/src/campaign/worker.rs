@@ -124,12 +124,13 @@ pub(super) fn work<P: Protocol>(
     }
 }
 
-/// A server that breaks rules has more ways to explain what it does, the more so the more it does at once: then fewer
-/// connections are used, and less time is spent on what cannot be decided.
+/// A server that breaks rules has more ways to explain what it does, the more so the more it does at once to the same thing:
+/// then fewer connections compete for it, and less time is spent on what cannot be decided.
 fn subdued(limits: &Limits, broken: usize) -> Limits {
     let mut limits = limits.clone();
     if broken > 0 {
-        limits.connections = limits.connections.min((limits.connections / (1 + broken as u32)).max(FEW));
+        let few = (limits.connections / (1 + broken as u32)).max(FEW);
+        limits.rivals = limits.rivals.min(limits.connections).min(few);
         limits.thought = limits.thought.min(BRIEF);
     }
     limits

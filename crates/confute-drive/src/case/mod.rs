@@ -249,7 +249,8 @@ impl<P: Protocol> Case<'_, P> {
             let view = View {
                 past: &self.past,
                 steps: self.script.len(),
-                connections: self.setup.limits.connections,
+                connections: self.setup.limits.connections.min(self.setup.limits.rivals),
+                wide: self.setup.limits.connections,
                 outstanding: &self.outstanding,
                 asked: &self.asked,
                 alternatives: self.record.alternatives,

@@ -13,16 +13,18 @@ use crate::protocol::{Ask, Http};
 /// With more alternatives open than this, everything is read first.
 const SOME: usize = 160;
 
-/// One connection in so many asks for something each time.
-const PER_RESOURCE: u64 = 3;
+/// So many connections ask for the same thing, more or less.
+const RIVALS: u64 = 3;
 
 impl Traffic {
     /// Half of the connections ask, while what the others asked is still unread; then that is read, and next time it is
     /// their turn.
     pub(super) fn flood(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let all = view.connections.max(2);
+        let all = view.wide.max(2);
         let halves = [0..all / 2, all / 2..all];
-        self.names = self.names.max(u64::from(all).div_ceil(PER_RESOURCE));
+        // Where few are to compete, each asks for something else.
+        let rivals = if view.connections < view.wide { 1 } else { RIVALS };
+        self.names = self.names.max(u64::from(all).div_ceil(rivals));
         let [asks, waits] = if self.turn {
             halves
         } else {

@@ -29,6 +29,10 @@ pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 
 /// So many cases begin a campaign with one request at a time.
 const CALM: u64 = 2;
+/// So many cases are short: what is wrong is found soon, and told with little before it.
+const SHORT: u64 = 16;
+/// After that, so many times as much is asked at once in a case.
+const LONG: usize = 4;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
 const MANY: usize = 200;
@@ -111,16 +115,19 @@ impl Traffic {
     }
 
     /// That of the case with this number in a campaign: step by step, in bursts, with tags that had time to become strong,
-    /// and as much as possible at once, by turns. Waiting for 100 takes half a second, so only now and then.
+    /// and as much as possible at once, by turns, later mostly the last. Waiting for 100 takes half a second, so only now
+    /// and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
         // The first ones are short: races have to wait for them.
         let traffic = Self::new(http, if case < CALM { steps / 3 } else { steps });
-        let traffic = match case % 4 {
+        let traffic = match case % 8 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
             _ if case < CALM => traffic.gentle(),
-            0 => traffic.gentle(),
-            2 => traffic.ripening(),
-            1 => traffic.busy(),
+            1 | 3 | 5 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
+            4 if case >= SHORT => traffic.busy(),
+            0 | 4 => traffic.gentle(),
+            2 | 6 => traffic.ripening(),
+            1 | 5 => traffic.busy(),
             _ => traffic.flooding(),
         };
         if case % 16 == 4 { traffic } else { traffic.impatient() }
@@ -397,7 +404,7 @@ impl Generator<Http> for Traffic {
             let choice = pick(64);
             if self.floods && choice > 60 {
                 // Whatever else there is to do wants quiet.
-                self.release(0..view.connections.max(2));
+                self.release(0..view.wide.max(2));
             }
             match choice {
                 43..=54 if self.gentle => self.stretch(view, pick),

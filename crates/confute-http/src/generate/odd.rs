@@ -41,7 +41,7 @@ impl Traffic {
     /// A connection that nothing else uses: above those that are for traffic.
     fn spare(&mut self, view: &View<'_, Http>) -> u32 {
         self.spare += 1;
-        view.connections + self.spare
+        view.wide + self.spare
     }
 
     /// A request that says close, mostly with another behind it.

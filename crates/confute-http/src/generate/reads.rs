@@ -65,7 +65,7 @@ impl Reads {
                 self.ask(pick(4) as u32, ask);
             }
             6..=8 => {
-                for on in 0..view.connections {
+                for on in 0..view.wide {
                     let name = self.names[pick(self.names.len() as u64) as usize].clone();
                     let ask = self.one(view, &name, pick);
                     self.ask(on, ask);
@@ -74,7 +74,7 @@ impl Reads {
             _ => {
                 let odd = draw(&mut self.odds, ODDS.into_iter(), pick);
                 self.spare += 1;
-                let on = view.connections + self.spare;
+                let on = view.wide + self.spare;
                 self.queue.push_back(barrier.clone());
                 self.ask(on, Ask { name, odd, ..Ask::default() });
                 self.queue.push_back(Step::Wait(Until::Something));
