@@ -1,4 +1,5 @@
-//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults` and `cargo xtask bugs`.
+//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs` and
+//! `cargo xtask bench http`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
@@ -10,6 +11,7 @@ mod faults;
 mod live;
 mod packages;
 mod soak;
+mod speed;
 mod test;
 
 use std::env;
@@ -40,6 +42,17 @@ enum Chore {
     Faults(faults::Args),
     /// Let the embedded HTTP server make each of its mistakes, and say how soon it is found and what is blamed
     Bugs(bugs::Args),
+    /// How fast it is beside others
+    Bench {
+        #[command(subcommand)]
+        what: Bench,
+    },
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// Judging the answers of an nginx, beside wrk, which only counts them
+    Http(speed::Args),
 }
 
 #[derive(Subcommand)]
@@ -60,6 +73,7 @@ fn main() -> ExitCode {
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),
+        Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
     };
     match outcome {
         Ok(true) => ExitCode::SUCCESS,

@@ -3,7 +3,7 @@
 //! A rule counts as soon as some hypothesis asked whether it is broken. So one that is not counted was surely never put to
 //! the test; one that is counted was at least considered.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -12,20 +12,29 @@ use confute::lang::{
     Access, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Rule, Scope, ServerModel, Stop, Turn, Val,
 };
 
+/// How many places of rules are remembered.
+const PLACES: usize = 256;
+
 /// Notes rules.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Coverage {
-    /// Where rules lie that were noted: quicker to look up than their names. In order.
-    seen: RefCell<Vec<usize>>,
+    /// Where rules lie that were noted of late: this is asked for all the time, and their names would be slow to look up.
+    recent: [Cell<usize>; PLACES],
     names: RefCell<BTreeSet<&'static str>>,
 }
 
+impl Default for Coverage {
+    fn default() -> Self {
+        Self { recent: [const { Cell::new(0) }; PLACES], names: RefCell::default() }
+    }
+}
+
 impl Coverage {
+    #[inline]
     fn note(&self, rule: &'static Rule) {
         let place = std::ptr::from_ref(rule).addr();
-        let mut seen = self.seen.borrow_mut();
-        if let Err(at) = seen.binary_search(&place) {
-            seen.insert(at, place);
+        let recent = &self.recent[place / align_of::<Rule>() % PLACES];
+        if recent.replace(place) != place {
             self.names.borrow_mut().insert(rule.name);
         }
     }
