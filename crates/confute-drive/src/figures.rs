@@ -71,9 +71,22 @@ pub struct Gauge {
     pub outstanding: AtomicU64,
     /// Alternatives open now.
     pub alternatives: AtomicU64,
+    /// How often each of the [branches](crate::Protocol::branches) was reached, over all cases.
+    pub branches: Box<[AtomicU64]>,
 }
 
 impl Gauge {
+    /// One that counts so many branches.
+    pub fn new(branches: usize) -> Self {
+        Self { branches: (0..branches).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn reach(&self, branch: Option<usize>) {
+        if let Some(count) = branch.and_then(|branch| self.branches.get(branch)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn show(&self, answers: u64, outstanding: u64, alternatives: u64) {
         self.answers.fetch_add(answers, Ordering::Relaxed);
         self.outstanding.store(outstanding, Ordering::Relaxed);

@@ -1,6 +1,7 @@
 //! What a protocol has to say about itself.
 
 use std::fmt::Debug;
+use std::sync::atomic::AtomicU64;
 
 use confute::lang::ServerModel;
 use serde::Serialize;
@@ -177,6 +178,18 @@ pub trait Protocol: Send + Sync {
         true
     }
 
+    /// What there is to reach, in words: kinds of requests with what can come of each, say. What was never reached is told in
+    /// the end, and generators may prefer it.
+    fn branches(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Which of the [branches](Self::branches) an exchange reached that has its answer.
+    fn reached(&self, exchange: &Exchange<Self::Ask, Msg<Self>>) -> Option<usize> {
+        let _ = exchange;
+        None
+    }
+
     /// Makes room for a case, where the server wants that: a collection, say. Not judged.
     fn prepare(&self, case: &str, talk: &Talk<'_, Self>) -> Result<(), Trouble> {
         let _ = (case, talk);
@@ -252,6 +265,9 @@ pub struct View<'a, P: Protocol + ?Sized> {
     pub asked: &'a [(Peer, Msg<P>)],
     /// How many alternatives the tester has open.
     pub alternatives: usize,
+    /// How often each of the [branches](Protocol::branches) was reached so far, over the cases of this thread. Nothing where
+    /// nobody counts.
+    pub reached: &'a [AtomicU64],
 }
 
 /// Decides what to do next in one case.

@@ -28,6 +28,7 @@
 //! This crate has no sockets and no clock.
 
 mod ask;
+mod branch;
 pub mod content_range;
 pub mod date;
 pub mod decode;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use confute_drive::{Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{smaller, survey};
+use crate::{branch, smaller, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -155,6 +155,11 @@ impl AskDate {
 }
 
 impl Http {
+    /// Whether nothing is written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        !self.resources.is_empty()
+    }
+
     /// Names below the prefix are new in each case. What is there already has a whole path.
     fn path(&self, name: &Arc<str>, case: &str) -> Arc<str> {
         match self.resources.first() {
@@ -266,6 +271,19 @@ impl Protocol for Http {
         smaller::is_plain(ask)
     }
 
+    fn branches(&self) -> Vec<String> {
+        branch::names(self.is_read_only())
+    }
+
+    fn reached(&self, exchange: &Exchange<Ask, Msg>) -> Option<usize> {
+        match (&exchange.request, exchange.replies.last()?) {
+            (Msg::Request(request), Msg::Response(response)) => {
+                branch::reached(request, response, self.is_read_only())
+            }
+            _ => None,
+        }
+    }
+
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         survey::survey(self, talk)
     }
@@ -277,7 +295,7 @@ impl Protocol for Http {
 
 #[cfg(test)]
 mod tests {
-    use confute_drive::{Exchange, Peer};
+    use confute_drive::Peer;
 
     use super::*;
 

@@ -22,6 +22,7 @@ fn script(seed: u64, habits: &Habits) -> Vec<Step<Ask>> {
             outstanding: &outstanding,
             asked: &[],
             alternatives: 1,
+            reached: &[],
         };
         let Some(step) = traffic.next(&view, &mut |bound| random.below(bound)) else { return steps };
         match &step {

@@ -150,6 +150,8 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
             "doubtful": tally.doubtful,
         },
         "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
+        "branches": outcome.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
+            .collect::<serde_json::Map<_, _>>(),
         "requests": figures.requests,
         "answers": figures.answers,
         "events": figures.events,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use confute::lang::Rule;
 use confute::trace::Event;
-use confute_drive::{Conclusion, Figures, Finding, Outcome, Plan, Protocol, Shrunk, Spread, Unshrunk};
+use confute_drive::{Conclusion, Finding, Outcome, Plan, Protocol, Shrunk, Spread, Unshrunk};
 
 use super::{Flags, Subject, advice, said};
 use crate::output::{BAD, GOOD, OPEN, STRONG};
@@ -16,7 +16,7 @@ use crate::{catalogue, ladder};
 
 /// How many of the last events of a case are shown.
 const LAST: usize = 8;
-/// So many rules that were never put to the test are named.
+/// So many things that were never put to the test are named.
 const NEVER: usize = 8;
 /// Up to so many are drawn.
 const DRAWN: usize = 24;
@@ -261,7 +261,7 @@ fn basis<P: Protocol>(
             format!("open alternatives: {}", spread(&figures.alternatives)),
         ],
     )?;
-    rules_tested(figures, rules, in_full, out)?;
+    coverage(outcome, rules, in_full, out)?;
     let share =
         |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);
     let times = format!("{:.0} % thinking, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
@@ -278,21 +278,39 @@ fn basis<P: Protocol>(
     Ok(())
 }
 
-/// Which rules were never put to the test: of them the verdict says nothing.
-fn rules_tested(figures: &Figures, rules: &[Rule], in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.
+fn coverage<P: Protocol>(
+    outcome: &Outcome<P>,
+    rules: &[Rule],
+    in_full: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let figures = &outcome.figures;
     let never: Vec<&str> =
         rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name)).collect();
     let tested = rules.len() - never.len();
-    let mut lines = vec![format!("{tested} of {} were put to the test", rules.len())];
-    let shown = if in_full { never.len() } else { never.len().min(NEVER) };
-    if !never.is_empty() {
-        let more = match never.len() - shown {
-            0 => String::new(),
-            more => format!(" and {more} more (-v lists them)"),
-        };
-        lines.extend(wrap(&format!("never: {}{more}", never[..shown].join(", ")), WIDTH - 14));
+    let lines = [format!("{tested} of {} were put to the test", rules.len())];
+    note(out, "rules", &[&lines[..], &nevers(&never, in_full)].concat())?;
+    if outcome.branches.is_empty() {
+        return Ok(());
     }
-    note(out, "rules", &lines)
+    let never: Vec<&str> =
+        outcome.branches.iter().filter(|(_, times)| *times == 0).map(|(name, _)| &**name).collect();
+    let reached = outcome.branches.len() - never.len();
+    let lines = [format!("{reached} of {} were reached", outcome.branches.len())];
+    note(out, "branches", &[&lines[..], &nevers(&never, in_full)].concat())
+}
+
+fn nevers(never: &[&str], in_full: bool) -> Vec<String> {
+    if never.is_empty() {
+        return Vec::new();
+    }
+    let shown = if in_full { never.len() } else { never.len().min(NEVER) };
+    let more = match never.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more (-v lists them)"),
+    };
+    wrap(&format!("never: {}{more}", never[..shown].join(", ")), WIDTH - 14)
 }
 
 fn spread(spread: &Spread) -> String {

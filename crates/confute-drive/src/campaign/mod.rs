@@ -127,6 +127,8 @@ pub struct Outcome<P: Protocol> {
     pub elapsed: Duration,
     /// Rules that were no longer asked for at the end.
     pub relaxed: Vec<&'static str>,
+    /// What there was to [reach](Protocol::branches), and how often it was.
+    pub branches: Vec<(String, u64)>,
 }
 
 /// Runs a campaign. It ends soon after `stop` is set, with what is known by then.
@@ -156,7 +158,8 @@ pub fn campaign<P: Protocol>(
         run,
     };
     let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
-    let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::default()).collect();
+    let branches = protocol.branches();
+    let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::new(branches.len())).collect();
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
         for gauge in &gauges {
@@ -178,7 +181,9 @@ pub fn campaign<P: Protocol>(
         }
     });
     let relaxed = shared.relaxed.into_inner().unwrap_or_default();
-    campaign.conclude(start, relaxed)
+    let often = |place: usize| gauges.iter().map(|gauge| gauge.branches[place].load(Ordering::Relaxed)).sum();
+    let branches = branches.into_iter().enumerate().map(|(place, name)| (name, often(place))).collect();
+    Outcome { branches, ..campaign.conclude(start, relaxed) }
 }
 
 /// A name that no other run has.
@@ -337,6 +342,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             figures: self.figures,
             elapsed: start.elapsed(),
             relaxed,
+            branches: Vec::new(),
         }
     }
 }

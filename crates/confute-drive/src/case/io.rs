@@ -250,9 +250,11 @@ impl<P: Protocol> Case<'_, P> {
         line.announced |= protocol.announces_end(&message);
         let Some(owed) = line.owed.front_mut() else { return true };
         let exchange = owed.exchange;
+        let mut done = false;
         if protocol.completes(&message) {
             owed.answers -= 1;
-            if owed.answers == 0 {
+            done = owed.answers == 0;
+            if done {
                 line.owed.pop_front();
                 if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get(exchange)) {
                     self.answered.retain(|(peer, _)| *peer != line.peer);
@@ -273,6 +275,9 @@ impl<P: Protocol> Case<'_, P> {
         }
         if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get_mut(exchange)) {
             exchange.replies.push(message);
+            if done {
+                self.setup.gauge.reach(protocol.reached(exchange));
+            }
         }
         true
     }

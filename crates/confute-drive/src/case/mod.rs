@@ -254,6 +254,7 @@ impl<P: Protocol> Case<'_, P> {
                 outstanding: &self.outstanding,
                 asked: &self.asked,
                 alternatives: self.record.alternatives,
+                reached: &self.setup.gauge.branches,
             };
             let Some(step) = generator.next(&view, &mut |bound| random.below(bound)) else { break };
             self.script.push(step.clone());

@@ -15,10 +15,11 @@ mod ripe;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use confute_drive::{Generator, Peer, Step, Until, View};
+use confute_drive::{Generator, Peer, Protocol as _, Step, Until, View};
 
 use crate::ask::{Known, READS, WRITES, read, stale_read, write};
-use crate::message::{Method, Odd};
+use crate::branch;
+use crate::message::{Method, Msg, Odd};
 use crate::protocol::{Ask, AskTags, Http};
 use crate::text;
 
@@ -31,7 +32,9 @@ pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 const CALM: u64 = 2;
 /// So many cases are short: what is wrong is found soon, and told with little before it.
 const SHORT: u64 = 16;
-/// After that, so many times as much is asked at once in a case.
+/// Among so many requests the one is chosen that was made least.
+const CANDIDATES: u32 = 6;
+/// After the short ones, so many times as much is asked at once in a case.
 const LONG: usize = 4;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
@@ -64,6 +67,8 @@ pub struct Traffic {
     busy: bool,
     /// Whether there is never more than one request at a time.
     gentle: bool,
+    /// Whether what was rarely reached is preferred.
+    curious: bool,
     /// Whether all connections are kept busy all the time.
     floods: bool,
     /// Whose turn it is then.
@@ -106,6 +111,7 @@ impl Traffic {
             hold: 500,
             busy: false,
             gentle: false,
+            curious: false,
             floods: false,
             turn: false,
             ripens: false,
@@ -130,6 +136,7 @@ impl Traffic {
             1 | 5 => traffic.busy(),
             _ => traffic.flooding(),
         };
+        let traffic = Self { curious: case >= SHORT, ..traffic };
         if case % 16 == 4 { traffic } else { traffic.impatient() }
     }
 
@@ -243,6 +250,15 @@ impl Traffic {
             self.exchange(on, Self::get(&name));
             return;
         }
+        if self.curious && pick(2) == 0 {
+            let ask = self.rare(view, &known, &name, pick);
+            let writes = !ask.method.is_safe();
+            self.exchange(on, ask);
+            if writes {
+                self.exchange(on, Self::get(&name));
+            }
+            return;
+        }
         let kind = draw(&mut self.deck, 0..WRITES + READS + 5, pick).unwrap_or_default();
         if kind < WRITES {
             // The same content now and then: then a failed condition may be answered as if all were well.
@@ -267,6 +283,25 @@ impl Traffic {
             self.exchange(on, put);
             self.exchange(on, Self::get(&name));
         }
+    }
+
+    /// Of a few requests, the one that can reach what was reached least.
+    fn rare(&mut self, view: &View<'_, Http>, known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+        let mut best = (u64::MAX, Self::get(name));
+        for _ in 0..CANDIDATES {
+            let kind = pick(WRITES + READS);
+            let ask = if kind < WRITES {
+                write(known, name, self.body(pick), kind, pick)
+            } else {
+                read(known, name, kind - WRITES, pick)
+            };
+            let Some(Msg::Request(request)) = self.http.resolve(&ask, "", view.past) else { continue };
+            let count = branch::least(&request, view.reached, self.http.is_read_only());
+            if let Some(count) = count.filter(|count| *count < best.0) {
+                best = (count, ask);
+            }
+        }
+        best.1
     }
 
     /// Many at once, then a look at what became of it.
