@@ -40,6 +40,8 @@ pub(crate) struct Owed {
     pub(crate) exchange: Option<usize>,
     /// How many messages.
     pub(crate) answers: u32,
+    /// When it was asked for.
+    pub(crate) asked: Instant,
 }
 
 pub(crate) struct Line<R> {

@@ -249,7 +249,7 @@ impl<P: Protocol> Case<'_, P> {
         };
         line.announced |= protocol.announces_end(&message);
         let Some(owed) = line.owed.front_mut() else { return true };
-        let exchange = owed.exchange;
+        let (exchange, asked) = (owed.exchange, owed.asked);
         let mut done = false;
         if protocol.completes(&message) {
             owed.answers -= 1;
@@ -268,7 +268,7 @@ impl<P: Protocol> Case<'_, P> {
             line.since = now;
             line.answered = true;
             line.answers += 1;
-            self.downfall.answered(line.answers > 1);
+            self.downfall.answered(line, asked);
             line.unasked = 0;
             self.completed += 1;
             self.fruitless = 0;

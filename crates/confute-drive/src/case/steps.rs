@@ -145,7 +145,7 @@ impl<P: Protocol> Case<'_, P> {
         line.answered = false;
         let answers = protocol.answers(&message);
         if let (Peer::Opened(number), 1..) = (line.peer, answers) {
-            line.owed.push_back(Owed { exchange, answers });
+            line.owed.push_back(Owed { exchange, answers, asked: now });
             self.owed += answers as usize;
             if let Some(count) = self.outstanding.get_mut(number as usize) {
                 *count += answers;
