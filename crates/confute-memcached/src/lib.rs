@@ -7,6 +7,7 @@
 //! read at a moment of its own. The reader gives every key an answer of its own.
 
 mod ask;
+mod branch;
 mod data;
 mod generate;
 mod message;

@@ -1,8 +1,9 @@
 //! What the driver needs to know.
 
-use confute_drive::{Past, Protocol, Side};
+use confute_drive::{Exchange, Past, Protocol, Side};
 
 use crate::ask::Ask;
+use crate::branch::{self, BRANCHES};
 use crate::message::{Message, Request};
 use crate::model::MemcachedModel;
 use crate::wire::{self, WireReader};
@@ -54,6 +55,20 @@ impl Protocol for Memcached {
             Message::Ask(Request { noreply: true, .. }) => 0,
             Message::Ask(_) => u32::try_from(message.parts().len()).unwrap_or(u32::MAX),
             Message::Answer(_) => 0,
+        }
+    }
+
+    fn branches(&self) -> Vec<String> {
+        BRANCHES.iter().map(|(command, answer)| format!("{command}: {answer}")).collect()
+    }
+
+    /// Of several keys, the last one counts.
+    fn reached(&self, exchange: &Exchange<Ask, Message>) -> Option<usize> {
+        match (&exchange.request, exchange.replies.last()?) {
+            (Message::Ask(request), Message::Answer(answer)) => {
+                branch::reached(&request.command, &answer.line)
+            }
+            _ => None,
         }
     }
 
