@@ -46,7 +46,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "3")]
     rounds: usize,
     /// How many threads each of them has
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "2")]
     threads: usize,
 }
 
