@@ -23,8 +23,8 @@ impl Oracle {
         match self {
             Oracle::Engine => ("confute", "engine_vs_oracles", "engine_brute_and_figures_agree"),
             Oracle::Long => ("confute", "engine_vs_oracles", "long_traces_agree"),
-            Oracle::Kv => ("confute-models", "growing", "kv_and_its_twins_agree"),
-            Oracle::Register => ("confute-models", "growing", "cas_register_and_its_twins_agree"),
+            Oracle::Kv => ("confute-models", "twins", "kv_and_its_twins_agree"),
+            Oracle::Register => ("confute-models", "twins", "cas_register_and_its_twins_agree"),
         }
     }
 

@@ -107,14 +107,16 @@ impl Views {
         self.passing.iter().any(|count| *count > 0)
     }
 
-    fn serve<'a>(&'a self, view: &View<'_, Dual>) -> View<'a, Http> {
+    fn serve<'a>(&'a self, view: &View<'a, Dual>) -> View<'a, Http> {
         View {
             past: &self.past,
             steps: view.steps,
             connections: view.connections.min(CONNECTIONS),
+            wide: view.wide.min(CONNECTIONS),
             outstanding: &self.serving,
             asked: &[],
             alternatives: view.alternatives,
+            reached: view.reached,
         }
     }
 
@@ -124,9 +126,11 @@ impl Views {
             past: &self.none,
             steps: view.steps,
             connections: view.connections.min(CONNECTIONS),
+            wide: view.wide.min(CONNECTIONS),
             outstanding: view.outstanding,
             asked: &self.asked,
             alternatives: view.alternatives,
+            reached: &[],
         }
     }
 }

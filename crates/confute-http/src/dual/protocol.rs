@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::message::Message;
 use super::model::Server;
 use super::reader::DualReader;
+use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy};
 
@@ -42,18 +43,20 @@ impl Dual {
 
     /// What of the past concerns the server itself.
     pub(super) fn served(past: &Past<Self>) -> Past<Http> {
-        let exchanges = past.exchanges.iter().filter_map(|exchange| match &exchange.ask {
-            Ask::Serve(ask) => Some(Exchange {
-                step: exchange.step,
-                on: exchange.on,
-                ask: ask.clone(),
-                request: exchange.request.served()?.clone(),
-                replies: exchange.replies.iter().filter_map(Message::served).cloned().collect(),
-            }),
-            Ask::Pass(_) => None,
-        });
-        Past { exchanges: exchanges.collect(), asked: Vec::new() }
+        Past { exchanges: past.exchanges.iter().filter_map(one_served).collect(), asked: Vec::new() }
     }
+}
+
+/// An exchange with the server itself.
+fn one_served(exchange: &Exchange<Ask, Message>) -> Option<Exchange<Serve, Msg>> {
+    let Ask::Serve(ask) = &exchange.ask else { return None };
+    Some(Exchange {
+        step: exchange.step,
+        on: exchange.on,
+        ask: ask.clone(),
+        request: exchange.request.served()?.clone(),
+        replies: exchange.replies.iter().filter_map(Message::served).cloned().collect(),
+    })
 }
 
 impl Protocol for Dual {
@@ -70,6 +73,14 @@ impl Protocol for Dual {
             Ask::Serve(ask) => self.http.resolve(ask, case, &Self::served(past)).map(Message::Served),
             Ask::Pass(ask) => self.proxy.resolve(ask, case, &Past::default()).map(Message::Passed),
         }
+    }
+
+    fn branches(&self) -> Vec<String> {
+        self.http.branches()
+    }
+
+    fn reached(&self, exchange: &Exchange<Ask, Message>) -> Option<usize> {
+        self.http.reached(&one_served(exchange)?)
     }
 
     fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
