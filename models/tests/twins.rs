@@ -348,7 +348,7 @@ fn verdicts<S: ServerModel<Msg: Clone>>(
     network: &dyn Network,
     events: &[Event<S::Msg>],
 ) -> [&'static str; 3] {
-    let options = Options { turns: 200_000, ..Options::default() };
+    let options = Options { turns: 50_000, ..Options::default() };
     let name = |verdict: &Verdict| match verdict {
         Verdict::Unrefuted => "unrefuted",
         Verdict::Refuted(_) => "refuted",

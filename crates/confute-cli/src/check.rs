@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use confute::history::Format as Form;
 use confute::network::Network;
-use confute::{Blame, Options, Refutation, Verdict};
+use confute::{Blame, Options, Verdict};
 use confute_models::registry::{self, Case, Limits, Loaded, Named};
 
 use crate::args::{Check, Color, Format};
@@ -91,17 +91,17 @@ fn judge(
     let (elapsed, turns) = (start.elapsed(), progress.turns());
 
     let mut blame = None;
-    if let Verdict::Refuted(refutation) = &mut verdict
-        && !args.quiet
-    {
+    if let Verdict::Refuted(refutation) = &mut verdict {
         progress.begin("explaining", case.events(), args.max_time);
         let watch = |pulse: &_| progress.hear(pulse);
         let options = Options { watch: Some(&watch), ..options };
-        let fatal = fatal(&*case, refutation.event, network, &options);
-        // What comes after may be wrong for other reasons.
-        let until = case.keep(&|place| place <= fatal);
-        *refutation = until.explain(network, &Refutation { event: fatal, ..refutation.clone() }, &options);
-        blame = (!args.no_blame).then(|| until.blame(network, &options));
+        refutation.event = fatal(&*case, refutation.event, network, &options);
+        if !args.quiet {
+            // What comes after may be wrong for other reasons.
+            let until = case.keep(&|place| place <= refutation.event);
+            *refutation = until.explain(network, refutation, &options);
+            blame = (!args.no_blame).then(|| until.blame(network, &options));
+        }
     }
     Ok(Judged { file, model, network: network.name(), form, case, verdict, blame, relaxed, turns, elapsed })
 }

@@ -13,4 +13,4 @@ pub mod lighttpd;
 pub mod memcached;
 pub mod nginx;
 
-pub use life::ServerError;
+pub use life::{ServerError, free_port};

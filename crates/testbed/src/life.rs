@@ -191,8 +191,21 @@ pub(crate) fn unprivileged() -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-pub(crate) fn free_port() -> io::Result<SocketAddr> {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
+/// A port of this machine where nobody listens. It is not among those that connections get by themselves, so that it stays
+/// free until somebody listens there.
+pub fn free_port() -> io::Result<SocketAddr> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    const FIRST: u32 = 18_000;
+    const COUNT: u32 = 14_000;
+    let start = std::process::id().wrapping_mul(97);
+    for _ in 0..COUNT {
+        let number = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, (FIRST + number) as u16));
+        if TcpListener::bind(address).is_ok() {
+            return Ok(address);
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AddrInUse, "no port is free"))
 }
 
 fn fetch_ready(address: SocketAddr) -> io::Result<String> {

@@ -13,10 +13,22 @@ pub(super) enum Oracle {
     /// The shipped models that the search knows most about against plain twins.
     Kv,
     Register,
+    Conditional,
+    Ticket,
+    /// Traces made for the purpose.
+    Litmus,
 }
 
 impl Oracle {
-    pub(super) const ALL: [Oracle; 4] = [Oracle::Engine, Oracle::Long, Oracle::Kv, Oracle::Register];
+    pub(super) const ALL: [Oracle; 7] = [
+        Oracle::Engine,
+        Oracle::Long,
+        Oracle::Kv,
+        Oracle::Register,
+        Oracle::Conditional,
+        Oracle::Ticket,
+        Oracle::Litmus,
+    ];
 
     /// Package, test file, test.
     pub(super) fn test(self) -> (&'static str, &'static str, &'static str) {
@@ -25,13 +37,16 @@ impl Oracle {
             Oracle::Long => ("confute", "engine_vs_oracles", "long_traces_agree"),
             Oracle::Kv => ("confute-models", "twins", "kv_and_its_twins_agree"),
             Oracle::Register => ("confute-models", "twins", "cas_register_and_its_twins_agree"),
+            Oracle::Conditional => ("confute-models", "twins", "conditional_and_its_twin_agree"),
+            Oracle::Ticket => ("confute-models", "twins", "ticket_and_its_twin_agree"),
+            Oracle::Litmus => ("confute-models", "litmus", "a_read_behind_the_bell"),
         }
     }
 
     pub(super) fn folder(self) -> &'static str {
         match self {
             Oracle::Engine | Oracle::Long => "crates/confute",
-            Oracle::Kv | Oracle::Register => "models",
+            _ => "models",
         }
     }
 }
@@ -78,7 +93,6 @@ impl Fault {
     }
 
     /// It needs more triples than others.
-    #[allow(dead_code)]
     const fn within(self, triples: u64) -> Self {
         Self { triples, ..self }
     }
@@ -141,7 +155,8 @@ pub(super) const FAULTS: &[Fault] = &[
         ROUTE,
         "self.world.late.set(false);",
         "",
-    ),
+    )
+    .for_oracle(Oracle::Litmus),
     // Names.
     fault(
         "one-name-for-two-copies",
@@ -420,21 +435,24 @@ pub(super) const FAULTS: &[Fault] = &[
         SCENES,
         "let came_earlier = foot.may_be_late()",
         "let came_earlier = false",
-    ),
+    )
+    .for_oracle(Oracle::Conditional),
     fault(
         "doomed-without-others",
         "that an answer can no longer come is said only after a look at where all that is under way leads",
         SCENES,
         "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);",
         "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).take(0).chain(later);",
-    ),
+    )
+    .for_oracle(Oracle::Conditional),
     fault(
         "doomed-without-later",
         "that an answer can no longer come is said only after a look at what is sent before it comes",
         SCENES,
         "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);",
         "let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later.take(0));",
-    ),
+    )
+    .for_oracle(Oracle::Conditional),
     fault(
         "quiet-though-it-may-change",
         "a turn that may write is placed early only if no content that can come about makes it write",
@@ -636,7 +654,8 @@ pub(super) const FAULTS: &[Fault] = &[
         FORESIGHT,
         "let later = later.take_while(|entry| entry.place < answered)",
         "let later = later.take_while(|entry| entry.place < 0 * answered)",
-    ),
+    )
+    .for_oracle(Oracle::Register),
     fault(
         "lost-without-what-is-under-way",
         "what a later read sees may have been written by a packet that is under way",
@@ -644,4 +663,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "under_way.chain(later)",
         "under_way.take(0).chain(later)",
     ),
+    fault(
+        "rest-seen-through",
+        "a packet from before a rest that acts late hides what was there from what was sent since",
+        COMPOSE,
+        ".for_each(|pending| pending.since = turns);",
+        ".for_each(|pending| pending.since = pending.since.min(turns));",
+    )
+    .within(60_000),
 ];

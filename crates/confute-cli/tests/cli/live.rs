@@ -1,14 +1,13 @@
 //! Live servers.
 
-use std::net::TcpListener;
-
 use confute_testbed::embedded::{Bug, Config, Embedded};
+use confute_testbed::free_port;
 
 use super::{confute, said};
 
 /// A port where nobody listens.
 fn closed() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    free_port().unwrap().to_string()
 }
 
 fn http(config: Config, more: &[&str]) -> (i32, String, String) {

@@ -2,10 +2,11 @@
 
 #![allow(clippy::print_stdout, reason = "whoever runs the tests is to know what was skipped")]
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 
 use confute_testbed::ServerError;
 use confute_testbed::apache::Apache;
+use confute_testbed::free_port;
 use confute_testbed::lighttpd::Lighttpd;
 use confute_testbed::nginx::Nginx;
 
@@ -62,7 +63,7 @@ fn apache() {
 /// It serves files and forwards a prefix, as in the paper: both are tested at once.
 #[test]
 fn apache_as_origin_and_gateway() {
-    let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let origin = free_port().unwrap();
     let Some(server) = running(Apache::forwarding(origin)) else { return };
     let more = ["--origin", &origin.to_string(), "--proxy-path", "/proxy/"];
     let found = findings_with(server.address(), 10, &more);

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
-use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,11 +10,7 @@ use confute_http::dual::{Dual, Mixture};
 use confute_http::proxy::Proxy;
 use confute_http::{Http, encode};
 use confute_testbed::embedded::{Bug, Config, Embedded};
-
-/// A port that nobody listens on.
-fn port() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
+use confute_testbed::free_port;
 
 fn number(name: &str, other: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
@@ -23,7 +18,7 @@ fn number(name: &str, other: u64) -> u64 {
 
 /// So many cases against the embedded server, which forwards what is below one prefix to the tester.
 fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome<Dual> {
-    let origin = port();
+    let origin = free_port().unwrap();
     let config = Config { bugs: bugs.to_vec(), ..Config::default() };
     let server = Embedded::start(config.proxy("/proxy/", origin)).unwrap();
     let target = || encode::Target { host: server.addr().to_string(), fields: Vec::new() };

@@ -1,7 +1,6 @@
 //! nginx as a gateway: what it is known to do, checked by hand with raw bytes, and nothing else.
 
 use std::collections::BTreeSet;
-use std::net::TcpListener;
 
 use confute::lang::Level;
 use confute_drive::Trouble;
@@ -17,7 +16,7 @@ fn is_silence(trouble: &Trouble) -> bool {
 
 #[test]
 fn nginx_is_refuted_for_what_it_does() {
-    let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let origin = confute_testbed::free_port().unwrap();
     let nginx = match Nginx::gateway(origin) {
         Ok(nginx) => nginx,
         Err(error @ ServerError::NotInstalled { .. }) => {

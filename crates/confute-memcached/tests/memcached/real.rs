@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::{Plan, Ran, Server, run};
+use super::common::{Plan, Ran, Server, run};
 use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
