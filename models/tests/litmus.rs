@@ -418,3 +418,24 @@ fn a_read_behind_the_bell() {
     let before = [sent(1, "ring"), received(1, "ok"), received(0, ""), received(0, "bell")];
     assert!(!refuted(&Bell, tcp(), &[&start[..], &before].concat()), "read before the write, then the bell");
 }
+
+/// What a generator may ask: is there anything to learn from the answer?
+#[test]
+fn what_the_hypotheses_disagree_about() {
+    let network = tcp();
+    let mut tester = Tester::new(&Secret, &network, Options::default());
+    let mut disagreement = |events: &[Event<String>], question: &str| {
+        events.iter().for_each(|event| _ = tester.observe(event.clone()));
+        tester.disagreement(&question.to_owned(), 16)
+    };
+    assert_eq!(disagreement(&[], "4"), 0, "nobody has talked about it");
+    assert_eq!(disagreement(&[sent(0, "4"), received(0, "no")], "5"), 2, "it may be 5, or not");
+    assert_eq!(disagreement(&[], "4"), 1, "it is not 4");
+    assert_eq!(disagreement(&[sent(0, "5"), received(0, "yes")], "5"), 1);
+    // Which of two was last is open until somebody looks.
+    let both = [sent(0, "=1"), sent(1, "=2"), received(0, "ok"), received(1, "ok")];
+    assert_eq!(disagreement(&both, "1"), 2);
+    assert_eq!(disagreement(&[], "3"), 1);
+    assert_eq!(disagreement(&[sent(0, "1"), received(0, "no")], "2"), 1);
+    assert_eq!(disagreement(&[sent(0, "2")], "2"), 0, "while an answer is awaited");
+}

@@ -82,6 +82,26 @@ pub(crate) struct Delivery<M> {
     pub(crate) print: Fingerprint,
 }
 
+impl<M> Delivery<M> {
+    /// A message that is alone on a connection of the tester's, from the start of the trace.
+    pub(crate) fn new(sent: u32, wire: u32, item: Incoming<M>, foot: Footprint) -> Self {
+        Self {
+            sent,
+            wire,
+            accepted: false,
+            item,
+            foot,
+            lane: 0,
+            place: 0,
+            alone: true,
+            followed: Cell::new(false),
+            loud: Cell::new(false),
+            answer: OnceCell::new(),
+            print: Fingerprint::of(&(0xde_u8, sent)),
+        }
+    }
+}
+
 /// A packet to the server that is still in the network.
 pub(crate) struct Pending<M> {
     pub(crate) delivery: Rc<Delivery<M>>,

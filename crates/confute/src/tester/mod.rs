@@ -6,9 +6,9 @@
 //! Events are routed to [`Part`]s, groups of cells that are searched by themselves: see `route`.
 
 mod budget;
+mod expect;
 mod route;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,13 +16,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
 use crate::derive::compose::Composed;
-use crate::derive::hypothesis::{Delivery, Parcel};
+use crate::derive::hypothesis::Delivery;
 use crate::derive::inquire::InternalKind;
-use crate::derive::unify::Spot;
 use crate::lang::{Conn, ServerModel};
 use crate::network::Network;
-use crate::trace::{Event, WireConn};
-use crate::verdict::{Expectation, Inconclusive, Refutation, Verdict};
+use crate::trace::Event;
+use crate::verdict::{Inconclusive, Refutation, Verdict};
 pub(crate) use budget::Meter;
 pub use budget::{Options, Pulse};
 
@@ -270,52 +269,6 @@ impl<'m, S: ServerModel> Tester<'m, S> {
                 self.world.sightings.push(Conn::client(conn.0), place as u64, seen);
             }
         }
-    }
-
-    /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
-    /// and whether some were left out.
-    pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool)
-    where
-        S::Msg: std::fmt::Debug,
-    {
-        self.catch_up();
-        let spot = self.spot(conn);
-        let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
-        let Some(part) = owner.and_then(|part| self.parts[part].as_mut()) else {
-            return (Vec::new(), 0, false);
-        };
-        let (hypotheses, more) = part.survey(&self.world, 100);
-        let mut classes: BTreeMap<(Option<String>, Vec<&'static str>), usize> = BTreeMap::new();
-        for hypothesis in &hypotheses {
-            let name = match spot {
-                Spot::Client(conn) => Some(conn),
-                Spot::Accepted(wire) => hypothesis.bound(wire),
-            };
-            let mut said = BTreeSet::new();
-            for (then, head) in
-                name.map_or_else(Vec::new, |name| part.prospects(&self.world, hypothesis, name, self.events))
-            {
-                said.insert(match &head.parcel {
-                    Parcel::Message(sent) => (
-                        Some(sent.describe::<S::Msg>(&then.facts)),
-                        sent.by.iter().map(|rule| rule.name).collect(),
-                    ),
-                    Parcel::Close => (Some("the connection closed".to_owned()), Vec::new()),
-                    Parcel::Verified => continue,
-                });
-            }
-            if said.is_empty() {
-                said.insert((None, Vec::new()));
-            }
-            for class in said {
-                *classes.entry(class).or_default() += 1;
-            }
-        }
-        let expected = classes
-            .into_iter()
-            .map(|((message, rules), hypotheses)| Expectation { message, rules, hypotheses })
-            .collect();
-        (expected, hypotheses.len(), more)
     }
 }
 

@@ -4,7 +4,6 @@
 //! to do with each other until a message touches both, or until a connection has requests under way in both, whose order
 //! ties them. Then they become one part. The state of a model whose turns may touch anything is one part from the start.
 
-use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
@@ -17,7 +16,6 @@ use crate::derive::dualize::{Entry, Task};
 use crate::derive::hypothesis::{Delivery, Footprint, Hypothesis};
 use crate::derive::inquire::InternalKind;
 use crate::derive::unify::Spot;
-use crate::fingerprint::Fingerprint;
 use crate::lang::{Conn, Incoming, ServerModel};
 use crate::trace::{Event, WireConn};
 use crate::verdict::{Inconclusive, Verdict};
@@ -122,20 +120,8 @@ impl<S: ServerModel> Tester<'_, S> {
         line.part = Some(part);
         line.owed += u64::from(foot.replies) + u64::from(foot.closes);
         line.silent |= foot.replies == 0 && !foot.is_reader();
-        let delivery = Rc::new(Delivery {
-            sent,
-            wire: conn.0,
-            accepted,
-            item,
-            foot,
-            lane,
-            place,
-            alone,
-            followed: Cell::new(false),
-            loud: Cell::new(false),
-            answer: OnceCell::new(),
-            print: Fingerprint::of(&(0xde_u8, sent)),
-        });
+        let delivery =
+            Rc::new(Delivery { accepted, lane, place, alone, ..Delivery::new(sent, conn.0, item, foot) });
         if let Some(before) = self.latest.insert(conn.0, Rc::clone(&delivery)) {
             before.followed.set(!alone);
         }

@@ -1,0 +1,100 @@
+//! What the live hypotheses expect (the paper's Fig 12): for those who explain, and for those who decide what to ask next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::rc::Rc;
+
+use super::Tester;
+use crate::derive::hypothesis::{Delivery, Hypothesis, Outgoing, Parcel};
+use crate::derive::unify::Spot;
+use crate::lang::{Conn, Incoming, ServerModel};
+use crate::trace::WireConn;
+use crate::verdict::Expectation;
+
+impl<S: ServerModel> Tester<'_, S> {
+    /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
+    /// and whether some were left out.
+    pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool)
+    where
+        S::Msg: Debug,
+    {
+        self.catch_up();
+        let spot = self.spot(conn);
+        let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
+        let Some(part) = owner.and_then(|part| self.parts[part].as_mut()) else {
+            return (Vec::new(), 0, false);
+        };
+        let (hypotheses, more) = part.survey(&self.world, 100);
+        let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
+        for hypothesis in &hypotheses {
+            let name = match spot {
+                Spot::Client(conn) => Some(conn),
+                Spot::Accepted(wire) => hypothesis.bound(wire),
+            };
+            let prospects =
+                name.map_or_else(Vec::new, |name| part.prospects(&self.world, hypothesis, name, self.events));
+            let mut said = classes_of::<S>(&prospects);
+            if said.is_empty() {
+                said.insert((None, Vec::new()));
+            }
+            for class in said {
+                *classes.entry(class).or_default() += 1;
+            }
+        }
+        let expected = classes
+            .into_iter()
+            .map(|((message, rules), hypotheses)| Expectation { message, rules, hypotheses })
+            .collect();
+        (expected, hypotheses.len(), more)
+    }
+
+    /// How many different answers the live hypotheses would give to this message, were it sent now on a connection of its
+    /// own: more than one, and the answer tells them apart. At most so many hypotheses are asked. 0 if nobody knows: while
+    /// answers are awaited, or where the message concerns what was never talked about.
+    pub fn disagreement(&mut self, message: &S::Msg, most: usize) -> usize
+    where
+        S::Msg: Clone + Debug,
+    {
+        if !self.verdict.is_unrefuted() || self.lag() > 0 {
+            return 0;
+        }
+        // Neither the connection nor the number is one that will ever be used.
+        let (conn, sent) = (Conn::client(u32::MAX), u32::MAX);
+        let item = Incoming::Message(Rc::new(message.clone()));
+        let foot = self.world.footprint(conn, &item);
+        let homes: BTreeSet<_> = foot.cells.iter().map(|(cell, _)| self.part_of.get(cell).copied()).collect();
+        let home = match self.whole {
+            None if foot.whole || homes.len() != 1 => None,
+            None => homes.into_iter().next().flatten(),
+            whole => whole,
+        };
+        let Some(part) = home.and_then(|home| self.parts[home].as_mut()) else { return 0 };
+        let lane = self.world.lane_in(conn, sent);
+        let delivery =
+            Rc::new(Delivery { lane, place: self.events, ..Delivery::new(sent, u32::MAX, item, foot) });
+        let (hypotheses, _) = part.survey(&self.world, most);
+        let mut said = BTreeSet::new();
+        for mut hypothesis in hypotheses.into_iter().take(most) {
+            self.world.admit(&mut hypothesis, &delivery);
+            said.append(&mut classes_of::<S>(&part.prospects(&self.world, &hypothesis, conn, self.events)));
+        }
+        said.len()
+    }
+}
+
+/// What is expected, and by which rules.
+type Class = (Option<String>, Vec<&'static str>);
+
+fn classes_of<S: ServerModel>(prospects: &[(Hypothesis<S>, Outgoing<S::Out>)]) -> BTreeSet<Class>
+where
+    S::Msg: Debug,
+{
+    let class = |(then, head): &(Hypothesis<S>, Outgoing<S::Out>)| match &head.parcel {
+        Parcel::Message(sent) => {
+            Some((Some(sent.describe::<S::Msg>(&then.facts)), sent.by.iter().map(|rule| rule.name).collect()))
+        }
+        Parcel::Close => Some((Some("the connection closed".to_owned()), Vec::new())),
+        Parcel::Verified => None,
+    };
+    prospects.iter().filter_map(class).collect()
+}
