@@ -66,7 +66,19 @@ enum Soak {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Args::parse().chore {
+    match run(Args::parse().chore) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does it; whether all is well.
+fn run(chore: Chore) -> Result<bool> {
+    match chore {
         Chore::Test => test::run(),
         Chore::Soak { what: Soak::Engine(engine) } => soak::run(&engine),
         Chore::Soak { what: Soak::Http(args) } => live::http(&args),
@@ -74,14 +86,6 @@ fn main() -> ExitCode {
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),
         Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
-    };
-    match outcome {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Engine {
 }
 
 pub(crate) fn run(args: &Engine) -> Result<bool> {
-    if cfg!(debug_assertions) {
+    if cfg!(debug_assertions) && !args.short {
         return again_in_release();
     }
     let models = match &args.model {
