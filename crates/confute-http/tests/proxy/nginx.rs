@@ -44,10 +44,12 @@ fn nginx_is_refuted_for_what_it_does() {
             (must, "rfc9110-7.6.2/zero"),
             (must, "rfc9110-7.6.3/via"),
         ];
-        // To an origin that it speaks HTTP/1.0 with, nobody says anything before the answer.
-        let early = [(Some(Level::Live), "rfc9110-15.2/interim")].into_iter().filter(|_| path == "kept");
-        let known: BTreeSet<_> =
-            known.into_iter().chain(early).map(|(level, rule)| (level, rule.to_owned())).collect();
+        let known: BTreeSet<_> = known.into_iter().map(|(level, rule)| (level, rule.to_owned())).collect();
+        // It falls silent after an interim response. To an origin that it speaks HTTP/1.0 with, nobody says anything before
+        // the answer. Beside all its other habits the reason is not always found in time: then silence is all there is.
+        let silence = (Some(Level::Live), "rfc9110-15.2/interim".to_owned());
+        let was_silent = found.remove(&silence) || !outcome.troubles.is_empty();
+        assert_eq!(was_silent, path == "kept", "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
         assert_eq!(found, known, "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
         assert!(
             outcome.tally.unrefuted > 0 && outcome.troubles.iter().all(|(trouble, _)| is_silence(trouble)),
