@@ -7,12 +7,8 @@
 
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::rc::Rc;
 
-use confute::knowledge::{Literal, Sort, Var};
-use confute::lang::{
-    Access, CellKey, CellSpec, Conn, Handler, Incoming, Io, Rule, Scope, ServerModel, Stop, Turn, Val,
-};
+use confute::lang::{Conn, Handler, Incoming, Io, Layer, Layered, Rule, ServerModel, Stop, Turn};
 use confute::network::{Direct, Tcp};
 use confute::simulate::{Plan, exchange};
 use confute::trace::{Event, WireConn};
@@ -36,11 +32,11 @@ impl<M: ServerModel<Msg: Debug>> ServerModel for Tee<M> {
     type Out = M::Out;
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
-        self.inner.serve(&mut Io::new(&mut Printer { below: io.handler(), log: &self.log }))
+        self.inner.serve(&mut Io::new(&mut Layered(Printer { below: io.handler(), log: &self.log })))
     }
 
     fn internal(&self, io: &mut Io<'_, Self>) -> Turn {
-        self.inner.internal(&mut Io::new(&mut Printer { below: io.handler(), log: &self.log }))
+        self.inner.internal(&mut Io::new(&mut Layered(Printer { below: io.handler(), log: &self.log })))
     }
 
     fn rules(&self) -> &'static [Rule] {
@@ -54,7 +50,14 @@ struct Printer<'a, M, O> {
     log: &'a RefCell<Vec<String>>,
 }
 
-impl<M: Debug, O: Debug> Handler<M, O> for Printer<'_, M, O> {
+impl<M: Debug, O: Debug> Layer<M, O> for Printer<'_, M, O> {
+    type Msg = M;
+    type Out = O;
+
+    fn below(&mut self) -> &mut dyn Handler<M, O> {
+        &mut *self.below
+    }
+
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         let (conn, item) = self.below.recv(from, closes)?;
         if let Incoming::Message(message) = &item {
@@ -62,48 +65,10 @@ impl<M: Debug, O: Debug> Handler<M, O> for Printer<'_, M, O> {
         }
         Ok((conn, item))
     }
+
     fn send(&mut self, to: Conn, message: O) -> Turn {
         self.log.borrow_mut().push(format!("OUT {message:?}"));
         self.below.send(to, message)
-    }
-    fn connect(&mut self) -> Result<Conn, Stop> {
-        self.below.connect()
-    }
-    fn close(&mut self, conn: Conn) -> Turn {
-        self.below.close(conn)
-    }
-    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
-        self.below.fresh(sort)
-    }
-    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
-        self.below.decide(literal)
-    }
-    fn assume(&mut self, literal: &Literal) -> Turn {
-        self.below.assume(literal)
-    }
-    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
-        self.below.choose(options)
-    }
-    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
-        self.below.deviates(rule)
-    }
-    fn scope(&mut self, scope: Scope) -> Turn {
-        self.below.scope(scope)
-    }
-    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
-        self.below.open(cell, access)
-    }
-    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
-        self.below.read(cell)
-    }
-    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
-        self.below.write(cell, value)
-    }
-    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
-        self.below.pick(table)
-    }
-    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
-        self.below.scan(table)
     }
 }
 

@@ -11,13 +11,11 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use std::fmt::Debug;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use confute::knowledge::{Literal, Sort, Var};
 use confute::lang::{
-    Access, CellKey, CellSpec, Conn, Handler, Incoming, Io, Register, Rule, Scope, ServerModel, Stop, Table,
-    Text, Turn, Val,
+    Access, CellSpec, Change, Conn, Handler, Incoming, Io, Layer, Layered, Register, Scope, ServerModel,
+    Stop, Table, Text, Turn,
 };
 use confute::network::{Network, Tcp, Udp};
 use confute::random::Random;
@@ -36,60 +34,42 @@ impl<M: ServerModel> ServerModel for Whole<M> {
     type Out = M::Out;
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
-        self.0.serve(&mut Io::new(&mut Widener(io.handler())))
+        self.0.serve(&mut Io::new(&mut Layered(Widener(io.handler()))))
     }
 }
 
 /// Runs a turn and says that it may touch anything.
 struct Widener<'a, M, O>(&'a mut dyn Handler<M, O>);
 
-impl<M, O> Handler<M, O> for Widener<'_, M, O> {
+impl<M, O> Layer<M, O> for Widener<'_, M, O> {
+    type Msg = M;
+    type Out = O;
+
+    fn below(&mut self) -> &mut dyn Handler<M, O> {
+        &mut *self.0
+    }
+
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         let received = self.0.recv(from, closes)?;
         self.0.scope(Scope::Whole)?;
         Ok(received)
     }
+
     fn send(&mut self, to: Conn, message: O) -> Turn {
         self.0.send(to, message)
     }
-    fn connect(&mut self) -> Result<Conn, Stop> {
-        self.0.connect()
-    }
-    fn close(&mut self, conn: Conn) -> Turn {
-        self.0.close(conn)
-    }
-    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
-        self.0.fresh(sort)
-    }
-    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
-        self.0.decide(literal)
-    }
-    fn assume(&mut self, literal: &Literal) -> Turn {
-        self.0.assume(literal)
-    }
-    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
-        self.0.choose(options)
-    }
-    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
-        self.0.deviates(rule)
-    }
+
     fn scope(&mut self, _: Scope) -> Turn {
         Ok(())
     }
+
     fn open(&mut self, cell: &CellSpec<'_>, _: Access) -> Result<u32, Stop> {
         self.0.open(cell, Access::Write)
     }
-    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
-        self.0.read(cell)
-    }
-    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
-        self.0.write(cell, value)
-    }
-    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
-        self.0.pick(table)
-    }
-    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
-        self.0.scan(table)
+
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        let before = self.0.read(cell)?;
+        self.0.write(cell, change(before)?)
     }
 }
 

@@ -5,12 +5,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use confute::knowledge::{Literal, Sort, Var};
-use confute::lang::{
-    Access, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Rule, Scope, ServerModel, Stop, Turn, Val,
-};
+use confute::lang::{Conn, Handler, Incoming, Io, Layer, Layered, Rule, ServerModel, Stop, Turn};
 
 /// How many places of rules are remembered.
 const PLACES: usize = 256;
@@ -52,11 +48,11 @@ impl<S: ServerModel> ServerModel for Watched<'_, S> {
     type Out = S::Out;
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
-        self.0.serve(&mut Io::new(&mut Watch { inner: io.handler(), coverage: self.1 }))
+        self.0.serve(&mut Io::new(&mut Layered(Watch { inner: io.handler(), coverage: self.1 })))
     }
 
     fn internal(&self, io: &mut Io<'_, Self>) -> Turn {
-        self.0.internal(&mut Io::new(&mut Watch { inner: io.handler(), coverage: self.1 }))
+        self.0.internal(&mut Io::new(&mut Layered(Watch { inner: io.handler(), coverage: self.1 })))
     }
 
     fn may_grow_into(&self, sent: &S::Out, seen: &S::Msg) -> bool {
@@ -73,7 +69,14 @@ struct Watch<'a, M, O> {
     coverage: &'a Coverage,
 }
 
-impl<M, O> Handler<M, O> for Watch<'_, M, O> {
+impl<M, O> Layer<M, O> for Watch<'_, M, O> {
+    type Msg = M;
+    type Out = O;
+
+    fn below(&mut self) -> &mut dyn Handler<M, O> {
+        &mut *self.inner
+    }
+
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         self.inner.recv(from, closes)
     }
@@ -82,60 +85,8 @@ impl<M, O> Handler<M, O> for Watch<'_, M, O> {
         self.inner.send(to, message)
     }
 
-    fn connect(&mut self) -> Result<Conn, Stop> {
-        self.inner.connect()
-    }
-
-    fn close(&mut self, conn: Conn) -> Turn {
-        self.inner.close(conn)
-    }
-
-    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
-        self.inner.fresh(sort)
-    }
-
-    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
-        self.inner.decide(literal)
-    }
-
-    fn assume(&mut self, literal: &Literal) -> Turn {
-        self.inner.assume(literal)
-    }
-
-    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
-        self.inner.choose(options)
-    }
-
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         self.coverage.note(rule);
         self.inner.deviates(rule)
-    }
-
-    fn scope(&mut self, scope: Scope) -> Turn {
-        self.inner.scope(scope)
-    }
-
-    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
-        self.inner.open(cell, access)
-    }
-
-    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
-        self.inner.read(cell)
-    }
-
-    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
-        self.inner.write(cell, value)
-    }
-
-    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
-        self.inner.update(cell, change)
-    }
-
-    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
-        self.inner.pick(table)
-    }
-
-    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
-        self.inner.scan(table)
     }
 }

@@ -7,10 +7,7 @@
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use confute::knowledge::{Literal, Sort, Var};
-use confute::lang::{
-    Access, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Rule, Scope, ServerModel, Stop, Turn, Val,
-};
+use confute::lang::{Conn, Handler, Incoming, Io, Layer, Layered, Rule, Scope, ServerModel, Stop, Turn};
 
 use super::message::{Expected, Message};
 use crate::message::Msg;
@@ -56,7 +53,7 @@ impl ServerModel for Server {
             io.whole()?;
         }
         let received = Some((conn, Rc::new(request.clone())));
-        let mut serving = Serving { inner: io.handler(), received, is_behind };
+        let mut serving = Layered(Serving { inner: io.handler(), received, is_behind });
         self.origin.serve(&mut Io::new(&mut serving))
     }
 
@@ -74,7 +71,14 @@ struct Serving<'a> {
     is_behind: bool,
 }
 
-impl Handler<Msg, model::Expected> for Serving<'_> {
+impl Layer<Msg, model::Expected> for Serving<'_> {
+    type Msg = Message;
+    type Out = Expected;
+
+    fn below(&mut self) -> &mut dyn Handler<Message, Expected> {
+        &mut *self.inner
+    }
+
     fn recv(&mut self, _: Option<Conn>, _: bool) -> Result<(Conn, Incoming<Msg>), Stop> {
         let (conn, message) = self.received.take().ok_or(Stop::Blocked)?;
         Ok((conn, Incoming::Message(message)))
@@ -90,60 +94,8 @@ impl Handler<Msg, model::Expected> for Serving<'_> {
         queue::tell(io, to, ticket, &message)
     }
 
-    fn connect(&mut self) -> Result<Conn, Stop> {
-        self.inner.connect()
-    }
-
-    fn close(&mut self, conn: Conn) -> Turn {
-        self.inner.close(conn)
-    }
-
-    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
-        self.inner.fresh(sort)
-    }
-
-    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
-        self.inner.decide(literal)
-    }
-
-    fn assume(&mut self, literal: &Literal) -> Turn {
-        self.inner.assume(literal)
-    }
-
-    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
-        self.inner.choose(options)
-    }
-
-    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
-        self.inner.deviates(rule)
-    }
-
     fn scope(&mut self, scope: Scope) -> Turn {
         // It has the widest already.
         if self.is_behind { Ok(()) } else { self.inner.scope(scope) }
-    }
-
-    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
-        self.inner.open(cell, access)
-    }
-
-    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
-        self.inner.read(cell)
-    }
-
-    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
-        self.inner.write(cell, value)
-    }
-
-    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
-        self.inner.update(cell, change)
-    }
-
-    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
-        self.inner.pick(table)
-    }
-
-    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
-        self.inner.scan(table)
     }
 }

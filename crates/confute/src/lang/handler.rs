@@ -196,3 +196,131 @@ pub trait Handler<M, O> {
     /// Every cell of this table that was ever opened; needs [`Scope::Whole`].
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop>;
 }
+
+/// An interpreter around another: what it does not say itself is handed down. The methods are those of [`Handler`];
+/// [`Layered`] makes a handler of it.
+///
+/// The messages inside need not be those outside, so receiving and sending are always said.
+pub trait Layer<M, O> {
+    /// What travels outside.
+    type Msg;
+    /// What is sent outside.
+    type Out;
+
+    /// The interpreter around which this is one.
+    fn below(&mut self) -> &mut dyn Handler<Self::Msg, Self::Out>;
+    /// See [`Handler::recv`].
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop>;
+    /// See [`Handler::send`].
+    fn send(&mut self, to: Conn, message: O) -> Turn;
+    /// See [`Handler::connect`].
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        self.below().connect()
+    }
+    /// See [`Handler::close`].
+    fn close(&mut self, conn: Conn) -> Turn {
+        self.below().close(conn)
+    }
+    /// See [`Handler::fresh`].
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        self.below().fresh(sort)
+    }
+    /// See [`Handler::decide`].
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        self.below().decide(literal)
+    }
+    /// See [`Handler::assume`].
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        self.below().assume(literal)
+    }
+    /// See [`Handler::choose`].
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        self.below().choose(options)
+    }
+    /// See [`Handler::deviates`].
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        self.below().deviates(rule)
+    }
+    /// See [`Handler::scope`].
+    fn scope(&mut self, scope: Scope) -> Turn {
+        self.below().scope(scope)
+    }
+    /// See [`Handler::open`].
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        self.below().open(cell, access)
+    }
+    /// See [`Handler::read`].
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        self.below().read(cell)
+    }
+    /// See [`Handler::write`].
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        self.below().write(cell, value)
+    }
+    /// See [`Handler::update`].
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        self.below().update(cell, change)
+    }
+    /// See [`Handler::pick`].
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        self.below().pick(table)
+    }
+    /// See [`Handler::scan`].
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        self.below().scan(table)
+    }
+}
+
+/// The handler that a layer is.
+pub struct Layered<L>(pub L);
+
+impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
+        Layer::recv(&mut self.0, from, closes)
+    }
+    fn send(&mut self, to: Conn, message: O) -> Turn {
+        Layer::send(&mut self.0, to, message)
+    }
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        Layer::connect(&mut self.0)
+    }
+    fn close(&mut self, conn: Conn) -> Turn {
+        Layer::close(&mut self.0, conn)
+    }
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        Layer::fresh(&mut self.0, sort)
+    }
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        Layer::decide(&mut self.0, literal)
+    }
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        Layer::assume(&mut self.0, literal)
+    }
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        Layer::choose(&mut self.0, options)
+    }
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        Layer::deviates(&mut self.0, rule)
+    }
+    fn scope(&mut self, scope: Scope) -> Turn {
+        Layer::scope(&mut self.0, scope)
+    }
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        Layer::open(&mut self.0, cell, access)
+    }
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        Layer::read(&mut self.0, cell)
+    }
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        Layer::write(&mut self.0, cell, value)
+    }
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        Layer::update(&mut self.0, cell, change)
+    }
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        Layer::pick(&mut self.0, table)
+    }
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        Layer::scan(&mut self.0, table)
+    }
+}

@@ -29,7 +29,7 @@ mod text;
 use std::rc::Rc;
 
 pub use cells::{CellData, CellKey, CellSpec, Fresh, HasVars, Register, Slot, Stored, Table, Val};
-pub use handler::{Access, Cause, Change, Conn, Handler, Incoming, Scope, Stop, Turn};
+pub use handler::{Access, Cause, Change, Conn, Handler, Incoming, Layer, Layered, Scope, Stop, Turn};
 pub use message::{Mismatch, Pattern};
 pub use mistake::Mistake;
 pub use rule::{Level, Rule};
