@@ -1,6 +1,6 @@
 //! What there is to reach: commands, and what a correct server can make of each.
 
-use crate::message::{Command, Line, Store};
+use crate::message::{Command, Line};
 
 /// A command and an answer.
 pub(crate) const BRANCHES: [(&str, &str); 25] = [
@@ -49,14 +49,7 @@ pub(crate) fn reached(command: &Command, line: &Line) -> Option<usize> {
     let name = match command {
         Command::Get { unique: false, .. } => "get",
         Command::Get { unique: true, .. } => "gets",
-        Command::Store { how, .. } => match how {
-            Store::Set => "set",
-            Store::Add => "add",
-            Store::Replace => "replace",
-            Store::Append => "append",
-            Store::Prepend => "prepend",
-            Store::Cas(_) => "cas",
-        },
+        Command::Store { how, .. } => how.name(),
         Command::Delete { .. } => "delete",
         Command::Count { .. } if answer == "CLIENT_ERROR" => "count",
         Command::Count { up: true, .. } => "incr",

@@ -118,6 +118,20 @@ pub enum Store {
     Cas(Unique),
 }
 
+impl Store {
+    /// What it is called.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Store::Set => "set",
+            Store::Add => "add",
+            Store::Replace => "replace",
+            Store::Append => "append",
+            Store::Prepend => "prepend",
+            Store::Cas(_) => "cas",
+        }
+    }
+}
+
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Answer {

@@ -22,14 +22,7 @@ fn ask(request: &Request, bytes: &mut Vec<u8>) {
             bytes.extend(b"\r\n");
         }
         Command::Store { how, key, flags, exptime, data } => {
-            let name = match how {
-                Store::Set => "set",
-                Store::Add => "add",
-                Store::Replace => "replace",
-                Store::Append => "append",
-                Store::Prepend => "prepend",
-                Store::Cas(_) => "cas",
-            };
+            let name = how.name();
             bytes.extend(format!("{name} {key} {flags} {exptime} {}", data.len()).bytes());
             if let Store::Cas(unique) = how {
                 bytes.extend(format!(" {unique}").bytes());

@@ -43,21 +43,16 @@ const GLANCE: Duration = Duration::from_millis(50);
 impl Input {
     /// Reads from a client: the server shuts this connection down when it ends.
     pub(crate) fn of_client(stream: Arc<TcpStream>, patience: Duration) -> io::Result<Self> {
-        stream.set_read_timeout(Some(patience))?;
-        Ok(Self {
-            stream,
-            buffer: Vec::new(),
-            start: 0,
-            patience,
-            deadline: None,
-            trailers: Fields::default(),
-            stop: None,
-        })
+        Self::new(stream, patience, None)
     }
 
     /// Reads from an origin: looks up now and then, to see whether the server ends.
     pub(crate) fn of_origin(stream: Arc<TcpStream>, patience: Duration, stop: Arc<Stop>) -> io::Result<Self> {
-        stream.set_read_timeout(Some(GLANCE.min(patience)))?;
+        Self::new(stream, patience, Some(stop))
+    }
+
+    fn new(stream: Arc<TcpStream>, patience: Duration, stop: Option<Arc<Stop>>) -> io::Result<Self> {
+        stream.set_read_timeout(Some(if stop.is_some() { GLANCE.min(patience) } else { patience }))?;
         Ok(Self {
             stream,
             buffer: Vec::new(),
@@ -65,7 +60,7 @@ impl Input {
             patience,
             deadline: None,
             trailers: Fields::default(),
-            stop: Some(stop),
+            stop,
         })
     }
 
