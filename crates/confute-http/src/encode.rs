@@ -112,13 +112,7 @@ fn conditions(request: &Request) -> Vec<(&'static str, Vec<u8>)> {
     ];
     fields.extend(dates.into_iter().filter_map(|(name, date)| Some((name, date_bytes(date?)))));
     if !request.range.is_empty() {
-        let span = |span: &Span| match span {
-            Span::From(first) => format!("{first}-"),
-            Span::Between(first, last) => format!("{first}-{last}"),
-            Span::Last(count) => format!("-{count}"),
-        };
-        let spans: Vec<String> = request.range.iter().map(span).collect();
-        fields.push(("Range", format!("bytes={}", spans.join(",")).into_bytes()));
+        fields.push(("Range", Span::list(&request.range).into_bytes()));
     }
     match &request.if_range {
         None => {}

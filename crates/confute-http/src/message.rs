@@ -1,5 +1,6 @@
 //! What travels, as the model sees it: of a request what it asks, of a response what can be held against the server.
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -106,7 +107,23 @@ pub enum Span {
     Last(u64),
 }
 
+impl Display for Span {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Span::From(first) => write!(f, "{first}-"),
+            Span::Between(first, last) => write!(f, "{first}-{last}"),
+            Span::Last(count) => write!(f, "-{count}"),
+        }
+    }
+}
+
 impl Span {
+    /// Several of them, as `Range` has it.
+    pub(crate) fn list(spans: &[Self]) -> String {
+        let spans: Vec<String> = spans.iter().map(Self::to_string).collect();
+        format!("bytes={}", spans.join(","))
+    }
+
     /// The first and the last position in content of this length, or `None` if there is nothing of it.
     pub fn within(self, length: u64) -> Option<(u64, u64)> {
         let end = length.checked_sub(1)?;
@@ -225,6 +242,17 @@ pub enum Told {
     Nothing(u64),
     /// Something invalid.
     Invalid,
+}
+
+impl Display for Told {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Told::Part(first, last, Some(complete)) => write!(f, "bytes {first}-{last}/{complete}"),
+            Told::Part(first, last, None) => write!(f, "bytes {first}-{last}/*"),
+            Told::Nothing(complete) => write!(f, "bytes */{complete}"),
+            Told::Invalid => f.write_str("(invalid)"),
+        }
+    }
 }
 
 /// What is wrong with a response on the wire.

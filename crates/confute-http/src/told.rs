@@ -25,8 +25,7 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
     date(f, "If-Modified-Since", request.if_modified_since)?;
     date(f, "If-Unmodified-Since", request.if_unmodified_since)?;
     if !request.range.is_empty() {
-        let spans: Vec<String> = request.range.iter().map(span).collect();
-        write!(f, ", Range: {}", spans.join(", "))?;
+        write!(f, ", Range: {}", Span::list(&request.range))?;
     }
     match &request.if_range {
         Some(IfRange::Tag(one)) => write!(f, ", If-Range: {}", tag(one))?,
@@ -58,7 +57,7 @@ fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     }
     date(f, "Last-Modified", response.last_modified)?;
     if let Some(part) = &response.content_range {
-        write!(f, ", Content-Range: {part:?}")?;
+        write!(f, ", Content-Range: {part}")?;
     }
     if response.close {
         f.write_str(", Connection: close")?;
@@ -85,10 +84,6 @@ fn tags(f: &mut Formatter<'_>, name: &str, tags: Option<&Tags>) -> Result {
 
 fn tag(tag: &Tag) -> String {
     format!("{}\"{}\"", if tag.weak { "W/" } else { "" }, tag.opaque)
-}
-
-fn span(span: &Span) -> String {
-    format!("{span:?}")
 }
 
 fn date(f: &mut Formatter<'_>, name: &str, seconds: Option<i64>) -> Result {
