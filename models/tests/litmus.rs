@@ -287,7 +287,8 @@ fn rest_of_a_part_whose_past_is_forgotten() {
     assert!(refuted(&Cells, tcp(), &events));
 }
 
-/// A number that nobody knows at first: `=4` sets it, `4` asks whether it is that.
+/// A number that nobody knows at first: `=4` sets it, `4` asks whether it is that, `?` whether there is one, and is answered
+/// as the server likes.
 struct Secret;
 
 const SECRET: Table<(), Sym<Number>> = Table::unknown("secret", |fresh, ()| fresh.fresh());
@@ -305,6 +306,10 @@ impl ServerModel for Secret {
             return io.send(conn, "ok");
         }
         let held = SECRET.get(io, &())?;
+        if *message == "?" {
+            let reply = if io.choose(2)? == 0 { "perhaps" } else { "who knows" };
+            return io.send(conn, reply);
+        }
         let is = match held {
             Some(held) => io.branch(held.is(&number))?,
             None => false,
@@ -436,6 +441,7 @@ fn what_the_hypotheses_disagree_about() {
     let both = [sent(0, "=1"), sent(1, "=2"), received(0, "ok"), received(1, "ok")];
     assert_eq!(disagreement(&both, "1"), 2);
     assert_eq!(disagreement(&[], "3"), 1);
+    assert_eq!(disagreement(&[], "?"), 1, "the answer is free, and says nothing about the number");
     assert_eq!(disagreement(&[sent(0, "1"), received(0, "no")], "2"), 1);
     assert_eq!(disagreement(&[sent(0, "2")], "2"), 0, "while an answer is awaited");
 }

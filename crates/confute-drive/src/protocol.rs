@@ -268,6 +268,9 @@ pub struct View<'a, P: Protocol + ?Sized> {
     /// How often each of the [branches](Protocol::branches) was reached so far, over the cases of this thread. Nothing where
     /// nobody counts.
     pub reached: &'a [AtomicU64],
+    /// How many different answers the live hypotheses would give to this: more than one, and the answer tells them apart. 0
+    /// if nobody knows, as while answers are outstanding.
+    pub disagreement: &'a dyn Fn(&P::Ask) -> usize,
 }
 
 /// Decides what to do next in one case.

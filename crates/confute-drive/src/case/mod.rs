@@ -13,7 +13,7 @@ mod lines;
 mod record;
 mod steps;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -246,15 +246,24 @@ impl<P: Protocol> Case<'_, P> {
             if !replays {
                 self.note_answers();
             }
+            let (protocol, name, now) = (self.setup.protocol, self.setup.name, self.micros(Instant::now()));
+            let (record, past) = (RefCell::new(&mut self.record), &self.past);
+            let alternatives = record.borrow().alternatives;
+            let disagreement = |ask: &P::Ask| {
+                let Some(mut message) = protocol.resolve(ask, name, past) else { return 0 };
+                protocol.stamp(&mut message, now);
+                record.borrow_mut().disagreement(&message)
+            };
             let view = View {
-                past: &self.past,
+                past,
                 steps: self.script.len(),
                 connections: self.setup.limits.connections.min(self.setup.limits.rivals),
                 wide: self.setup.limits.connections,
                 outstanding: &self.outstanding,
                 asked: &self.asked,
-                alternatives: self.record.alternatives,
+                alternatives,
                 reached: &self.setup.gauge.branches,
+                disagreement: &disagreement,
             };
             let Some(step) = generator.next(&view, &mut |bound| random.below(bound)) else { break };
             self.script.push(step.clone());

@@ -1,6 +1,7 @@
 //! What is told to the tester, in the one order that counts.
 
 use std::cell::Cell;
+use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
 use confute::lang::ServerModel;
@@ -14,6 +15,9 @@ const LOOK: u64 = 64;
 
 /// A thought that took so long calls for a rest.
 const LONG: Duration = Duration::from_millis(10);
+
+/// So many hypotheses are asked what they think of a question.
+const OPINIONS: usize = 12;
 
 pub(super) struct Record<'a, S: ServerModel> {
     tester: Tester<'a, S>,
@@ -86,6 +90,18 @@ impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
         self.laboured = false;
         self.alternatives = self.tester.alternatives();
         self.alternatives
+    }
+
+    /// How many different answers the live hypotheses would give to this.
+    pub(super) fn disagreement(&mut self, message: &S::Msg) -> usize
+    where
+        S::Msg: Debug,
+    {
+        let start = Instant::now();
+        self.thought.set(start);
+        let answers = self.tester.disagreement(message, OPINIONS);
+        self.figures.thinking += start.elapsed();
+        answers
     }
 
     /// What it thinks, all considered.

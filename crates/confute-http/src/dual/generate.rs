@@ -107,7 +107,11 @@ impl Views {
         self.passing.iter().any(|count| *count > 0)
     }
 
-    fn serve<'a>(&'a self, view: &View<'a, Dual>) -> View<'a, Http> {
+    fn serve<'a>(
+        &'a self,
+        view: &View<'a, Dual>,
+        disagreement: &'a dyn Fn(&Serve) -> usize,
+    ) -> View<'a, Http> {
         View {
             past: &self.past,
             steps: view.steps,
@@ -117,6 +121,7 @@ impl Views {
             asked: &[],
             alternatives: view.alternatives,
             reached: view.reached,
+            disagreement,
         }
     }
 
@@ -131,6 +136,7 @@ impl Views {
             asked: &self.asked,
             alternatives: view.alternatives,
             reached: &[],
+            disagreement: &|_| 0,
         }
     }
 }
@@ -192,7 +198,8 @@ impl Mixture {
 
     /// What the one kind of traffic does next.
     fn serve(&mut self, views: &Views, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
-        let Some(step) = self.serve.next(&views.serve(view), pick) else {
+        let disagreement = |ask: &Serve| (view.disagreement)(&Ask::Serve(ask.clone()));
+        let Some(step) = self.serve.next(&views.serve(view, &disagreement), pick) else {
             self.serves = false;
             self.queue.extend(std::mem::take(&mut self.held).into_iter().map(Step::Release));
             return self.queue.pop_front();

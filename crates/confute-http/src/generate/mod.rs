@@ -12,6 +12,7 @@ mod odd;
 mod reads;
 mod ripe;
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,7 +33,7 @@ pub(crate) type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 const CALM: u64 = 2;
 /// So many cases are short: what is wrong is found soon, and told with little before it.
 const SHORT: u64 = 16;
-/// Among so many requests the one is chosen that was made least.
+/// Among so many requests the most telling one is chosen.
 const CANDIDATES: u32 = 6;
 /// After the short ones, so many times as much is asked at once in a case.
 const LONG: usize = 4;
@@ -75,6 +76,8 @@ pub struct Traffic {
     turn: bool,
     /// Whether tags that are weak are waited for to become strong, once.
     ripens: bool,
+    /// Resources that were written by several at once, and not looked at since.
+    doubtful: Vec<Arc<str>>,
     /// Resources whose tags have had time to become strong.
     row: Vec<Arc<str>>,
     /// Kinds of writes that are still to come to those.
@@ -115,6 +118,7 @@ impl Traffic {
             floods: false,
             turn: false,
             ripens: false,
+            doubtful: vec![],
             row: vec![],
             ripe: vec![],
         }
@@ -251,7 +255,7 @@ impl Traffic {
             return;
         }
         if self.curious && pick(2) == 0 {
-            let ask = self.rare(view, &known, &name, pick);
+            let ask = self.telling(view, &known, &name, pick);
             let writes = !ask.method.is_safe();
             self.exchange(on, ask);
             if writes {
@@ -285,9 +289,10 @@ impl Traffic {
         }
     }
 
-    /// Of a few requests, the one that can reach what was reached least.
-    fn rare(&mut self, view: &View<'_, Http>, known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
-        let mut best = (u64::MAX, Self::get(name));
+    /// Of a few requests, the one whose answer says most about what the server did, and then the one that can reach what was
+    /// reached least.
+    fn telling(&mut self, view: &View<'_, Http>, known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
+        let mut best = ((0, u64::MAX), Self::get(name));
         for _ in 0..CANDIDATES {
             let kind = pick(WRITES + READS);
             let ask = if kind < WRITES {
@@ -296,9 +301,13 @@ impl Traffic {
                 read(known, name, kind - WRITES, pick)
             };
             let Some(Msg::Request(request)) = self.http.resolve(&ask, "", view.past) else { continue };
-            let count = branch::least(&request, view.reached, self.http.is_read_only());
-            if let Some(count) = count.filter(|count| *count < best.0) {
-                best = (count, ask);
+            let Some(count) = branch::least(&request, view.reached, self.http.is_read_only()) else {
+                continue;
+            };
+            // Where all would say the same, or nobody knows, nothing is learned.
+            let answers = (view.disagreement)(&ask).max(1);
+            if (Reverse(answers), count) < (Reverse(best.0.0), best.0.1) {
+                best = ((answers, count), ask);
             }
         }
         best.1
@@ -333,7 +342,7 @@ impl Traffic {
             self.queue.push_back(Step::Release(Peer::Opened(on)));
         }
         self.barrier();
-        self.audit(&names);
+        self.doubtful.extend(names);
     }
 
     /// Several want to be the first to put something.
@@ -347,7 +356,21 @@ impl Traffic {
             self.ask(on, ask);
         }
         self.barrier();
-        self.audit(&[name]);
+        self.doubtful.push(name);
+    }
+
+    /// After many at once there are several stories of what happened. Now and then the question is asked on which they differ
+    /// most, and not only what is there.
+    fn resolve(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let names = std::mem::take(&mut self.doubtful);
+        for name in &names {
+            let known = Known::of(view.past, name);
+            if known.is_there && pick(2) == 0 {
+                let ask = self.telling(view, &known, name, pick);
+                self.exchange(0, ask);
+            }
+        }
+        self.audit(&names);
     }
 
     /// Many reads at once, of different things.
@@ -430,6 +453,10 @@ impl Generator<Http> for Traffic {
             }
             if std::mem::take(&mut self.ripens) {
                 self.ripen(view, pick);
+                continue;
+            }
+            if !self.doubtful.is_empty() {
+                self.resolve(view, pick);
                 continue;
             }
             if let Some(name) = self.row.pop() {

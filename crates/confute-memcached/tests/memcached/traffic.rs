@@ -23,6 +23,7 @@ fn script(seed: u64, habits: &Habits) -> Vec<Step<Ask>> {
             asked: &[],
             alternatives: 1,
             reached: &[],
+            disagreement: &|_| 0,
         };
         let Some(step) = traffic.next(&view, &mut |bound| random.below(bound)) else { return steps };
         match &step {

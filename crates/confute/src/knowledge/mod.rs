@@ -76,7 +76,7 @@ impl Knowledge {
     /// Introduces a variable, before its first use. A variable that is known already stays as it is; one that is never
     /// declared may be of any sort until a fact says more.
     pub fn declare(&mut self, var: Var, sort: Sort) {
-        if self.facts.as_ref().is_none_or(|facts| !facts.contains(var)) {
+        if !self.mentions(var) {
             self.facts_mut().declare(var, sort);
         }
     }
@@ -142,6 +142,11 @@ impl Knowledge {
         } else {
             self.facts_mut().absorb(theirs);
         }
+    }
+
+    /// Whether anything was said of this variable, were it only that there is one.
+    pub(crate) fn mentions(&self, var: Var) -> bool {
+        self.facts.as_ref().is_some_and(|facts| facts.contains(var))
     }
 
     /// Forgets every variable for which `live` is false, and keeps what the facts imply among the live ones.

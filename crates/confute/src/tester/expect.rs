@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::Tester;
 use crate::derive::hypothesis::{Delivery, Hypothesis, Outgoing, Parcel};
 use crate::derive::unify::Spot;
-use crate::lang::{Conn, Incoming, ServerModel};
+use crate::lang::{Conn, Incoming, Rule, ServerModel};
 use crate::trace::WireConn;
 use crate::verdict::Expectation;
 
@@ -33,7 +33,7 @@ impl<S: ServerModel> Tester<'_, S> {
             };
             let prospects =
                 name.map_or_else(Vec::new, |name| part.prospects(&self.world, hypothesis, name, self.events));
-            let mut said = classes_of::<S>(&prospects);
+            let mut said: BTreeSet<Class> = prospects.iter().filter_map(class_of::<S>).collect();
             if said.is_empty() {
                 said.insert((None, Vec::new()));
             }
@@ -48,9 +48,10 @@ impl<S: ServerModel> Tester<'_, S> {
         (expected, hypotheses.len(), more)
     }
 
-    /// How many different answers the live hypotheses would give to this message, were it sent now on a connection of its
-    /// own: more than one, and the answer tells them apart. At most so many hypotheses are asked. 0 if nobody knows: while
-    /// answers are awaited, or where the message concerns what was never talked about.
+    /// How many different things the live hypotheses expect in answer to this message, were it sent now on a connection of
+    /// its own: if more than one, the answer may tell them apart. A hypothesis that leaves open what the server chose counts
+    /// for each choice on which the answer depends; an answer that is free anyway counts once. At most so many hypotheses
+    /// are asked. 0 if nobody knows: while answers are awaited, or where the message concerns what was never talked about.
     pub fn disagreement(&mut self, message: &S::Msg, most: usize) -> usize
     where
         S::Msg: Clone + Debug,
@@ -73,28 +74,41 @@ impl<S: ServerModel> Tester<'_, S> {
         let delivery =
             Rc::new(Delivery { lane, place: self.events, ..Delivery::new(sent, u32::MAX, item, foot) });
         let (hypotheses, _) = part.survey(&self.world, most);
-        let mut said = BTreeSet::new();
-        for mut hypothesis in hypotheses.into_iter().take(most) {
+        // By hypothesis, and by what it would have to know of what is hidden now.
+        let mut worlds: BTreeMap<_, BTreeSet<Class>> = BTreeMap::new();
+        for (number, mut hypothesis) in hypotheses.into_iter().take(most).enumerate() {
             self.world.admit(&mut hypothesis, &delivery);
-            said.append(&mut classes_of::<S>(&part.prospects(&self.world, &hypothesis, conn, self.events)));
+            for prospect in part.prospects(&self.world, &hypothesis, conn, self.events) {
+                let mut known = prospect.0.facts.clone();
+                known.forget(&|var| hypothesis.facts.mentions(var));
+                worlds.entry((number, known.fingerprint())).or_default().extend(class_of::<S>(&prospect));
+            }
         }
-        said.len()
+        worlds.values().collect::<BTreeSet<_>>().len()
     }
 }
 
 /// What is expected, and by which rules.
 type Class = (Option<String>, Vec<&'static str>);
 
-fn classes_of<S: ServerModel>(prospects: &[(Hypothesis<S>, Outgoing<S::Out>)]) -> BTreeSet<Class>
+fn class_of<S: ServerModel>((then, head): &(Hypothesis<S>, Outgoing<S::Out>)) -> Option<Class>
 where
     S::Msg: Debug,
 {
-    let class = |(then, head): &(Hypothesis<S>, Outgoing<S::Out>)| match &head.parcel {
-        Parcel::Message(sent) => {
-            Some((Some(sent.describe::<S::Msg>(&then.facts)), sent.by.iter().map(|rule| rule.name).collect()))
-        }
+    match &head.parcel {
+        Parcel::Message(sent) => Some((Some(sent.describe::<S::Msg>(&then.facts)), names(&sent.by))),
         Parcel::Close => Some((Some("the connection closed".to_owned()), Vec::new())),
         Parcel::Verified => None,
-    };
-    prospects.iter().filter_map(class).collect()
+    }
+}
+
+/// Each once: a turn may ask for the same rule more than once.
+fn names(rules: &[&'static Rule]) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    for rule in rules {
+        if !names.contains(&rule.name) {
+            names.push(rule.name);
+        }
+    }
+    names
 }
