@@ -418,8 +418,12 @@ pub(super) const FAULTS: &[Fault] = &[
         "outlook-without-others",
         "that an answer can never come is said only after a look at all that the others lead to",
         FORESIGHT,
-        "contents.push(after);",
-        "drop(after);",
+        "return None;
+                    }
+                    contents.push(after);",
+        "return None;
+                    }
+                    drop(after);",
     ),
     fault(
         "versions-dropped-beside-others",
