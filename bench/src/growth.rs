@@ -65,8 +65,10 @@ pub(crate) struct Grown {
     peak: u64,
     /// The same without a tester.
     simulator: u64,
-    /// The most that the tester itself thinks it held, as far as was looked.
+    /// The most that the tester itself thinks it held, as far as was looked,
     estimate: u64,
+    /// and the median of it.
+    held: u64,
     late: bool,
     /// What it said if it was not content, time aside.
     objection: Option<String>,
@@ -92,6 +94,7 @@ impl Run {
         let mut tester = Tester::new(&Kv, &network, Options { watch: Some(&is_late), ..Options::default() });
         let mut batch = Vec::with_capacity(BATCH);
         let mut took = Duration::ZERO;
+        let mut held = Vec::new();
         let mut tell = |batch: &mut Vec<Event<Message>>| {
             if self.alone {
                 batch.clear();
@@ -102,6 +105,7 @@ impl Run {
             let content = batch.drain(..).all(|event| tester.observe(event).is_unrefuted());
             let end = cpu();
             took += end.saturating_sub(start);
+            held.push(tester.bytes() as u64);
             estimate.set(estimate.get().max(tester.bytes() as u64));
             content && end < PATIENCE
         };
@@ -129,6 +133,8 @@ impl Run {
         };
         let (events, peak) = (tester.events(), peak.bytes()?);
         let estimate = estimate.get();
+        held.sort_unstable();
+        let held = held.get(held.len() / 2).copied().unwrap_or_default();
         let (connections, planned, seconds) = (self.connections, self.events, took.as_secs_f64());
         Ok(Grown {
             connections,
@@ -139,6 +145,7 @@ impl Run {
             peak,
             simulator: 0,
             estimate,
+            held,
             late,
             objection,
         })
@@ -177,7 +184,18 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
     println!("A request outstanding on every connection; 50 % gets, 25 % puts, 25 % appends; seed 1.\n");
     let mut table = Table::new(
         0,
-        ["connections", "keys", "events", "events/s", "tester", "peak", "simulator", "estimate", "verdict"],
+        [
+            "connections",
+            "keys",
+            "events",
+            "events/s",
+            "tester",
+            "peak",
+            "simulator",
+            "most",
+            "median",
+            "verdict",
+        ],
     );
     let most = if args.quick { 10_000 } else { u64::MAX };
     let mut cells = Vec::new();
@@ -194,6 +212,7 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
                 mib(grown.peak),
                 mib(grown.simulator),
                 mib(grown.estimate),
+                mib(grown.held),
                 match &grown.objection {
                     Some(_) => "OBJECTS".to_owned(),
                     None if grown.late => format!("cut at {}", grown.events),
@@ -204,7 +223,8 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
         }
     }
     print!("{}", table.text());
-    println!("\npeak: with the simulator; simulator: without the tester; estimate: the tester's own count.");
+    println!("\npeak: with the simulator; simulator: without the tester.");
+    println!("most and median: what the tester itself counts, after every {BATCH} events.");
     println!("A cell is cut after {} s of CPU, the simulator included.", PATIENCE.as_secs());
     for cell in &cells {
         if let Some(objection) = &cell.objection {
