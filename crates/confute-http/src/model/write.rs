@@ -19,6 +19,8 @@ struct Done {
     old: Entry,
     /// What its conditions were evaluated against.
     before: Entry,
+    /// Whether that is no longer there because of a race.
+    raced: bool,
     /// Whether the first was anything,
     present: bool,
     /// and the second.
@@ -81,13 +83,14 @@ impl Exchange<'_> {
                 self.send(io, Kind::Failed)
             }
             Decision::Perform(strong_by) => {
+                let raced = base.is_some();
                 let (before, mut existed) = base.unwrap_or_else(|| (old.clone(), present));
                 // It may have looked again before it answered.
                 if existed != present && io.choose(2)? == 0 {
                     existed = present;
                 }
                 let old = Entry { after: earlier, ..old };
-                let done = Done { old, before, present, existed, strong_by, refused };
+                let done = Done { old, before, raced, present, existed, strong_by, refused };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }
         }
@@ -176,7 +179,11 @@ impl Exchange<'_> {
             return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone() })), Some(changed)));
         }
         if io.deviates(&rules::ONE_WINNER)? {
-            let (changed, before) = (io.fresh::<Number>()?, done.before.clone());
+            let changed = io.fresh::<Number>()?;
+            // Who comes next may have looked when this one looked, or since.
+            let is_late = done.raced && io.choose(2)? == 1;
+            let before =
+                if is_late { Entry { after: None, ..done.old.clone() } } else { done.before.clone() };
             return Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before })), Some(changed)));
         }
         Ok((None, None))

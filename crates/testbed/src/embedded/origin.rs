@@ -102,7 +102,7 @@ impl Origin {
             return Response::explained(415, "content codings are not supported");
         }
         let bugs = &self.switches;
-        let mut shelves = self.store.lock();
+        let (_alone, mut shelves) = self.store.lock_to_write(bugs);
         let entry = shelves.get(path);
         let current = entry.as_ref().map(|entry| self.store.validators(entry));
         match condition::evaluate(&request, current.as_ref(), bugs) {
@@ -128,7 +128,7 @@ impl Origin {
 
     fn delete(&self, path: &str, request: &Request) -> Response {
         let bugs = &self.switches;
-        let mut shelves = self.store.lock();
+        let (_alone, mut shelves) = self.store.lock_to_write(bugs);
         let Some(entry) = shelves.get(path) else { return self.missing(request) };
         match condition::evaluate(request, Some(&self.store.validators(&entry)), bugs) {
             Outcome::Failed => return failed(),

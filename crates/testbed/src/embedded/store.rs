@@ -52,6 +52,8 @@ pub(crate) struct Entry {
 pub(crate) struct Store {
     style: TagStyle,
     shelves: Mutex<Shelves>,
+    /// Held by whoever writes while only readers are to notice.
+    writing: Mutex<()>,
 }
 
 /// What the lock protects.
@@ -72,11 +74,20 @@ pub(crate) struct Written {
 
 impl Store {
     pub(crate) fn new(style: TagStyle) -> Self {
-        Self { style, shelves: Mutex::default() }
+        Self { style, shelves: Mutex::default(), writing: Mutex::default() }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().expect("nobody panics while holding it")
+    }
+
+    /// The lock for a write. Reads that see half of it are a bug of their own: with it, writes still come one by one.
+    pub(crate) fn lock_to_write(
+        &self,
+        bugs: &Switches,
+    ) -> (Option<MutexGuard<'_, ()>>, MutexGuard<'_, Shelves>) {
+        let alone = bugs.has(Bug::TornRead);
+        (alone.then(|| self.writing.lock().expect("nobody panics while holding it")), self.lock())
     }
 
     /// Waits while a bug leaves a window open.
