@@ -27,8 +27,8 @@ pub struct Expected {
 pub(super) enum Kind {
     /// What a read of this says.
     Read(Read),
-    /// Any content but this, or this with another tag, or something about it.
-    Torn { head: bool, body: Sym<Token>, tag: Validator },
+    /// A mixture of this and those before, or this with another tag, or something about it.
+    Torn { head: bool, body: Sym<Token>, tag: Validator, of: Vec<Sym<Token>> },
     /// A PUT was performed.
     Put(Put),
     /// If-Match or If-Unmodified-Since was false; `body` was to be put.
@@ -107,8 +107,9 @@ impl Pattern<Msg> for Expected {
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         match &*self.kind {
             Kind::Read(read) => HasVars::vars(&read.entry, visit),
-            Kind::Torn { body, tag, .. } => {
+            Kind::Torn { body, tag, of, .. } => {
                 body.vars(visit);
+                of.iter().for_each(|body| body.vars(visit));
                 HasVars::vars(tag, visit);
             }
             Kind::Put(put) => {

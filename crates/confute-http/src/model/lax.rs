@@ -35,9 +35,6 @@ const WIRE: [(&Rule, Lax); 7] = [
     (&rules::LENGTH, Lax::LENGTH),
 ];
 
-/// Rules that only an answer to somebody else explains: they count three times, so that they are blamed last.
-const FOREIGN: [(&Rule, Lax); 2] = [(&rules::ORDER, Lax::ORDER), (&rules::OWN_ANSWER, Lax::OWN)];
-
 impl Lax {
     /// What is wrong with this answer on the wire.
     pub(super) fn of(io: &mut Io<'_, Origin>) -> Result<Self, Stop> {
@@ -45,10 +42,12 @@ impl Lax {
         for (rule, bit) in WIRE {
             lax.also(io, rule, bit)?;
         }
-        for (rule, bit) in FOREIGN {
-            if io.deviates(rule)? && io.deviates(rule)? && io.deviates(rule)? {
-                lax.0 |= bit.0;
-            }
+        // Only where several are under way.
+        lax.also(io, &rules::ORDER, Lax::ORDER)?;
+        // An answer to anybody explains everything: it counts three times, so that it is blamed last.
+        let own = &rules::OWN_ANSWER;
+        if io.deviates(own)? && io.deviates(own)? && io.deviates(own)? {
+            lax.0 |= Lax::OWN.0;
         }
         Ok(lax)
     }

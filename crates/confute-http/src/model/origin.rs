@@ -161,12 +161,12 @@ impl Exchange<'_> {
         {
             entry = before.clone();
         }
-        if let Some(Aftermath::Torn { changed }) = entry.after.take().as_deref()
+        if let Some(Aftermath::Torn { changed, of }) = entry.after.take().as_deref()
             && io.choose(2)? == 1
         {
             io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
             let head = request.method == Method::Head;
-            return self.send(io, Kind::Torn { head, body: entry.body, tag: entry.tag });
+            return self.send(io, Kind::Torn { head, body: entry.body, tag: entry.tag, of: of.clone() });
         }
         // There and back again: a read changes nothing, so what it sees differently was changed twice.
         if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {

@@ -1,5 +1,6 @@
 //! What an answer tells, or that it is wrong.
 
+use std::iter;
 use std::sync::Arc;
 
 use confute::knowledge::{Knowledge, Literal, Term, Value};
@@ -42,7 +43,7 @@ impl Expected {
         self.was_continued(seen)?;
         match &*self.kind {
             Kind::Read(read) => self.read(read, seen, facts),
-            Kind::Torn { head, body, tag } => match seen.status {
+            Kind::Torn { head, body, tag, of } => match seen.status {
                 200 if !head && !seen.coded && !seen.incomplete => {
                     let is_new = body.value(facts).is_some_and(|body| body == seen.body);
                     // A strong tag of other content is a matter of its own.
@@ -50,6 +51,9 @@ impl Expected {
                         let told = Term::Const(Value::Opaque(told.opaque.clone()));
                         return Ok(facts.assert(&Literal::Ne(tag.opaque.term().clone(), told))?);
                     }
+                    let parts: Option<Vec<_>> =
+                        iter::once(body).chain(of).map(|body| body.value(facts)).collect();
+                    require(parts.is_none_or(|parts| is_mixture(&seen.body, &parts)))?;
                     let seen = Term::Const(Value::Opaque(seen.body.clone()));
                     Ok(facts.assert(&Literal::Ne(body.term().clone(), seen))?)
                 }
@@ -308,4 +312,10 @@ impl Expected {
         let none = read.range.iter().all(|span| span.within(length).is_none());
         require(none || self.lax.has(Lax::UNSATISFIABLE))
     }
+}
+
+/// Whether each byte of a content stands where one of these has it.
+fn is_mixture(seen: &str, parts: &[Arc<str>]) -> bool {
+    let parts: Vec<_> = parts.iter().map(|part| text::bytes(part)).collect();
+    (0..).zip(text::bytes(seen).iter()).all(|(at, byte)| parts.iter().any(|part| part.get(at) == Some(byte)))
 }

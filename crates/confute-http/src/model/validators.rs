@@ -131,10 +131,10 @@ pub(super) struct Entry {
 /// What a write leaves behind that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Aftermath {
-    /// Until `changed`, conditions may be evaluated as if it had not happened.
-    Race { changed: Sym<Number>, before: Entry },
-    /// Until `changed`, reads may see some of it.
-    Torn { changed: Sym<Number> },
+    /// Until `changed`, conditions may be evaluated as if it had not happened; so much may still be written meanwhile.
+    Race { changed: Sym<Number>, before: Entry, left: u8 },
+    /// Until `changed`, reads may see some of it, and some of these, which were there before.
+    Torn { changed: Sym<Number>, of: Vec<Sym<Token>> },
     /// Reads may not see it at all.
     Stale { before: Entry },
 }
@@ -147,11 +147,14 @@ impl HasVars for Entry {
         HasVars::vars(&self.modified, visit);
         match self.after.as_deref() {
             None => {}
-            Some(Aftermath::Race { changed, before }) => {
+            Some(Aftermath::Race { changed, before, .. }) => {
                 HasVars::vars(changed, visit);
                 before.vars(visit);
             }
-            Some(Aftermath::Torn { changed }) => HasVars::vars(changed, visit),
+            Some(Aftermath::Torn { changed, of }) => {
+                HasVars::vars(changed, visit);
+                of.iter().for_each(|body| HasVars::vars(body, visit));
+            }
             Some(Aftermath::Stale { before }) => before.vars(visit),
         }
     }

@@ -13,14 +13,22 @@ use super::validators::{Aftermath, Entry, Validator};
 use crate::message::{Method, Odd, Tag};
 use crate::rules;
 
+/// So many writes may come between the look of a late winner and its own, the first aside.
+const RIVALS: u8 = 3;
+
+/// So many contents may be mixed in what is read meanwhile, the latest two aside.
+const MIXED: usize = 3;
+
 /// A write that is performed.
 struct Done {
     /// What was there.
     old: Entry,
     /// What its conditions were evaluated against.
     before: Entry,
-    /// Whether that is no longer there because of a race.
+    /// Whether that was something else already.
     raced: bool,
+    /// What the write before left behind.
+    after: Option<Rc<Aftermath>>,
     /// Whether the first was anything,
     present: bool,
     /// and the second.
@@ -53,7 +61,8 @@ impl Exchange<'_> {
             (old, present) = (Entry::gone(), false);
             self.store(io, old.clone())?;
         }
-        let earlier = old.after.clone().filter(|after| matches!(**after, Aftermath::Stale { .. }));
+        let after = old.after.clone();
+        let earlier = after.clone().filter(|after| matches!(**after, Aftermath::Stale { .. }));
         let base = self.base(io, &mut old, present)?;
         let decision = if self.request.is_conditional() {
             let (judged, is_there) =
@@ -90,7 +99,7 @@ impl Exchange<'_> {
                     existed = present;
                 }
                 let old = Entry { after: earlier, ..old };
-                let done = Done { old, before, raced, present, existed, strong_by, refused };
+                let done = Done { old, before, raced, after, present, existed, strong_by, refused };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }
         }
@@ -140,7 +149,7 @@ impl Exchange<'_> {
     ) -> Result<Option<(Entry, bool)>, Stop> {
         let request = self.request;
         let after = old.after.take();
-        if let Some(Aftermath::Race { changed, before }) = after.as_deref()
+        if let Some(Aftermath::Race { changed, before, .. }) = after.as_deref()
             && io.choose(2)? == 1
         {
             io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
@@ -176,17 +185,24 @@ impl Exchange<'_> {
         }
         if io.deviates(&rules::WHOLE)? {
             let changed = io.fresh::<Number>()?;
-            return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone() })), Some(changed)));
+            let mut of: Vec<_> = done.present.then(|| done.old.body.clone()).into_iter().collect();
+            if let Some(Aftermath::Torn { of: others, .. }) = done.after.as_deref() {
+                of.extend(others.iter().take(MIXED).cloned());
+            }
+            return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone(), of })), Some(changed)));
         }
-        if io.deviates(&rules::ONE_WINNER)? {
-            let changed = io.fresh::<Number>()?;
-            // Who comes next may have looked when this one looked, or since.
-            let is_late = done.raced && io.choose(2)? == 1;
-            let before =
-                if is_late { Entry { after: None, ..done.old.clone() } } else { done.before.clone() };
-            return Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before })), Some(changed)));
-        }
-        Ok((None, None))
+        // Whoever looked before the last writes may be the next to write: that is one breach, however many there were.
+        let (left, looked) = match done.after.as_deref() {
+            Some(Aftermath::Race { before, left, .. }) if *left > 0 => {
+                // Or else it looked since.
+                let is_late = done.raced && io.choose(2)? == 1;
+                (*left - 1, if is_late { &done.old } else { before })
+            }
+            _ if io.deviates(&rules::ONE_WINNER)? => (RIVALS, &done.before),
+            _ => return Ok((None, None)),
+        };
+        let (changed, before) = (io.fresh::<Number>()?, Entry { after: None, ..looked.clone() });
+        Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before, left })), Some(changed)))
     }
 
     fn put(&mut self, io: &mut Io<'_, Origin>, done: Done, body: &Arc<str>) -> Turn {
