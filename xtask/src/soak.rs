@@ -23,7 +23,7 @@ const LOSSY_TURNS: u64 = 50_000;
 /// How many runs a rule gets to be broken, refuted and found out in.
 const CHANCES: u64 = 8;
 /// The same behind a network that loses packets, where a run is short, and much of what is wrong may be the network's doing.
-const LOSSY_CHANCES: u64 = 400;
+const LOSSY_CHANCES: u64 = 2_000;
 
 #[derive(clap::Args)]
 pub(crate) struct Engine {

@@ -73,7 +73,8 @@ fn a_bug_on_either_side_is_found_and_blamed() {
     for (bug, rule) in
         [(Bug::IfMatchIgnoredOnPut, "rfc9110-13.1.1/if-match"), (Bug::ViaMissing, "rfc9110-7.6.3/via")]
     {
-        assert_eq!(blamed(bug, number("SEED", 1)), [rule], "{}", bug.name());
+        let blamed = blamed(bug, number("SEED", 1));
+        assert!(blamed.iter().any(|one| one == rule), "{}: {blamed:?}", bug.name());
     }
 }
 
