@@ -1,6 +1,7 @@
 //! Requests of clients and answers of the origin as bytes.
 
 use super::message::{Field, Fields, Frame, Message, Request, Response};
+use super::protocol::FORBIDDEN;
 use crate::encode::Target;
 use crate::text;
 use crate::wire::{Body, Outgoing};
@@ -66,7 +67,33 @@ fn response(answer: &Response) -> Vec<u8> {
         bytes.extend(encoded.bytes());
     }
     if let Some(cut) = answer.cut {
-        bytes.truncate(cut.min(bytes.len().saturating_sub(1)));
+        bytes.truncate(bearable(cut, &bytes).min(bytes.len().saturating_sub(1)));
     }
     bytes
+}
+
+/// Where to break off instead. A server that takes half a head for a whole one must find there that it is not to keep it, or
+/// else what it does later is no longer wrong: so a status is never told without that.
+fn bearable(cut: usize, bytes: &[u8]) -> usize {
+    const NO_STATUS: usize = "HTTP/1.1 ".len();
+    let forbidden = bytes.windows(FORBIDDEN.len()).position(|window| window == FORBIDDEN.as_bytes());
+    let told = forbidden.map_or(0, |start| start + FORBIDDEN.len() + "\r\n".len());
+    if cut <= NO_STATUS { cut } else { cut.max(told) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_head_still_forbids_to_keep_it() {
+        let head = format!("HTTP/1.1 200 Fine\r\nCache-Control: {FORBIDDEN}\r\nX-A: closed\r\n\r\n");
+        let kept = |cut: usize| &head[..bearable(cut, head.as_bytes())];
+        assert_eq!(kept(0), "");
+        assert_eq!(kept(9), "HTTP/1.1 ", "no status");
+        for cut in 10..head.len() {
+            assert!(kept(cut).contains("no-transform\r\n"), "{}", kept(cut));
+        }
+        assert!(kept(head.len() - 7).ends_with("X-A: clo"));
+    }
 }

@@ -13,7 +13,7 @@ use super::model::{Gateway, Mapping};
 use crate::encode::Target;
 
 /// What all answers of the origin say, so that neither storing nor transforming excuses a change.
-const FORBIDDEN: &str = "no-store, no-transform";
+pub(super) const FORBIDDEN: &str = "no-store, no-transform";
 
 /// How long the tester may take before a gateway may lose its patience, in microseconds.
 const PATIENCE: i64 = 1_000_000;
@@ -165,7 +165,7 @@ pub enum Ask {
 
 impl Answer {
     fn message(&self, mark: &str) -> Message {
-        let mut fields = vec![Field::new(MARK, mark), Field::new("Cache-Control", FORBIDDEN)];
+        let mut fields = vec![Field::new("Cache-Control", FORBIDDEN), Field::new(MARK, mark)];
         fields.extend(self.fields.iter().cloned());
         Message::Response(Arc::new(Response {
             status: self.status,
