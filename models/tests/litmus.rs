@@ -18,6 +18,16 @@ const fn closed(conn: u32) -> Event<String> {
 }
 
 /// Whether the events are refuted by a network, whichever way they are judged: the two must agree.
+/// The same by a tester that makes up its mind after every event, in ignorance of what comes.
+fn refuted_at_once<S: ServerModel<Msg = String>>(model: &S, network: Tcp, events: &[Event<String>]) -> bool {
+    let mut tester = Tester::new(model, &network, Options::default());
+    for event in events {
+        tester.observe(event.clone());
+        tester.verdict();
+    }
+    tester.verdict().is_refuted()
+}
+
 fn refuted<S: ServerModel<Msg = String>>(model: &S, network: Tcp, events: &[Event<String>]) -> bool {
     let offline = judge(model, &network, events, &Options::default());
     let mut tester = Tester::new(model, &network, Options::default());
@@ -257,6 +267,24 @@ impl ServerModel for Cells {
             full += usize::from(cell.get(io)?.is_some());
         }
         io.send(conn, full.to_string())
+    }
+}
+
+/// A read of two cells takes place at one time, and what was asked behind it on the same connection sees nothing older, of
+/// either cell.
+#[test]
+fn a_read_behind_one_of_two_cells() {
+    for (before, after) in [("ab", "b"), ("ba", "b"), ("ab", "ba")] {
+        let written = [sent(1, "b="), received(1, "ok"), sent(2, "b"), received(2, "1")];
+        for written in [&written[..2], &written] {
+            let asked = [&[sent(0, before), sent(0, after)], written].concat();
+            let answers = |one: &str, two: &str| [&asked[..], &[received(0, one), received(0, two)]].concat();
+            for refuted in [refuted, refuted_at_once] {
+                assert!(refuted(&Cells, tcp(), &answers("1", "0")), "{before}, {after}: it was there before");
+                assert!(!refuted(&Cells, tcp(), &answers("0", "1")));
+                assert!(!refuted(&Cells, tcp(), &answers("0", "0")));
+            }
+        }
     }
 }
 

@@ -39,7 +39,7 @@ impl Oracle {
             Oracle::Register => ("confute-models", "twins", "cas_register_and_its_twins_agree"),
             Oracle::Conditional => ("confute-models", "twins", "conditional_and_its_twin_agree"),
             Oracle::Ticket => ("confute-models", "twins", "ticket_and_its_twin_agree"),
-            Oracle::Litmus => ("confute-models", "litmus", "a_read_behind_the_bell"),
+            Oracle::Litmus => ("confute-models", "litmus", "a_read_behind"),
         }
     }
 
@@ -141,7 +141,16 @@ pub(super) const FAULTS: &[Fault] = &[
         COMPOSE,
         "if foot.cells.len() > 1 { hypothesis.turns } else { version_start(&hypothesis, cell, version) };",
         "version_start(&hypothesis, cell, version);",
-    ),
+    )
+    .for_oracle(Oracle::Litmus),
+    fault(
+        "two-cells-settled-early",
+        "a read of two cells that fits is not settled in passing if something was sent behind it",
+        COMPOSE,
+        "!pending.watched && pending.delivery.foot.cells.len() > 1 && pending.delivery.followed.get()",
+        "false",
+    )
+    .for_oracle(Oracle::Litmus),
     fault(
         "late-reads-beside-internal",
         "reads are not placed late where they let internal turns happen again",

@@ -447,6 +447,10 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         seen: &S::Msg,
     ) -> Fit {
         let pending = &hypothesis.pending[index];
+        if !pending.watched && pending.delivery.foot.cells.len() > 1 && pending.delivery.followed.get() {
+            // What is behind it came after it, but nobody knows since when all its cells were as they are.
+            return Fit::Perhaps;
+        }
         let fit = self.fit(hypothesis, &pending.delivery, pending.taken, version, seen);
         if fit == Fit::Now {
             let cell = pending.delivery.foot.cells.first().map(|(cell, _)| *cell);
