@@ -19,7 +19,7 @@ use crate::again_in_release;
 /// How long a case is behind a network that loses packets, in messages.
 const LOSSY_CASE: u64 = 24;
 /// How many turns are spent on such a case before it is left undecided.
-const LOSSY_TURNS: u64 = 50_000;
+const LOSSY_TURNS: u64 = 20_000;
 /// How many runs a rule gets to be broken, refuted and found out in.
 const CHANCES: u64 = 8;
 /// The same behind a network that loses packets, where a run is short, and much of what is wrong may be the network's doing.
