@@ -469,6 +469,11 @@ impl Generator<Http> for Traffic {
                 self.release(0..view.wide.max(2));
             }
             match choice {
+                // Often enough to be done in most cases that may do it at all.
+                55..=62 if self.expects > 0 && !self.floods => {
+                    self.expects -= 1;
+                    self.expect(view, pick);
+                }
                 43..=54 if self.gentle => self.stretch(view, pick),
                 0..=60 if self.floods => self.flood(view, pick),
                 0..=39 if self.busy => self.burst(view, pick),
@@ -479,10 +484,6 @@ impl Generator<Http> for Traffic {
                 53 | 54 => self.pipeline(view, pick),
                 55..=59 => self.odd(view, pick),
                 60 | 61 => self.close(view, pick),
-                62 if self.expects > 0 => {
-                    self.expects -= 1;
-                    self.expect(view, pick);
-                }
                 _ => self.other(pick),
             }
         }
