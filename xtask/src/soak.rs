@@ -117,7 +117,7 @@ fn soak(
                 "  {:<12} {:<8} {:<12} {:>9} {:>20} {:>9} {:>4} MiB {:>5.1} s",
                 model.name(),
                 network.name(),
-                name(&soaked.verdict),
+                soaked.word(),
                 soaked.statistics.requests,
                 outstanding,
                 soaked.turns,
@@ -152,6 +152,16 @@ struct Soak {
     bytes: usize,
     cases: u64,
     undecided: u64,
+}
+
+impl Soak {
+    /// The verdict in a word; where most cases were given up, it says no more than that.
+    fn word(&self) -> &'static str {
+        if self.verdict.is_unrefuted() && 2 * self.undecided > self.cases {
+            return "undecided";
+        }
+        name(&self.verdict)
+    }
 }
 
 fn soak_one(args: &Engine, model: &'static dyn Named, network: &dyn Network, messages: u64) -> Result<Soak> {

@@ -292,7 +292,7 @@ impl Traffic {
     /// Of a few requests, the one whose answer says most about what the server did, and then the one that can reach what was
     /// reached least.
     fn telling(&mut self, view: &View<'_, Http>, known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
-        let mut best = ((0, u64::MAX), Self::get(name));
+        let mut best = ((Reverse(0), u64::MAX), Self::get(name));
         for _ in 0..CANDIDATES {
             let kind = pick(WRITES + READS);
             let ask = if kind < WRITES {
@@ -305,9 +305,9 @@ impl Traffic {
                 continue;
             };
             // Where all would say the same, or nobody knows, nothing is learned.
-            let answers = (view.disagreement)(&ask).max(1);
-            if (Reverse(answers), count) < (Reverse(best.0.0), best.0.1) {
-                best = ((answers, count), ask);
+            let rank = (Reverse((view.disagreement)(&ask).max(1)), count);
+            if rank < best.0 {
+                best = (rank, ask);
             }
         }
         best.1
@@ -361,7 +361,7 @@ impl Traffic {
 
     /// After many at once there are several stories of what happened. Now and then the question is asked on which they differ
     /// most, and not only what is there.
-    fn resolve(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+    fn inquire(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let names = std::mem::take(&mut self.doubtful);
         for name in &names {
             let known = Known::of(view.past, name);
@@ -456,7 +456,7 @@ impl Generator<Http> for Traffic {
                 continue;
             }
             if !self.doubtful.is_empty() {
-                self.resolve(view, pick);
+                self.inquire(view, pick);
                 continue;
             }
             if let Some(name) = self.row.pop() {
