@@ -36,6 +36,7 @@ pub mod dual;
 pub mod encode;
 pub mod etag;
 mod generate;
+mod mark;
 pub mod message;
 mod model;
 mod protocol;

@@ -22,7 +22,7 @@ use crate::ask::{Known, READS, WRITES, read, stale_read, write};
 use crate::branch;
 use crate::message::{Method, Msg, Odd};
 use crate::protocol::{Ask, AskTags, Http};
-use crate::text;
+use crate::{mark, text};
 
 pub use reads::Reads;
 
@@ -213,7 +213,7 @@ impl Traffic {
     /// Content that can be told from any other, mostly as long as the one before.
     pub(super) fn body(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
         self.bodies += 1;
-        let mark = format!("<{:05}>", self.bodies);
+        let mark = mark::mark(self.bodies);
         let times = match pick(12) {
             0 => {
                 return if pick(2) == 0 {

@@ -11,7 +11,7 @@ use super::lax::Lax;
 use super::precondition::{Applies, Truth};
 use super::validators::{Entry, at_most, more_than};
 use crate::message::{Flaw, Response, Told};
-use crate::text;
+use crate::{mark, text};
 
 type Learnt = Result<(), Mismatch>;
 
@@ -253,6 +253,7 @@ impl Expected {
         }
         let is_cut = seen.incomplete || self.lax.has(Lax::LENGTH);
         if !is_cut {
+            require(entry.meant.as_ref().is_none_or(|meant| is_akin(&seen.body, meant)))?;
             return entry.body.unify(&seen.body, facts);
         }
         let Some(body) = Self::known(entry, facts) else { return Ok(()) };
@@ -312,6 +313,12 @@ impl Expected {
         let none = read.range.iter().all(|span| span.within(length).is_none());
         require(none || self.lax.has(Lax::UNSATISFIABLE))
     }
+}
+
+/// Whether this may be what became of that content: what bears the mark of other content is that.
+fn is_akin(seen: &str, meant: &str) -> bool {
+    let whose = mark::first(seen);
+    whose.is_none() || whose == mark::first(meant)
 }
 
 /// Whether each byte of a content stands where one of these has it.

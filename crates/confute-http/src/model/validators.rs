@@ -124,6 +124,8 @@ pub(super) struct Entry {
     pub(super) tag: Validator,
     /// In seconds since 1970; below zero if the server has no date for it.
     pub(super) modified: Sym<Number>,
+    /// The content that was to be stored, if a rule was broken and other content was.
+    pub(super) meant: Option<Arc<str>>,
     /// What the write that made it left behind, if it broke a rule.
     pub(super) after: Option<Rc<Aftermath>>,
 }
@@ -168,6 +170,7 @@ impl Entry {
             body: fresh.fresh(),
             tag: Validator { opaque: fresh.fresh(), strong: fresh.fresh(), strong_from: fresh.fresh() },
             modified: fresh.fresh(),
+            meant: None,
             after: None,
         }
     }
@@ -179,6 +182,7 @@ impl Entry {
             body: io.fresh()?,
             tag: Validator::fresh(io, TagStyle::Any, 0)?,
             modified: io.fresh()?,
+            meant: None,
             after: None,
         })
     }
@@ -190,6 +194,7 @@ impl Entry {
             body: Sym::known(&Arc::from("")),
             tag: Validator::none(),
             modified: Sym::known(&-1),
+            meant: None,
             after: None,
         }
     }

@@ -215,20 +215,33 @@ impl Exchange<'_> {
         if differs && !io.deviates(&rules::TAG_DIFFERS)? {
             io.assume(tag.differs_from(&old.tag))?;
         }
-        let mut entry =
-            Entry { present: Sym::known(&true), body: Sym::known(body), tag, modified: io.fresh()?, after };
+        let mut entry = Entry {
+            present: Sym::known(&true),
+            body: Sym::known(body),
+            tag,
+            modified: io.fresh()?,
+            meant: None,
+            after,
+        };
         let mut validators = Validators::True;
         if io.deviates(&rules::PUT_EXACT)? {
             entry.body = io.fresh()?;
+            entry.meant = Some(body.clone());
             io.assume(entry.body.equals(&old.body).negate())?;
             validators = Validators::Absent;
         } else if io.deviates(&rules::PUT_VALIDATORS)? {
-            if io.choose(2)? == 0 {
-                entry.body = io.fresh()?;
-                validators = Validators::Told;
-            } else {
-                validators = Validators::Wrong;
-            }
+            validators = match io.choose(3)? {
+                0 => {
+                    entry.body = io.fresh()?;
+                    entry.meant = Some(body.clone());
+                    Validators::Told
+                }
+                1 => {
+                    entry.body = old.body.clone();
+                    Validators::Told
+                }
+                _ => Validators::Wrong,
+            };
         }
         if io.deviates(&rules::PUT_LASTS)? {
             validators = Validators::Idle;

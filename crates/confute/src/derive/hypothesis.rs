@@ -1,6 +1,7 @@
 //! One hypothesis: a state in which server and network may be, and all that is conjectured about it.
 
 use std::cell::{Cell, OnceCell};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -146,24 +147,46 @@ impl<O: Hash> Packed<O> {
         Rc::new(Self { message, by, fingerprint: OnceCell::new() })
     }
 
-    /// The message as a person would read it: secrets by their value where the facts fix it.
+    /// The message as a person would read it: secrets by their value where the facts fix it, and otherwise numbered.
     pub(crate) fn describe<M: std::fmt::Debug>(&self, facts: &Knowledge) -> String
     where
         O: Pattern<M>,
     {
-        let known = |var| facts.value(&Term::Var(var));
-        let mut open = false;
-        self.message.vars(&mut |var| open |= known(var).is_none());
-        if open {
-            return format!("{:?}", self.message);
+        let (mut names, mut open) = (BTreeMap::new(), 0);
+        self.message.vars(&mut |var| {
+            names.entry(format!("{var:?}")).or_insert_with(|| {
+                if let Some(value) = facts.value(&Term::Var(var)) {
+                    return format!("{value:?}");
+                }
+                open += 1;
+                format!("?{open}")
+            });
+        });
+        if open == 0 {
+            let mut value = |var| facts.value(&Term::Var(var)).expect("every secret in it is known");
+            return format!("{:?}", self.message.instantiate(&mut value));
         }
-        let mut value = |var| known(var).expect("every secret in it was found to be known");
-        format!("{:?}", self.message.instantiate(&mut value))
+        renamed(&format!("{:?}", self.message), &names)
     }
 
     fn fingerprint(&self) -> Fingerprint {
         *self.fingerprint.get_or_init(|| Fingerprint::of(&self.message))
     }
+}
+
+/// A text in which variables go by other names.
+fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
+    let mut parts = text.split('?');
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(part.len());
+        match names.get(&format!("?{}", &part[..end])) {
+            Some(name) => told.push_str(name),
+            None => told.extend(["?", &part[..end]]),
+        }
+        told.push_str(&part[end..]);
+    }
+    told
 }
 
 impl<O> Clone for Parcel<O> {
@@ -481,4 +504,16 @@ pub(crate) fn touches<M>(pending: &Pending<M>, cell: u32) -> bool {
         && foot.may_be_late()
         && !pending.watched
         && (foot.is_reader() || !pending.delivery.loud.get())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_go_by_other_names() {
+        let names = [("?2".to_owned(), "?1".to_owned()), ("?20a".to_owned(), "\"x\"".to_owned())].into();
+        assert_eq!(renamed("tag ?20a (from ?2 on), why?", &names), "tag \"x\" (from ?1 on), why?");
+        assert_eq!(renamed("?3?2", &names), "?3?1", "what is unknown stays");
+    }
 }

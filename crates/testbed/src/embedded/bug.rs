@@ -179,7 +179,7 @@ bugs! {
         "Of two pipelined requests the second is answered first."
         like "Twisted" "https://github.com/twisted/twisted/issues/11976";
     CrossedConnections "crossed-connections" Framing "RFC 9112 9.2"
-        "Now and then the answers to two GETs on two connections are exchanged.";
+        "Now and then the answers to GETs of two resources on two connections are exchanged.";
     BodyAfterHead "body-after-head" Framing "RFC 9110 9.3.2, RFC 9112 6.3"
         "Now and then the answer to HEAD has content."
         like "WsgiDAV" "https://github.com/mar10/wsgidav/issues/123";

@@ -30,6 +30,19 @@ pub(crate) struct Connection<'a> {
     out: Vec<u8>,
 }
 
+/// What an answer depends on, of the request that is gone by then.
+struct Asked {
+    method: String,
+    target: String,
+    minor: u8,
+}
+
+impl Asked {
+    fn of(request: &Request) -> Self {
+        Self { method: request.method.clone(), target: request.target.clone(), minor: request.minor }
+    }
+}
+
 /// What comes after an answer.
 #[derive(PartialEq, Eq)]
 enum Next {
@@ -104,9 +117,9 @@ impl<'a> Connection<'a> {
         let finish = |response: Response| if close { response.closing() } else { response };
         match proxied {
             Some((proxy, target)) => {
-                let (method, minor) = (request.method.clone(), request.minor);
+                let asked = Asked::of(&request);
                 let response = finish(proxy.answer(request, &target));
-                self.send(response, &method, minor)
+                self.send(response, &asked)
             }
             None => self.reply(request, finish),
         }
@@ -114,12 +127,13 @@ impl<'a> Connection<'a> {
 
     /// Answers as the origin.
     fn reply(&mut self, request: Request, finish: impl Fn(Response) -> Response) -> Result<Next, Trouble> {
-        let (method, minor) = (request.method.clone(), request.minor);
+        let asked = Asked::of(&request);
         let response = finish(self.shared.origin.answer(request));
-        self.send(response, &method, minor)
+        self.send(response, &asked)
     }
 
-    fn send(&mut self, response: Response, method: &str, minor: u8) -> Result<Next, Trouble> {
+    fn send(&mut self, response: Response, asked: &Asked) -> Result<Next, Trouble> {
+        let Asked { method, target, minor } = asked;
         let bugs = &self.shared.switches;
         if self.burst == 3 && bugs.has(Bug::ThirdUnanswered) {
             return Ok(Next::Request);
@@ -127,14 +141,15 @@ impl<'a> Connection<'a> {
         if bugs.strikes(Bug::ClosedUnanswered, 20) {
             return Ok(Next::Abandon);
         }
-        self.render(&response, method, minor);
+        self.render(&response, method, *minor);
         if response.close {
             self.flush()?;
             return Ok(Next::Close);
         }
-        if method == "GET" && response.status == 200 && minor > 0 && bugs.strikes(Bug::CrossedConnections, 3)
+        if method == "GET" && response.status == 200 && *minor > 0 && bugs.strikes(Bug::CrossedConnections, 3)
         {
-            self.out = self.shared.crossing.meet(std::mem::take(&mut self.out));
+            let mine = (target.clone(), std::mem::take(&mut self.out));
+            (_, self.out) = self.shared.crossing.meet(mine, |(theirs, _)| theirs != target);
         }
         if bugs.has(Bug::SwappedPipeline) && self.held.is_empty() && self.another_is_there() {
             self.held = std::mem::take(&mut self.out);

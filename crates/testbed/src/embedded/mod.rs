@@ -165,7 +165,7 @@ impl Embedded {
 struct Shared {
     origin: Origin,
     proxy: Option<Proxy>,
-    crossing: Exchange<Vec<u8>>,
+    crossing: Exchange<(String, Vec<u8>)>,
     patience: Duration,
     limit: usize,
     chunks_from: usize,

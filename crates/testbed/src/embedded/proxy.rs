@@ -209,7 +209,7 @@ impl Proxy {
                     response.part.end -= 1;
                 }
                 if bugs.strikes(Bug::ProxyMixUp, 2) {
-                    response = self.mixing.meet(response);
+                    response = self.mixing.meet(response, |_| true);
                 }
             }
             _ => {}

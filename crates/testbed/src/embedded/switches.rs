@@ -94,10 +94,14 @@ impl<T> Default for Exchange<T> {
 }
 
 impl<T> Exchange<T> {
-    /// Yields what the other brought, or `mine` if nobody comes.
-    pub(crate) fn meet(&self, mine: T) -> T {
+    /// Yields what the other brought, or `mine` if nobody comes with something that is suitable.
+    pub(crate) fn meet(&self, mine: T, suits: impl Fn(&T) -> bool) -> T {
         let mut table = self.table.lock().expect("nobody panics while holding it");
         match std::mem::replace(&mut *table, Table::Empty) {
+            Table::Offered(theirs) if !suits(&theirs) => {
+                *table = Table::Offered(theirs);
+                mine
+            }
             Table::Offered(theirs) => {
                 *table = Table::Left(mine);
                 self.changed.notify_all();
@@ -138,11 +142,12 @@ mod tests {
     #[test]
     fn two_exchange_what_they_bring_and_one_alone_keeps_it() {
         let exchange = Exchange::default();
-        assert_eq!(exchange.meet(1), 1);
+        let any = |_: &i32| true;
+        assert_eq!(exchange.meet(1, any), 1);
         let mixed = (0..100).filter(|_| {
             std::thread::scope(|scope| {
-                let other = scope.spawn(|| exchange.meet(2));
-                let pair = (exchange.meet(1), other.join().unwrap());
+                let other = scope.spawn(|| exchange.meet(2, any));
+                let pair = (exchange.meet(1, any), other.join().unwrap());
                 assert!(pair == (1, 2) || pair == (2, 1));
                 pair == (2, 1)
             })
