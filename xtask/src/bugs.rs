@@ -5,19 +5,18 @@
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use confute_drive::{
-    CaseReport, Factory, Finding, Generator, Limits, News, Plan, Protocol, Sink, Target, campaign,
-};
+use confute::lang::Level;
+use confute_drive::{Generator, Limits, Plan, Target};
 use confute_http::encode::Target as Authority;
 use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
 use crate::again_in_release;
+use crate::hunt::{self, Run};
 
 /// How many steps a case has, and how long an answer may take, on this machine.
 const STEPS: usize = 300;
@@ -74,17 +73,6 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         "\n{full} of {rows} bugs were found and rightly blamed at every seed; {soon} in less than 0.3 s (median)"
     );
     Ok(full == rows)
-}
-
-/// What became of one run.
-#[derive(Default)]
-struct Run {
-    /// When a case was refuted, and after how many messages.
-    refuted: Option<(Duration, u64)>,
-    /// The sets of rules any of which explains it.
-    blamed: Vec<String>,
-    /// How long all of it took, blame included.
-    total: Duration,
 }
 
 struct Row {
@@ -149,7 +137,9 @@ impl Row {
 fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
     let limits = Limits { connections: 8, patience: PATIENCE, ..Limits::default() };
     let max_time = Some(Duration::from_secs(args.max_time));
-    let plan = |target| Plan { limits, seed, max_time, max_failures: 1, ..Plan::new(target) };
+    // Whoever does not answer breaks no rule of a higher level.
+    let level = Level::Live;
+    let plan = |target| Plan { limits, seed, max_time, max_failures: 1, level, ..Plan::new(target) };
     // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
     let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
     let config = Config::default().tags(tags).bug(bug);
@@ -160,51 +150,16 @@ fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
         let server = start(config.proxy("/proxy/", origin))?;
         let proxy = Proxy::new(authority(&server), "/proxy/", origin, "/");
         let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
-        return Ok(listen(
-            &proxy,
-            &plan(Target { listen: Some(origin), ..Target::new(server.addr()) }),
-            &make,
-        ));
+        let target = Target { listen: Some(origin), ..Target::new(server.addr()) };
+        return Ok(hunt::hunt(&proxy, &plan(target), &make, None));
     }
     let server = start(config)?;
     let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
     let make =
         |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
-    Ok(listen(&http, &plan(Target::new(server.addr())), &make))
+    Ok(hunt::hunt(&http, &plan(Target::new(server.addr())), &make, None))
 }
 
 fn authority(server: &Embedded) -> Authority {
     Authority { host: server.addr().to_string(), ..Authority::default() }
-}
-
-fn listen<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>) -> Run {
-    let stop = AtomicBool::new(false);
-    let mut ear = Ear { start: Instant::now(), messages: 0, run: Run::default(), stop: &stop };
-    campaign(protocol, plan, make, &mut ear, &stop);
-    ear.run.total = ear.start.elapsed();
-    ear.run
-}
-
-/// Listens for the first refutation and what is blamed for it.
-struct Ear<'a> {
-    start: Instant,
-    messages: u64,
-    run: Run,
-    stop: &'a AtomicBool,
-}
-
-impl<P: Protocol> Sink<P> for Ear<'_> {
-    fn ended(&mut self, case: &CaseReport) {
-        self.messages += case.figures.requests + case.figures.answers;
-        if case.verdict.is_refuted() && self.run.refuted.is_none() {
-            self.run.refuted = Some((self.start.elapsed(), self.messages));
-        }
-    }
-
-    fn found(&mut self, finding: &Finding<P>, _: News) {
-        if self.run.blamed.is_empty() {
-            self.run.blamed = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
-        }
-        self.stop.store(true, Ordering::Relaxed);
-    }
 }

@@ -4,6 +4,7 @@
 //! saw is kept.
 
 use std::fs::File;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -75,14 +76,26 @@ pub(crate) fn http(args: &Args) -> Result<bool> {
             Embedded::start(Config::default().tags(tags)).context("cannot start the embedded server")?;
         let target = Authority { host: server.addr().to_string(), ..Authority::default() };
         let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
-        let make = |case: u64| -> Box<dyn Generator<Http>> {
-            let traffic = Traffic::new(http.clone(), STEPS).flooding();
-            Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
-        };
         let messages = args.messages() / kinds.len() as u64;
-        held &= soak(&http, "http", what, &args.plan(Target::new(server.addr())), messages, &make)?;
+        held &= soak(&http, "http", what, &args.plan(Target::new(server.addr())), messages, &|case| {
+            flood(&http, case)
+        })?;
     }
     Ok(held)
+}
+
+/// A correct origin server that is running somewhere.
+pub(crate) fn origin(address: SocketAddr, what: &str, seed: u64, messages: u64) -> Result<bool> {
+    let target = Authority { host: address.to_string(), ..Authority::default() };
+    let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+    let args = Args { short: false, messages: Some(messages), connections: 16, seed };
+    soak(&http, "http", what, &args.plan(Target::new(address)), messages, &|case| flood(&http, case))
+}
+
+/// As much at once as can be; once in a while with content that is waited for.
+fn flood(http: &Http, case: u64) -> Box<dyn Generator<Http>> {
+    let traffic = Traffic::new(http.clone(), STEPS).flooding();
+    Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
 }
 
 /// Debian's memcached. Numbers of 2^63 and more are left out: it does not count them as the protocol says.

@@ -1,5 +1,5 @@
-//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs` and
-//! `cargo xtask bench http`.
+//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs`,
+//! `cargo xtask eval …` and `cargo xtask bench http`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
@@ -7,7 +7,9 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bugs;
+mod eval;
 mod faults;
+mod hunt;
 mod live;
 mod packages;
 mod soak;
@@ -42,6 +44,11 @@ enum Chore {
     Faults(faults::Args),
     /// Let the embedded HTTP server make each of its mistakes, and say how soon it is found and what is blamed
     Bugs(bugs::Args),
+    /// The paper's evaluation, redone and extended: how soon mutants and shipped servers are refuted
+    Eval {
+        #[command(subcommand)]
+        what: eval::Eval,
+    },
     /// How fast it is beside others
     Bench {
         #[command(subcommand)]
@@ -85,6 +92,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),
+        Chore::Eval { what } => eval::run(&what),
         Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
     }
 }

@@ -10,7 +10,7 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 6] = [
+const NEEDED: [Needed; 8] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
@@ -21,19 +21,16 @@ const NEEDED: [Needed; 6] = [
         package: "lighttpd-mod-webdav",
         what_for: "it makes lighttpd a store",
     },
+    Needed { program: "haproxy", package: "haproxy", what_for: "a real gateway to test" },
+    Needed { program: "squid", package: "squid", what_for: "a real gateway to test" },
 ];
 
 /// Installs what is missing, if this is Debian and we may. Returns what is still missing, a line each.
 pub(crate) fn provide() -> Vec<String> {
     let missing = || NEEDED.iter().filter(|needed| !is_present(needed.program));
-    if missing().next().is_some() && may_install() {
+    if missing().next().is_some() {
         let names: Vec<&str> = missing().map(|needed| needed.package).collect();
-        println!("installing {}", names.join(", "));
-        let update = apt(&["update", "-qq"]);
-        let arguments = [&["install", "-y", "-qq", "--no-install-recommends"], &names[..]].concat();
-        if !(update && apt(&arguments)) {
-            println!("apt-get failed");
-        }
+        install(&names);
     }
     missing()
         .map(|needed| {
@@ -41,6 +38,21 @@ pub(crate) fn provide() -> Vec<String> {
             format!("{program} ({what_for}): not installed; as root: apt-get install {package}")
         })
         .collect()
+}
+
+/// Installs packages, if this is Debian and we may. Whether they are there then.
+pub(crate) fn install(names: &[&str]) -> bool {
+    if !may_install() {
+        return false;
+    }
+    println!("installing {}", names.join(", "));
+    let update = apt(&["update", "-qq"]);
+    let arguments = [&["install", "-y", "-qq", "--no-install-recommends"], names].concat();
+    let done = update && apt(&arguments);
+    if !done {
+        println!("apt-get failed");
+    }
+    done
 }
 
 fn apt(arguments: &[&str]) -> bool {

@@ -90,6 +90,10 @@ pub(crate) struct Http {
     /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<String>,
+    /// Don't find out first what the server takes: it is to take GET, HEAD, PUT and DELETE below the URL, and is refuted if
+    /// it does not.
+    #[arg(long, conflicts_with = "path")]
+    pub(crate) no_survey: bool,
     /// Trust only certificates issued by those in this file (PEM), for https://.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) ca: Option<PathBuf>,

@@ -70,7 +70,7 @@ fn both(
     let (model, shown) = ("http-dual", &*args.url);
     let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
-    let http = Http { target, prefix: path.to_owned(), ..Http::default() };
+    let http = Http { target, prefix: path.to_owned(), is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);
     let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
     live::run(&dual, &subject, &args.flags, &make, color, out)

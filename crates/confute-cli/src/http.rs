@@ -45,7 +45,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
     if let Some(origin) = &args.origin {
         return gateway::run(args, origin, (place, &path, target), secrets, color, out);
     }
-    let http = Http { target, prefix: path, resources, ..Http::default() };
+    let http = Http { target, prefix: path, resources, is_store: args.no_survey, ..Http::default() };
     let subject = Subject {
         model: "http",
         premise,

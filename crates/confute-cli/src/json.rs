@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::check::Judged;
 use crate::exit::Exit;
-use crate::render;
 
 const VERSION: u32 = 1;
 
@@ -69,7 +68,7 @@ pub(crate) fn rule(model: &str, rule: &Rule, out: &mut dyn Write) -> io::Result<
         "version": VERSION,
         "name": rule.name,
         "model": model,
-        "level": render::name(rule.level),
+        "level": rule.level.name(),
         "summary": rule.summary,
     });
     writeln!(out, "{object}")
@@ -96,11 +95,12 @@ fn refutation(judged: &Judged, refutation: &Refutation) -> Value {
 }
 
 fn blame(blame: &Blame) -> Value {
-    let diagnoses = blame.diagnoses.iter().map(
-        |one| json!({ "rules": one.rules, "deviations": one.deviations, "level": render::name(one.level) }),
-    );
+    let diagnoses = blame
+        .diagnoses
+        .iter()
+        .map(|one| json!({ "rules": one.rules, "deviations": one.deviations, "level": one.level.name() }));
     json!({
-        "level": blame.level().map(render::name),
+        "level": blame.level().map(confute::lang::Level::name),
         "diagnoses": diagnoses.collect::<Vec<_>>(),
         "tried": blame.tried,
         "incomplete": blame.incomplete,

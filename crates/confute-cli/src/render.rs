@@ -5,7 +5,6 @@
 
 use std::io::{self, Write};
 
-use confute::lang::Level;
 use confute::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};
 use confute_models::registry;
 
@@ -119,7 +118,7 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
         let often = if *deviations > 1 { format!(", at least {deviations} times") } else { String::new() };
         let start = if place == 0 { "explainable only if the server breaks" } else { "or if it breaks" };
         let which = rules.join(" and ");
-        lines.extend(wrap(&format!("{start} {which} (level\u{a0}{}){often}:", name(*level)), WIDTH - 14));
+        lines.extend(wrap(&format!("{start} {which} (level\u{a0}{}){often}:", level.name()), WIDTH - 14));
         for rule in rules {
             let summary = registry::rule(rule).map_or("", |(_, rule)| rule.summary);
             lines.extend(wrap(summary, WIDTH - 16).into_iter().map(|line| format!("  {line}")));
@@ -136,15 +135,6 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
         _ => {}
     }
     note(out, "blame", &lines)
-}
-
-pub(crate) fn name(level: Level) -> &'static str {
-    match level {
-        Level::Live => "live",
-        Level::Should => "should",
-        Level::Store => "store",
-        Level::Must => "must",
-    }
 }
 
 fn cost(judged: &Judged) -> String {

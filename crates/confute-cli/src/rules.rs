@@ -24,7 +24,7 @@ pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
     let widest = rules().map(|rule| rule.name.len()).max().unwrap_or(0).max(4);
     writeln!(out, "{STRONG}{:widest$}  {:6}  summary{STRONG:#}", "rule", "level")?;
     for Rule { name, level, summary, .. } in rules() {
-        let level = render::name(*level);
+        let level = level.name();
         let mut lines = wrap(summary, WIDTH.saturating_sub(widest + 10).max(30)).into_iter();
         let first = lines.next().unwrap_or_default();
         writeln!(out, "{NOTE}{name:widest$}{NOTE:#}  {level:6}  {first}")?;
@@ -49,7 +49,7 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
             render::note(out, "clause", &wrap(clause, 64))?;
         }
     }
-    render::note(out, "level", &wrap(&format!("{}: {}", render::name(rule.level), meaning(rule.level)), 64))?;
+    render::note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;
     let about = format!("{}: {}", book.name, book.summary);
     render::note(out, "model", &wrap(&about, 64))?;
     let relax = [

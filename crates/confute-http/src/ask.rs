@@ -98,7 +98,17 @@ impl Known {
     }
 
     fn current(&self) -> AskTag {
-        Self::seen(self.tag, AskTag::Seen)
+        self.tag(AskTag::Seen)
+    }
+
+    /// The same, if it was not modified since the date that seems to be current.
+    pub(crate) fn dated(&self, ask: Ask) -> Ask {
+        Ask { if_modified_since: self.date.map(|step| AskDate(step, 0)), ..ask }
+    }
+
+    /// The current tag, as it is or marked.
+    pub(crate) fn tag(&self, kind: fn(usize) -> AskTag) -> AskTag {
+        Self::seen(self.tag, kind)
     }
 
     /// Tags of this kind for If-None-Match, of which there are [`TAGS`].

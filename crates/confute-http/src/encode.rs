@@ -66,7 +66,8 @@ fn outgoing(request: &Request, target: &Target) -> Outgoing {
     }
     let content = request.body.as_ref().map(|body| text::bytes(body).into_owned());
     let chunks = |content: &[u8]| Body::chunks(Some(content).filter(|content| !content.is_empty()));
-    let is_chunked = request.chunked || matches!(request.odd, Some(Odd::LengthBesideChunks | Odd::HugeChunk));
+    let is_chunked = request.chunked
+        || matches!(request.odd, Some(Odd::LengthBesideChunks | Odd::HugeChunk | Odd::VastChunk));
     let length = content.as_ref().map_or(0, Vec::len);
     out = match content {
         None => out,
@@ -90,6 +91,7 @@ fn outgoing(request: &Request, target: &Target) -> Outgoing {
             out.wrong(extra("Content-Length", text::length(&framed).to_string()))
         }
         Some(Odd::HugeChunk) => out.wrong(Malformed::ChunkSize(0, format!("1{length:08x}").into_bytes())),
+        Some(Odd::VastChunk) => out.wrong(Malformed::ChunkSize(0, format!("1{length:016x}").into_bytes())),
         Some(Odd::Folded) => out.wrong(Malformed::ExtraLine(b"X-Folded: a\r\n b".to_vec())),
     }
 }
@@ -213,6 +215,7 @@ mod tests {
         );
         assert_eq!(text::length(&framed("hello")), 15);
         assert_eq!(odd(Odd::HugeChunk), "Transfer-Encoding: chunked||100000005|hello|0||");
+        assert_eq!(odd(Odd::VastChunk), "Transfer-Encoding: chunked||10000000000000005|hello|0||");
         assert_eq!(odd(Odd::Folded), "Content-Length: 5|X-Folded: a| b||hello");
         assert_eq!(odd(Odd::SpaceBeforeColon), "X-Spaced : 1|Content-Length: 5||hello");
     }

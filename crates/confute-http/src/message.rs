@@ -163,6 +163,8 @@ pub enum Odd {
     LengthBesideChunks,
     /// A chunk that claims to be longer than 32 bits can tell, by so much as it is.
     HugeChunk,
+    /// The same, with 2^64 more than it has.
+    VastChunk,
     /// The same length twice, which is valid.
     EqualLengths,
     /// A field continued on the next line.

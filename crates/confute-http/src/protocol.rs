@@ -21,6 +21,9 @@ pub struct Http {
     pub prefix: String,
     /// What is there already, by its whole path, and is only read. If there is anything, nothing is written at all.
     pub resources: Vec<Arc<str>>,
+    /// Whether it is known that the server takes GET, HEAD, PUT and DELETE. Otherwise it is found out first, and a server that
+    /// takes no PUT is not tested.
+    pub is_store: bool,
     /// What a correct server does.
     pub model: Origin,
 }
@@ -228,7 +231,7 @@ impl Protocol for Http {
     /// None that could be counted on where a server may wait for more.
     fn answers(&self, message: &Msg) -> u32 {
         match message {
-            Msg::Request(request) => u32::from(request.odd != Some(Odd::HugeChunk)),
+            Msg::Request(request) => u32::from(!matches!(request.odd, Some(Odd::HugeChunk | Odd::VastChunk))),
             Msg::Response(_) => 0,
         }
     }

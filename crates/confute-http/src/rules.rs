@@ -249,7 +249,7 @@ rules! {
         "The date is whatever the server believes; a store believes the same as before.";
     SERVES "store/serves" Store ""
         "Requests are served, not refused without cause."
-        "403, 408, 429, 500, 503 and redirections may come at any time, as far as the standard goes. After a 5xx a write \
+        "403, 408, 429, 500, 503, redirections, and 404 to a PUT may come at any time, as far as the standard goes. After a 5xx a write \
          may or may not have happened.";
     ANSWERED "live/answered" Live ""
         "Every request is answered, to the end of the answer."

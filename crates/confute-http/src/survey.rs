@@ -17,6 +17,9 @@ pub(crate) fn survey(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, 
     if !http.resources.is_empty() {
         return resources(http, talk);
     }
+    if http.is_store {
+        return Ok(Vec::new());
+    }
     let (mut said, mut remarks) = (Vec::new(), Vec::new());
     let mut takes_put = true;
     for method in [Method::Put, Method::Get, Method::Head, Method::Delete, Method::Options] {
@@ -46,7 +49,7 @@ pub(crate) fn survey(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, 
     }
     Err(Trouble::Unprepared(format!(
         "the server answers {said} below {}: it takes no PUT there. Give a URL below which it does, or name resources that \
-         exist with --path: then it is tested as one that can only be read",
+         exist with --path: then it is tested as one that can only be read. If it is to take PUT there, --no-survey has that judged",
         http.prefix
     )))
 }

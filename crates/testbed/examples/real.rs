@@ -1,4 +1,5 @@
-//! Runs a real server until its standard input ends: `cargo run -p confute-testbed --example real -- apache`.
+//! Runs a real server until its standard input ends: `cargo run -p confute-testbed --example real -- apache`. With an
+//! address, as in `haproxy 127.0.0.1:9090`, it is a gateway to an origin there.
 
 #![allow(clippy::print_stdout, reason = "it says where it listens")]
 
@@ -6,29 +7,52 @@ use std::error::Error;
 use std::net::SocketAddr;
 
 use confute_testbed::apache::Apache;
+use confute_testbed::haproxy::Haproxy;
 use confute_testbed::lighttpd::Lighttpd;
 use confute_testbed::nginx::Nginx;
+use confute_testbed::squid::Squid;
+
+const USAGE: &str =
+    "which? apache, lighttpd or nginx; with ORIGIN (HOST:PORT): apache, haproxy, nginx or squid";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    match std::env::args().nth(1).as_deref() {
-        Some("apache") => {
+    let name = std::env::args().nth(1);
+    let origin = std::env::args().nth(2).map(|origin| origin.parse()).transpose()?;
+    match (name.as_deref(), origin) {
+        (Some("apache"), None) => {
             let server = Apache::start()?;
-            serve(server.address())
+            serve(server.address(), &["/"])
         }
-        Some("lighttpd") => {
+        (Some("apache"), Some(origin)) => {
+            let server = Apache::forwarding(origin)?;
+            serve(server.address(), &["/", "/proxy/"])
+        }
+        (Some("haproxy"), Some(origin)) => {
+            let server = Haproxy::forwarding(origin)?;
+            serve(server.address(), &["/proxy/"])
+        }
+        (Some("lighttpd"), None) => {
             let server = Lighttpd::start()?;
-            serve(server.address())
+            serve(server.address(), &["/"])
         }
-        Some("nginx") => {
+        (Some("nginx"), None) => {
             let server = Nginx::start()?;
-            serve(server.address())
+            serve(server.address(), &["/"])
         }
-        _ => Err("which? apache, lighttpd or nginx".into()),
+        (Some("nginx"), Some(origin)) => {
+            let server = Nginx::gateway(origin)?;
+            serve(server.address(), &["/plain/", "/kept/"])
+        }
+        (Some("squid"), Some(origin)) => {
+            let server = Squid::forwarding(origin)?;
+            serve(server.address(), &["/proxy/"])
+        }
+        _ => Err(USAGE.into()),
     }
 }
 
-fn serve(address: SocketAddr) -> Result<(), Box<dyn Error>> {
-    println!("http://{address}/");
+fn serve(address: SocketAddr, paths: &[&str]) -> Result<(), Box<dyn Error>> {
+    paths.iter().for_each(|path| println!("http://{address}{path}"));
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::life::{Life, Recipe, ServerError, unprivileged};
 
 const MODULES: &str = "/usr/lib/apache2/modules";
 
-const APACHE: Recipe = Recipe {
+const APACHE: Recipe<'static> = Recipe {
     name: "apache2",
     packages: "apache2",
     program: "/usr/sbin/apache2",
@@ -31,7 +31,15 @@ const APACHE: Recipe = Recipe {
         .to_vec()
     },
     forks: true,
+    serves: true,
 };
+
+/// What Debian's program does not have built in.
+const LOADED: [&str; 4] = ["mpm_event", "authz_core", "dav", "dav_fs"];
+/// The same for forwarding.
+const LOADED_TO_FORWARD: [&str; 2] = ["proxy", "proxy_http"];
+
+const VIA: &str = "ProxyVia On\n";
 
 /// A running Apache; dropped, it is stopped and its folder removed.
 #[derive(Debug)]
@@ -40,27 +48,46 @@ pub struct Apache(Life);
 impl Apache {
     /// Starts one, and waits until it answers.
     pub fn start() -> Result<Self, ServerError> {
-        Self::with("")
+        Self::with(&APACHE, &load(&LOADED))
     }
 
     /// Starts one that also forwards what is below `/proxy/` to the root of this origin, as `mod_proxy` does by default.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
-        Self::with(&format!(
-            "LoadModule proxy_module {MODULES}/mod_proxy.so
-LoadModule proxy_http_module {MODULES}/mod_proxy_http.so
-ProxyPass /proxy/ http://{origin}/"
-        ))
+        let modules = [&LOADED[..], &LOADED_TO_FORWARD].concat();
+        Self::with(&APACHE, &format!("{}{}", load(&modules), forward(origin)))
+    }
+
+    /// The same, but it tells of itself in Via, as a gateway has to.
+    pub fn forwarding_with_via(origin: SocketAddr) -> Result<Self, ServerError> {
+        let modules = [&LOADED[..], &LOADED_TO_FORWARD].concat();
+        Self::with(&APACHE, &format!("{}{}{VIA}", load(&modules), forward(origin)))
+    }
+
+    /// The same, from a program that has all modules built in and may be unable to serve anything.
+    pub fn built(program: &Path, origin: SocketAddr) -> Result<Self, ServerError> {
+        let program = &*program.to_string_lossy();
+        let recipe = Recipe { program, module: program, serves: false, ..APACHE };
+        Self::with(&recipe, &format!("{}{VIA}", forward(origin)))
     }
 
     /// Starts one with more lines.
-    fn with(lines: &str) -> Result<Self, ServerError> {
-        Life::begin(&APACHE, &|dir, address| config(dir, address, lines)).map(Self)
+    fn with(recipe: &Recipe<'_>, lines: &str) -> Result<Self, ServerError> {
+        Life::begin(recipe, &|dir, address| config(dir, address, lines)).map(Self)
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
+}
+
+fn load(modules: &[&str]) -> String {
+    let line = |module: &&str| format!("LoadModule {module}_module {MODULES}/mod_{module}.so\n");
+    modules.iter().map(line).collect()
+}
+
+fn forward(origin: SocketAddr) -> String {
+    format!("ProxyPass /proxy/ http://{origin}/\n")
 }
 
 fn config(dir: &Path, address: SocketAddr, lines: &str) -> String {
@@ -74,10 +101,7 @@ Listen {address}
 PidFile "{dir}/pid"
 ErrorLog "{dir}/error.log"
 {user}
-LoadModule mpm_event_module {MODULES}/mod_mpm_event.so
-LoadModule authz_core_module {MODULES}/mod_authz_core.so
-LoadModule dav_module {MODULES}/mod_dav.so
-LoadModule dav_fs_module {MODULES}/mod_dav_fs.so
+{lines}
 StartServers 1
 MinSpareThreads 16
 ThreadsPerChild 32
@@ -93,7 +117,6 @@ DocumentRoot "{dir}/root"
     ForceType text/plain
     Require all granted
 </Directory>
-{lines}
 "#
     )
 }

@@ -4,13 +4,16 @@
 //! |---|---|
 //! | [`nginx`] | starts and stops an nginx of one's own |
 //! | [`apache`], [`lighttpd`], [`memcached`] | the same for these |
+//! | [`haproxy`], [`squid`] | the same for these, which are gateways |
 //! | [`embedded`] | a small HTTP server inside this process, with bugs to switch on |
 
 pub mod apache;
 pub mod embedded;
+pub mod haproxy;
 mod life;
 pub mod lighttpd;
 pub mod memcached;
 pub mod nginx;
+pub mod squid;
 
 pub use life::{ServerError, free_port};

@@ -53,19 +53,22 @@ pub enum ServerError {
 }
 
 /// How to start a server.
-pub(crate) struct Recipe {
+pub(crate) struct Recipe<'a> {
     /// Its name.
     pub(crate) name: &'static str,
     /// Its Debian packages.
     pub(crate) packages: &'static str,
-    /// The program, as Debian installs it.
-    pub(crate) program: &'static str,
+    /// The program.
+    pub(crate) program: &'a str,
     /// Another file that must be there.
-    pub(crate) module: &'static str,
+    pub(crate) module: &'a str,
     /// Its arguments, given its folder.
     pub(crate) arguments: fn(&Path) -> Vec<String>,
     /// Whether it has children that write as somebody else if root starts it.
     pub(crate) forks: bool,
+    /// Whether it serves a file, which shows that it is up and which one it is. Otherwise its port and the file with its
+    /// process number do.
+    pub(crate) serves: bool,
 }
 
 /// A running server; dropped, it is stopped and its folder removed.
@@ -81,7 +84,7 @@ impl Life {
     /// Starts one, and waits until it answers. Its configuration is `config` in its folder; it serves `root` there, and writes
     /// to `tmp` and `error.log`.
     pub(crate) fn begin(
-        recipe: &Recipe,
+        recipe: &Recipe<'_>,
         config: &dyn Fn(&Path, SocketAddr) -> String,
     ) -> Result<Self, ServerError> {
         let Recipe { name, packages, .. } = *recipe;
@@ -101,7 +104,14 @@ impl Life {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(absent),
                 other => other.map_err(setup)?,
             };
-            let is_ours = || fetch_ready(address).is_ok_and(|answer| answer.ends_with(&token));
+            let id = process.0.id().to_string();
+            let is_ours = || {
+                if recipe.serves {
+                    return fetch_ready(address).is_ok_and(|answer| answer.ends_with(&token));
+                }
+                let is_it = fs::read_to_string(dir.0.join("pid")).is_ok_and(|text| text.trim() == id);
+                is_it && TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+            };
             if process.comes_up(is_ours).map_err(setup)? {
                 return Ok(Self { address, _process: process, _dir: dir });
             }
@@ -163,11 +173,14 @@ impl Dir {
     /// Makes what every server has, and returns what is in the file that only this one serves.
     fn furnish(&self, for_others: bool) -> io::Result<String> {
         let token = self.0.display().to_string();
-        for part in ["root", "tmp"] {
-            let part = self.0.join(part);
-            fs::create_dir_all(&part)?;
+        for part in ["root", "tmp", "error.log"] {
+            let path = self.0.join(part);
+            match part {
+                "error.log" => fs::write(&path, "")?,
+                _ => fs::create_dir_all(&path)?,
+            }
             if let Some((user, group)) = unprivileged().filter(|_| for_others) {
-                chown(&part, Some(user), Some(group))?;
+                chown(&path, Some(user), Some(group))?;
             }
         }
         fs::write(self.0.join("root/ready"), &token)?;

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use crate::life::{Life, Recipe, ServerError};
 
-const LIGHTTPD: Recipe = Recipe {
+const LIGHTTPD: Recipe<'static> = Recipe {
     name: "lighttpd",
     packages: "lighttpd lighttpd-mod-webdav",
     program: "/usr/sbin/lighttpd",
     module: "/usr/lib/lighttpd/mod_webdav.so",
     arguments: |dir| vec!["-D".to_owned(), "-f".to_owned(), dir.join("config").display().to_string()],
     forks: false,
+    serves: true,
 };
 
 /// A running lighttpd; dropped, it is stopped and its folder removed.

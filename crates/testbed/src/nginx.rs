@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::life::{Life, Recipe, ServerError};
 
-const NGINX: Recipe = Recipe {
+const NGINX: Recipe<'static> = Recipe {
     name: "nginx",
     packages: "nginx-extras",
     program: "/usr/sbin/nginx",
@@ -20,6 +20,7 @@ const NGINX: Recipe = Recipe {
             .to_vec()
     },
     forks: false,
+    serves: true,
 };
 
 /// A running nginx; dropped, it is stopped and its folder removed.

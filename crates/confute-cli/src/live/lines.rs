@@ -6,7 +6,6 @@ use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol};
 use serde_json::{Value, json};
 
 use super::{Subject, advice, exit, said};
-use crate::render;
 
 const VERSION: u32 = 1;
 
@@ -72,9 +71,10 @@ impl Lines {
 }
 
 pub(super) fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
-    let diagnoses = finding.diagnoses.iter().map(
-        |one| json!({ "rules": one.rules, "deviations": one.deviations, "level": render::name(one.level) }),
-    );
+    let diagnoses = finding
+        .diagnoses
+        .iter()
+        .map(|one| json!({ "rules": one.rules, "deviations": one.deviations, "level": one.level.name() }));
     let expected = finding.refutation.expected.iter();
     let expected = expected
         .map(|one| json!({ "message": one.message, "rules": one.rules, "hypotheses": one.hypotheses }));
@@ -83,7 +83,7 @@ pub(super) fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
         "version": VERSION,
         "number": finding.number,
         "refutes": finding.refutes(plan.level),
-        "level": finding.level.map(render::name),
+        "level": finding.level.map(confute::lang::Level::name),
         "blame": diagnoses.collect::<Vec<_>>(),
         "incomplete": finding.incomplete,
         "times": finding.times,
@@ -135,7 +135,7 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
         "reason": reason,
         "exit": exit(&outcome.conclusion).code(),
         "seed": plan.seed,
-        "level": render::name(plan.level),
+        "level": plan.level.name(),
         "allowed": plan.allow,
         "relaxed": outcome.relaxed,
         "violations": outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count(),

@@ -57,7 +57,7 @@ pub(super) fn write<P: Protocol>(
 /// What a finding is called: the rules that were broken.
 pub(super) fn name<P: Protocol>(finding: &Finding<P>) -> String {
     let level =
-        finding.level.map_or("of unknown level".to_owned(), |level| format!("level {}", render::name(level)));
+        finding.level.map_or("of unknown level".to_owned(), |level| format!("level {}", level.name()));
     let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
     match &rules[..] {
         [] if finding.incomplete => format!("no rule found in time ({level})"),

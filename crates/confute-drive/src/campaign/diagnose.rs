@@ -99,7 +99,7 @@ pub(crate) fn diagnose<P: Protocol>(
 }
 
 /// What an accusation is worth that no rule was found for: some rule of this level, or of a higher one, was broken, for
-/// without all weaker rules it is still one.
+/// without all weaker rules it is still one. `None` if there was no time to see whether it is more than a warning.
 fn worth<P: Protocol>(
     protocol: &P,
     trace: &[Event<Msg<P>>],
@@ -110,17 +110,19 @@ fn worth<P: Protocol>(
     let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start);
-    let mut worth = None;
-    for level in [Level::Live, Level::Should, Level::Store, Level::Must] {
+    let without_weaker = |level: Level| {
         let weaker = |rule: &&Rule| rule.level < level;
         let mut without = relaxed.to_vec();
         without.extend(model.rules().iter().filter(weaker).map(|rule| rule.name));
         let options =
             Options { watch: Some(&watch), memory: budget.memory, relaxed: without, ..Options::default() };
-        if !judge(model, &network, trace, &options).is_refuted() {
-            break;
-        }
-        worth = Some(level);
+        judge(model, &network, trace, &options)
+    };
+    match without_weaker(Level::Store) {
+        Verdict::Inconclusive(_) => None,
+        Verdict::Refuted(_) if without_weaker(Level::Must).is_refuted() => Some(Level::Must),
+        Verdict::Refuted(_) => Some(Level::Store),
+        Verdict::Unrefuted if without_weaker(Level::Should).is_refuted() => Some(Level::Should),
+        Verdict::Unrefuted => Some(Level::Live),
     }
-    worth
 }

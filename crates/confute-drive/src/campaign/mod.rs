@@ -265,7 +265,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     }
 
     fn found(&mut self, found: Finding<P>, shared: &Shared) {
-        self.unblamed += usize::from(found.diagnoses.is_empty());
+        self.unblamed += usize::from(found.diagnoses.is_empty() && found.refutes(self.plan.level));
         let (place, news) = self.findings.take(found);
         self.sink.found(&self.findings.list[place], news);
         let mut relaxed = self.plan.allow.clone();
@@ -290,7 +290,9 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     }
 
     fn has_enough(&self) -> bool {
-        let blamed = self.findings.list.iter().filter(|finding| !finding.diagnoses.is_empty()).count();
+        let counts =
+            |finding: &&Finding<P>| !finding.diagnoses.is_empty() && finding.refutes(self.plan.level);
+        let blamed = self.findings.list.iter().filter(counts).count();
         blamed + self.unblamed >= self.plan.max_failures || self.troubled >= ENOUGH
     }
 
@@ -324,6 +326,10 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             Conclusion::Refuted
         } else if let Some((trouble, _)) = self.troubles.first() {
             Conclusion::Inconclusive(trouble.to_string())
+        } else if self.findings.list.iter().any(|finding| finding.level.is_none()) {
+            let doubt =
+                "a case was refuted, but there was no time to see whether that is more than a warning";
+            Conclusion::Inconclusive(doubt.to_owned())
         } else if self.tally.doubtful > 0 {
             let doubt = "a case was refuted while it ran, but not within the budget when it was judged again";
             Conclusion::Inconclusive(doubt.to_owned())

@@ -16,6 +16,9 @@ const FRESH: Duration = Duration::from_millis(1);
 /// So long it waits for what the tester itself may hold up.
 const STALEMATE: Duration = Duration::from_millis(100);
 
+/// So much later than another one a question may come that came first the last time.
+const LATE: Duration = Duration::from_millis(20);
+
 impl<P: Protocol> Case<'_, P> {
     /// Looks for news before the next step, unless it did so just now.
     pub(super) fn look_for_news(&mut self) {
@@ -84,10 +87,7 @@ impl<P: Protocol> Case<'_, P> {
         if self.owed >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
         }
-        if let Peer::Accepted(_) = on {
-            // Last time it was there; this time it may be late.
-            self.wait_for(Some(self.patience()), |case| case.asked.iter().any(|(peer, _)| *peer == on));
-        }
+        let on = if matches!(on, Peer::Accepted(_)) { self.who_asks(on, waits_for_references) } else { on };
         let (protocol, name) = (self.setup.protocol, self.setup.name);
         let mut message = protocol.resolve(&ask, name, &self.past);
         while message.is_none() && waits_for_references && self.owed > 0 && !self.is_over() {
@@ -121,6 +121,26 @@ impl<P: Protocol> Case<'_, P> {
         if matches!(on, Peer::Accepted(_)) && self.setup.protocol.exchanges_apart() {
             self.answered(token);
         }
+    }
+
+    /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script
+    /// is not quite the same: then it is the one that has waited longest.
+    fn who_asks(&mut self, on: Peer, is_replay: bool) -> Peer {
+        let asks = |case: &Self| case.asked.iter().any(|(peer, _)| *peer == on);
+        let is_enough = |case: &Self| asks(case) || (is_replay && (!case.asked.is_empty() || case.owed == 0));
+        self.wait_for(Some(self.patience()), is_enough);
+        if !asks(self) && self.owed > 1 {
+            self.wait_for(Some(Instant::now() + LATE), asks);
+        }
+        if asks(self) {
+            return on;
+        }
+        let Some((other, _)) = self.asked.first().filter(|_| is_replay) else { return on };
+        let other = *other;
+        if let Some(Step::Ask { on, .. }) = self.script.last_mut() {
+            *on = other;
+        }
+        other
     }
 
     /// Records a message and puts it out to be written. The caller attends to the connection next.

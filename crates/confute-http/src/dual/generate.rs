@@ -17,12 +17,18 @@ const CONNECTIONS: u32 = 6;
 
 /// How many steps of a case ask the server itself (to find the broken rule takes time with the square of it),
 const STEPS: usize = 80;
+/// how many where nothing is at once, so that everything has its turn,
+const CALM_STEPS: usize = 180;
 /// how many requests are to be passed on,
 const REQUESTS: usize = 20;
 /// and how many of these are outstanding at most.
 const MOST: usize = 4;
 /// How many cases are one request after the other.
-const FIRST: u64 = 4;
+const FIRST: u64 = 2;
+/// Of those that follow, one in so many only asks the server itself, over all connections: its races take many at once.
+const ALONE: u64 = 3;
+/// So many steps has such a one.
+const ALONE_STEPS: usize = 200;
 
 /// So many steps are done before there are pipelines: then there is something to read.
 const CALM: usize = 10;
@@ -45,18 +51,26 @@ pub struct Mixture {
     held: BTreeSet<Peer>,
     /// Whether everything has to be answered before anything else is asked.
     rests: bool,
+    /// How many connections are used at most.
+    most: u32,
 }
 
 impl Mixture {
     /// That of the case with this number in a campaign: one request after the other at first, more and more at once later.
     pub fn of_case(http: Http, case: u64) -> Self {
         let calm = case < FIRST;
-        let serve = Traffic::new(http, STEPS);
+        if !calm && case.is_multiple_of(ALONE) {
+            let serve = Traffic::of_case(http, ALONE_STEPS, case);
+            let alone = Self::new(serve, Passage::new(0, 1));
+            return Self { passes: false, pipelines_in: u64::MAX, most: u32::MAX, ..alone };
+        }
+        let serve = Traffic::new(http, if calm { CALM_STEPS } else { STEPS });
         // Waiting for 100 takes half a second, so only now and then.
         let serve = if case % 16 == FIRST { serve } else { serve.impatient() };
-        let serve = if calm { serve.gentle() } else { serve };
+        let serve = if calm { serve.gentle().opening() } else { serve };
         let most = if calm { 1 } else { 1 + case as usize % MOST };
-        let mixture = Self::new(serve, Passage::new(REQUESTS, most).hinting(case));
+        let pass = Passage::new(REQUESTS, most).hinting(case);
+        let mixture = Self::new(serve, if calm { pass.opening() } else { pass });
         // What is wrong all the time is best found without them.
         if calm { Self { pipelines_in: u64::MAX, ..mixture } } else { mixture }
     }
@@ -73,6 +87,7 @@ impl Mixture {
             pending: None,
             held: BTreeSet::new(),
             rests: false,
+            most: CONNECTIONS,
         }
     }
 }
@@ -110,13 +125,14 @@ impl Views {
     fn serve<'a>(
         &'a self,
         view: &View<'a, Dual>,
+        most: u32,
         disagreement: &'a dyn Fn(&Serve) -> usize,
     ) -> View<'a, Http> {
         View {
             past: &self.past,
             steps: view.steps,
-            connections: view.connections.min(CONNECTIONS),
-            wide: view.wide.min(CONNECTIONS),
+            connections: view.connections.min(most),
+            wide: view.wide.min(most),
             outstanding: &self.serving,
             asked: &[],
             alternatives: view.alternatives,
@@ -191,6 +207,16 @@ impl Mixture {
         self.rests = true;
     }
 
+    /// Where everything begins with what is plain: whether the server itself is asked next. First it is, then something is
+    /// passed on, and then comes the rest of it.
+    fn opens(&self, is_quiet: bool) -> Option<bool> {
+        let is_over = !self.serve.is_opening() && !self.pass.is_opening();
+        if is_over {
+            return None;
+        }
+        Some(if self.pass.is_opening() { !self.serve.has_begun() } else { is_quiet })
+    }
+
     fn write(&mut self, read: Serve) -> Serve {
         let body = format!("<behind {}>", self.pass.mark());
         Serve { method: Method::Put, body: Some(body.into()), ..read }
@@ -199,7 +225,7 @@ impl Mixture {
     /// What the one kind of traffic does next.
     fn serve(&mut self, views: &Views, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
         let disagreement = |ask: &Serve| (view.disagreement)(&Ask::Serve(ask.clone()));
-        let Some(step) = self.serve.next(&views.serve(view, &disagreement), pick) else {
+        let Some(step) = self.serve.next(&views.serve(view, self.most, &disagreement), pick) else {
             self.serves = false;
             self.queue.extend(std::mem::take(&mut self.held).into_iter().map(Step::Release));
             return self.queue.pop_front();
@@ -257,7 +283,7 @@ impl Generator<Dual> for Mixture {
             return self.queue.pop_front();
         }
         // While something is held back, only who holds it knows what to wait for.
-        let serves_first = !self.held.is_empty() || pick(2) == 0;
+        let serves_first = !self.held.is_empty() || self.opens(is_quiet).unwrap_or_else(|| pick(2) == 0);
         if self.serves
             && (serves_first || !self.passes)
             && let Some(step) = self.serve(&views, view, pick)

@@ -9,6 +9,7 @@
 
 mod flood;
 mod odd;
+mod opening;
 mod reads;
 mod ripe;
 
@@ -23,6 +24,7 @@ use crate::branch;
 use crate::message::{Method, Msg, Odd};
 use crate::protocol::{Ask, AskTags, Http};
 use crate::{mark, text};
+use opening::Opening;
 
 pub use reads::Reads;
 
@@ -56,6 +58,8 @@ pub struct Traffic {
     spare: u32,
     /// Whether nothing was asked yet.
     is_new: bool,
+    /// What is asked first, if anything is.
+    opening: Opening,
     /// Kinds of requests that are still to come before any comes again.
     deck: Vec<u64>,
     /// The same for what is wrong on purpose.
@@ -108,6 +112,7 @@ impl Traffic {
             names: 2,
             spare: 0,
             is_new: true,
+            opening: Opening::default(),
             deck: vec![],
             odds: vec![],
             expects: 1,
@@ -129,10 +134,10 @@ impl Traffic {
     /// and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
         // The first ones are short: races have to wait for them.
-        let traffic = Self::new(http, if case < CALM { steps / 3 } else { steps });
+        let traffic = Self::new(http, if case < CALM { steps / 2 } else { steps });
         let traffic = match case % 8 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
-            _ if case < CALM => traffic.gentle(),
+            _ if case < CALM => traffic.gentle().opening(),
             1 | 3 | 5 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
             4 if case >= SHORT => traffic.busy(),
             0 | 4 => traffic.gentle(),
@@ -435,8 +440,14 @@ impl Traffic {
 
     fn other(&mut self, pick: &mut Pick<'_>) {
         let name = self.name(pick);
-        let method = if pick(2) == 0 { Method::Options } else { Method::Other("POST".into()) };
-        self.exchange(0, Ask { method, ..Self::get(&name) });
+        let method = match pick(4) {
+            0 | 1 => Method::Options,
+            2 => Method::Other("POST".into()),
+            _ => Method::Other("PATCH".into()),
+        };
+        // Conditions are not for OPTIONS.
+        let if_none_match = Some(AskTags::Any).filter(|_| method == Method::Options && pick(2) == 0);
+        self.exchange(0, Ask { method, if_none_match, ..Self::get(&name) });
     }
 }
 
@@ -448,7 +459,15 @@ impl Generator<Http> for Traffic {
         }
         while self.queue.is_empty() {
             if std::mem::take(&mut self.is_new) {
-                self.begin(pick);
+                if self.opening.is_over() {
+                    self.begin(pick);
+                } else {
+                    self.open(pick);
+                }
+                continue;
+            }
+            if !self.opening.is_over() {
+                self.ask_plainly(view, pick);
                 continue;
             }
             if std::mem::take(&mut self.ripens) {
@@ -474,7 +493,8 @@ impl Generator<Http> for Traffic {
                     self.expects -= 1;
                     self.expect(view, pick);
                 }
-                43..=54 if self.gentle => self.stretch(view, pick),
+                43..=49 if self.gentle => self.stretch(view, pick),
+                50..=54 if self.gentle => self.odd(view, pick),
                 0..=60 if self.floods => self.flood(view, pick),
                 0..=39 if self.busy => self.burst(view, pick),
                 0..=42 => self.stretch(view, pick),

@@ -7,13 +7,14 @@ use crate::message::{Msg, Odd, Request};
 use crate::protocol::{Ask, Http};
 use crate::{encode, text};
 
-const ODDS: [Odd; 8] = [
+const ODDS: [Odd; 9] = [
     Odd::NoHost,
     Odd::TwoHosts,
     Odd::SpaceBeforeColon,
     Odd::ConflictingLengths,
     Odd::LengthBesideChunks,
     Odd::HugeChunk,
+    Odd::VastChunk,
     Odd::EqualLengths,
     Odd::Folded,
 ];
@@ -23,16 +24,15 @@ impl Traffic {
     pub(super) fn odd(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let Some(odd) = draw(&mut self.odds, ODDS.into_iter(), pick) else { return };
         let name = self.name(pick);
-        let is_about_content = matches!(
-            odd,
-            Odd::ConflictingLengths | Odd::LengthBesideChunks | Odd::HugeChunk | Odd::EqualLengths
-        );
+        let is_too_long = matches!(odd, Odd::HugeChunk | Odd::VastChunk);
+        let is_about_content = is_too_long
+            || matches!(odd, Odd::ConflictingLengths | Odd::LengthBesideChunks | Odd::EqualLengths);
         let ask = if is_about_content || pick(2) == 0 { self.put(&name, pick) } else { Self::get(&name) };
         let on = self.spare(view);
         self.barrier();
         self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
         // A server may wait for the rest of a chunk that never comes.
-        let until = if odd == Odd::HugeChunk { Until::Millis(20) } else { Until::Something };
+        let until = if is_too_long { Until::Millis(20) } else { Until::Something };
         self.queue.push_back(Step::Wait(until));
         self.queue.push_back(Step::HangUp(Peer::Opened(on)));
         self.audit(&[name]);

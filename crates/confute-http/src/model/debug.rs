@@ -24,7 +24,7 @@ impl Debug for Expected {
             Kind::Bad => f.write_str("400"),
             Kind::Rejected => f.write_str("an error"),
             Kind::Status([one, two]) => write!(f, "{one} or {two}"),
-            Kind::Refused { performed } => {
+            Kind::Refused { performed, .. } => {
                 write!(
                     f,
                     "a refusal, after which the write has{} happened",

@@ -45,8 +45,9 @@ pub(super) enum Kind {
     Rejected,
     /// The request is refused for one of these reasons.
     Status([u16; 2]),
-    /// The request is refused without reason; it may still have been performed.
-    Refused { performed: bool },
+    /// The request is refused without reason; it may still have been performed. That there is nothing may be the reason, where
+    /// nothing need be there.
+    Refused { performed: bool, missing: bool },
     /// Whatever OPTIONS says.
     Options,
     /// Whatever another method says.

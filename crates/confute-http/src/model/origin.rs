@@ -109,7 +109,7 @@ impl Exchange<'_> {
             Some(Odd::SpaceBeforeColon) => &rules::SPACE_BEFORE_COLON,
             Some(Odd::ConflictingLengths) => &rules::CONFLICTING_LENGTHS,
             // These are for `write` to know.
-            Some(Odd::LengthBesideChunks | Odd::HugeChunk) => return Ok(None),
+            Some(Odd::LengthBesideChunks | Odd::HugeChunk | Odd::VastChunk) => return Ok(None),
             Some(Odd::EqualLengths | Odd::Folded) => {
                 return Ok(if io.choose(2)? == 0 { None } else { Some(Kind::Bad) });
             }
@@ -153,7 +153,7 @@ impl Exchange<'_> {
         }
         if io.deviates(&rules::SERVES)? {
             self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
-            return self.send(io, Kind::Refused { performed: false });
+            return self.send(io, Kind::Refused { performed: false, missing: false });
         }
         let request = self.request;
         while let Some(Aftermath::Stale { before }) = entry.after.clone().as_deref()

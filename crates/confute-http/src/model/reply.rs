@@ -83,10 +83,11 @@ impl Expected {
             Kind::Bad => require(seen.status == 400),
             Kind::Rejected => require(seen.status >= 400),
             Kind::Status(statuses) => require(statuses.contains(&seen.status)),
-            Kind::Refused { performed } => {
+            Kind::Refused { performed, missing } => {
                 self.allow(seen)?;
                 require(match seen.status {
-                    304 | 404 | 410 | 412 | 416 => false,
+                    404 | 410 => *missing,
+                    304 | 412 | 416 => false,
                     202 | 500.. => true,
                     300.. => !performed,
                     _ => false,

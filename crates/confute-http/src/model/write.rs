@@ -53,7 +53,10 @@ impl Exchange<'_> {
         if refused {
             self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
             if io.choose(2)? == 0 {
-                return self.send(io, Kind::Refused { performed: false });
+                return self.send(
+                    io,
+                    Kind::Refused { performed: false, missing: self.request.method == Method::Put },
+                );
             }
         }
         let mut present = io.branch(old.present.holds())?;
@@ -117,9 +120,14 @@ impl Exchange<'_> {
                     return Ok(Some(body));
                 }
             }
-            Some(Odd::HugeChunk) => {
+            Some(Odd::HugeChunk | Odd::VastChunk) => {
                 if io.deviates(&rules::LARGE_CHUNK)? {
                     return Ok(Some(body));
+                }
+                // What came of it is there all the same.
+                if self.request.method == Method::Put && io.deviates(&rules::WHOLE)? {
+                    let part = Entry { meant: Some(body), ..Entry::any(io)? };
+                    self.store(io, part)?;
                 }
             }
             _ => return Ok(Some(body)),
@@ -249,7 +257,7 @@ impl Exchange<'_> {
             self.store(io, entry.clone())?;
         }
         if refused {
-            return self.send(io, Kind::Refused { performed: true });
+            return self.send(io, Kind::Refused { performed: true, missing: false });
         }
         self.send(io, Kind::Put(Put { created: !existed, entry, validators, strong_by, changed }))
     }
@@ -260,7 +268,7 @@ impl Exchange<'_> {
             self.store(io, Entry { after, ..Entry::gone() })?;
         }
         if done.refused {
-            return self.send(io, Kind::Refused { performed: true });
+            return self.send(io, Kind::Refused { performed: true, missing: false });
         }
         self.send(io, Kind::Removed { strong_by: done.strong_by, changed })
     }

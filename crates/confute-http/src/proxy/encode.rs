@@ -67,10 +67,14 @@ fn response(answer: &Response) -> Vec<u8> {
         bytes.extend(encoded.bytes());
     }
     if let Some(cut) = answer.cut {
-        bytes.truncate(bearable(cut, &bytes).min(bytes.len().saturating_sub(1)));
+        // The last chunk makes it complete (RFC 9112, 8), whether or not the last line is there.
+        let least = if answer.frame == Frame::Chunked { LAST_CHUNK.len() } else { 1 };
+        bytes.truncate(bearable(cut, &bytes).min(bytes.len().saturating_sub(least)));
     }
     bytes
 }
+
+const LAST_CHUNK: &str = "0\r\n\r\n";
 
 /// Where to break off instead. A server that takes half a head for a whole one must find there that it is not to keep it, or
 /// else what it does later is no longer wrong: so a status is never told without that.

@@ -36,26 +36,49 @@ pub struct Passage {
     queue: VecDeque<Step<Ask>>,
     /// Whether the origin has something to say before its answer, now and then.
     hints: bool,
+    opening: Opening,
+}
+
+/// Where nothing was passed on yet, the first that is has content both ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    Question,
+    Answer,
+    Over,
 }
 
 impl Passage {
     /// That of the case with this number in a campaign: first one after the other, because what is found like that is told best.
     pub fn of_case(case: u64) -> Self {
-        Self::new(REQUESTS, if case < FIRST { 1 } else { 1 + case as usize % MOST }).hinting(case)
+        if case < FIRST {
+            return Self::new(REQUESTS, 1).hinting(case).opening();
+        }
+        Self::new(REQUESTS, 1 + case as usize % MOST).hinting(case)
+    }
+
+    /// The same, but the first that is passed on is plain, and has content both ways.
+    #[must_use]
+    pub(crate) fn opening(self) -> Self {
+        Self { opening: Opening::Question, ..self }
+    }
+
+    /// Whether nothing was asked yet.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.opening == Opening::Question
     }
 
     /// So many requests, of which so many may be outstanding at once.
     pub fn new(requests: usize, most: usize) -> Self {
         let (questions, answers) = (Vec::new(), Vec::new());
-        let (marks, queue, hints) = (0, VecDeque::new(), true);
-        Self { left: requests, most: most.max(1), marks, questions, answers, queue, hints }
+        let (marks, queue, hints, opening) = (0, VecDeque::new(), true, Opening::Over);
+        Self { left: requests, most: most.max(1), marks, questions, answers, queue, hints, opening }
     }
 
     /// The same, but without interim responses, unless it is time for them: who is struck dumb by them is not asked anything
     /// else for long.
     #[must_use]
     pub fn hinting(mut self, case: u64) -> Self {
-        self.hints = case % 4 == 3;
+        self.hints = case % 4 == 1;
         self
     }
 
@@ -72,6 +95,10 @@ impl Passage {
             2 | 3 => 40,
             other => other as usize,
         };
+        Self::content(mark, times)
+    }
+
+    fn content(mark: u64, times: usize) -> Arc<str> {
         format!("<{mark:06}>").repeat(times).into()
     }
 
@@ -170,7 +197,13 @@ impl Passage {
             12 => Answer { status: 500, ..plain },
             13 => {
                 let hop = format!("hop-{mark}");
-                let fields = [("Connection", "X-Hop-Three"), ("X-Hop-Three", &hop), ("X-End", "stays")];
+                let fields = [
+                    ("Connection", "X-Hop-Three"),
+                    ("X-Hop-Three", &hop),
+                    ("X-End", "stays"),
+                    ("X-End-Two", "one"),
+                    ("X-End-Two", "two, three"),
+                ];
                 Answer {
                     fields: fields.iter().map(|(name, value)| Field::new(name, value)).collect(),
                     ..plain
@@ -180,7 +213,9 @@ impl Passage {
             15 => return (plain, vec![(20 + pick(60) as usize, 1 + pick(20)), (120, 1 + pick(20))]),
             16 if !bare && plain.body.len() > 8 => {
                 // The head has well under 300 bytes: sometimes it comes whole, sometimes not.
-                Answer { cut: Some(10 + pick(260) as usize), ..plain }
+                let chunked = request.minor > 0 && pick(2) == 0;
+                let frame = if chunked { Frame::Chunked } else { plain.frame };
+                Answer { cut: Some(10 + pick(260) as usize), frame, ..plain }
             }
             17 => Answer { cut: Some(0), ..plain },
             // What speaks HTTP/1.0 knows no interim responses (RFC 9110, 15.2).
@@ -205,8 +240,13 @@ impl Passage {
         for _ in 0..count {
             let (peer, message) = asked.swap_remove(pick(asked.len().max(1) as u64) as usize);
             let Message::Request(request) = message else { continue };
-            let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
-            let (answer, cuts) = self.answer(kind, request, pick);
+            let (answer, cuts) = if std::mem::replace(&mut self.opening, Opening::Over) == Opening::Answer {
+                let mark = self.mark();
+                (Answer { mark, body: Self::content(mark, 3), ..Answer::to(request) }, Vec::new())
+            } else {
+                let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
+                self.answer(kind, request, pick)
+            };
             self.queue.push_back(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts });
         }
         self.queue.pop_front()
@@ -259,8 +299,16 @@ impl Generator<Proxy> for Passage {
         }
         if let (true, Some(on)) = (may_ask, Self::free(view, pick)) {
             self.left -= 1;
-            let kind = draw(&mut self.questions, 0..QUESTIONS, pick).unwrap_or_default();
-            let question = self.question(kind, pick);
+            let question = if self.opening == Opening::Question {
+                self.opening = Opening::Answer;
+                let method = if pick(2) == 0 { "PUT" } else { "POST" };
+                let question = self.question(0, pick);
+                let body = Some(Self::content(question.mark, 3));
+                Question { method: method.into(), body, ..question }
+            } else {
+                let kind = draw(&mut self.questions, 0..QUESTIONS, pick).unwrap_or_default();
+                self.question(kind, pick)
+            };
             let cuts = if pick(12) == 0 { vec![(1 + pick(90) as usize, pick(4))] } else { Vec::new() };
             if outstanding == 0 && self.most > 1 && self.left > 3 && pick(10) == 0 {
                 self.pipeline(on, pick);

@@ -13,6 +13,14 @@ fn a_false_if_match_need_not_be_answered_412() {
 }
 
 #[test]
+fn put_may_be_answered_404() {
+    // As if there were nothing like that: nobody says that PUT has to be taken. But a store takes it.
+    for code in [404, 410] {
+        missing().ask(put("v"), status(code)).breaks("store/serves");
+    }
+}
+
+#[test]
 fn deleting_nothing_may_succeed_or_fail() {
     for code in [200, 204, 404, 410] {
         missing().ask(delete(), status(code)).legal();

@@ -16,6 +16,18 @@ pub enum Level {
     Must,
 }
 
+impl Level {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Live => "live",
+            Level::Should => "should",
+            Level::Store => "store",
+            Level::Must => "must",
+        }
+    }
+}
+
 /// A demand that a model makes, and from which a server may deviate once the rule is relaxed.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {

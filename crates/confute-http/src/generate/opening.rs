@@ -1,0 +1,142 @@
+//! How a campaign begins: what is plain first, each once, with as few messages as that takes.
+//!
+//! Most servers that are wrong are wrong there, and nothing in front of it means that nothing has to be left out to see it.
+
+use confute_drive::View;
+
+use super::{Pick, Traffic, draw};
+use crate::ask::Known;
+use crate::mark::mark;
+use crate::message::{Method, Span, Tag};
+use crate::protocol::{Ask, AskTag, AskTags, Http};
+
+/// What is asked about one resource, in any order.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Plain {
+    /// A write whose condition is false, as the tag was never there,
+    FalseWrite,
+    /// or as it is marked as weak.
+    WeakWrite,
+    /// A write that is done,
+    TrueWrite,
+    /// and one that is not, whether or not the tag is marked as weak.
+    LateWrite,
+    /// What is there is known,
+    SameRead,
+    /// also to those who say that they know it weakly,
+    WeakRead,
+    /// but not to these.
+    OtherRead,
+    Head,
+    FalseDelete,
+    /// Removed, and put there again,
+    Delete,
+    /// and left as it is by a date that does not matter.
+    Date,
+    Part,
+    Options,
+    /// A method that need not be known, and may do anything.
+    Patch,
+}
+
+/// These come first: conditions are what servers get wrong most.
+const FIRST: [Plain; 9] = [
+    Plain::FalseWrite,
+    Plain::WeakWrite,
+    Plain::TrueWrite,
+    Plain::LateWrite,
+    Plain::SameRead,
+    Plain::WeakRead,
+    Plain::OtherRead,
+    Plain::Head,
+    Plain::FalseDelete,
+];
+const THEN: [Plain; 5] = [Plain::Delete, Plain::Date, Plain::Part, Plain::Options, Plain::Patch];
+
+/// What is still to be asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Opening {
+    first: Vec<Plain>,
+    then: Vec<Plain>,
+}
+
+impl Opening {
+    pub(super) fn is_over(&self) -> bool {
+        self.first.is_empty() && self.then.is_empty()
+    }
+
+    fn draw(&mut self, pick: &mut Pick<'_>) -> Option<Plain> {
+        let deck = if self.first.is_empty() { &mut self.then } else { &mut self.first };
+        draw(deck, std::iter::empty(), pick)
+    }
+}
+
+impl Traffic {
+    /// The same, but it begins like that.
+    #[must_use]
+    pub(crate) fn opening(mut self) -> Self {
+        self.opening = Opening { first: FIRST.into(), then: THEN.into() };
+        self
+    }
+
+    /// Whether that is not over yet.
+    pub(crate) fn is_opening(&self) -> bool {
+        !self.opening.is_over()
+    }
+
+    /// Whether the first things are in their places.
+    pub(crate) fn has_begun(&self) -> bool {
+        !self.is_new && self.queue.is_empty()
+    }
+
+    /// A look at nothing, something put there, and a look at that.
+    pub(super) fn open(&mut self, pick: &mut Pick<'_>) {
+        let name = "r0".into();
+        self.exchange(0, Self::get(&name));
+        // Not empty: what is lost has to be seen.
+        self.bodies += 1;
+        let body = mark(self.bodies).repeat(1 + pick(4) as usize);
+        self.exchange(0, Ask { method: Method::Put, body: Some(body.into()), ..Self::get(&name) });
+        self.exchange(0, Self::get(&name));
+    }
+
+    /// One of the plain questions.
+    pub(super) fn ask_plainly(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let Some(plain) = self.opening.draw(pick) else { return };
+        let name = "r0".into();
+        let known = Known::of(view.past, &name);
+        let (current, weak) = (known.tag(AskTag::Seen), known.tag(AskTag::Weak));
+        let other = AskTag::Guess(Tag::strong(Tag::MADE_UP));
+        let get = Self::get(&name);
+        let head = Ask { method: Method::Head, ..get.clone() };
+        let delete = Ask { method: Method::Delete, ..get.clone() };
+        let put = Ask { method: Method::Put, body: Some(self.body(pick)), ..get.clone() };
+        let with = |ask: Ask, tag| Ask { if_match: Some(AskTags::one(tag)), ..ask };
+        let without = |ask: Ask, tag| Ask { if_none_match: Some(AskTags::one(tag)), ..ask };
+        let ask = match plain {
+            Plain::FalseWrite => with(put, other),
+            Plain::WeakWrite => with(put, weak),
+            Plain::TrueWrite => with(put, current),
+            Plain::LateWrite => without(put, weak),
+            Plain::SameRead => without(get, current),
+            Plain::WeakRead => without(get, weak),
+            Plain::OtherRead => without(get, other),
+            Plain::Head => head,
+            Plain::FalseDelete => with(delete, other),
+            Plain::Delete => delete,
+            Plain::Date => known.dated(without(get, other)),
+            Plain::Part => Ask { range: vec![Span::Between(1, 4)], ..get },
+            Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
+            Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
+        };
+        self.exchange(0, ask);
+        if matches!(plain, Plain::TrueWrite | Plain::Delete | Plain::Patch) {
+            self.exchange(0, Self::get(&name));
+        }
+        if matches!(plain, Plain::Delete) {
+            let put = self.put(&name, pick);
+            self.exchange(0, put);
+            self.exchange(0, Self::get(&name));
+        }
+    }
+}

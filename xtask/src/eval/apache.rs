@@ -1,0 +1,273 @@
+//! `cargo xtask eval apache`: the paper's mutants and ours, on a corrected Apache.
+//!
+//! Every program is run by the same command, as origin and gateway at once, with a server of its own for every seed. What the
+//! baseline does at the same seeds is no hit. Mutants that the model cannot tell from a correct server are kept apart, in
+//! `beyond`, each with the reason.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use confute_drive::{Generator, Target};
+use confute_http::Http;
+use confute_http::dual::{Dual, Mixture};
+use confute_http::encode::Target as Authority;
+use confute_http::proxy::Proxy;
+use confute_testbed::apache::Apache;
+use confute_testbed::free_port;
+
+use super::attempt::{Goal, attempt};
+use super::mutant::{self, Mutant};
+use super::record::{Book, Record};
+use super::report::{self, Row};
+use super::workshop::Workshop;
+use super::{figure, home};
+use crate::{live, root};
+
+/// The medians of messages that the original tester needed for its mutants, measured on the same mutations.
+const ORIGINAL: [u64; 20] = [6, 14, 6, 16, 7, 10, 10, 20, 13, 19, 22, 19, 46, 71, 20, 69, 20, 83, 6, 20];
+/// The same for the Apache that is shipped.
+const ORIGINAL_STOCK: u64 = 161;
+
+/// How long an answer may take, on this machine.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The baseline is watched for at least so many messages at each seed.
+const CONTROL: u64 = 2_000;
+/// At so many seeds a smaller case is looked for.
+const SHRUNK: u64 = 2;
+/// The median to stay below.
+const SOON: f64 = 0.3;
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    common: super::Args,
+    /// Only let the baseline run at length, and see that it is never refuted: ten runs of 100,000 messages
+    #[arg(long, conflicts_with_all = ["only", "fresh", "max_time"])]
+    soak: bool,
+    /// How many messages each of these runs has
+    #[arg(long, default_value = "100000", requires = "soak")]
+    messages: u64,
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let folder = root()?.join("xtask/mutants/apache");
+    let baseline = mutant::read(&folder.join("baseline"))?;
+    let mutants = [mutant::read(&folder.join("paper"))?, mutant::read(&folder.join("own"))?].concat();
+    let beyond = mutant::read(&folder.join("beyond"))?;
+    let ids = || mutants.iter().chain(&beyond).map(|mutant| &*mutant.id).chain(["baseline", "stock"]);
+    if let Some(unknown) = args.common.only.iter().find(|only| !ids().any(|id| id == **only)) {
+        bail!("there is no {unknown:?}; there are: {}", ids().collect::<Vec<_>>().join(", "));
+    }
+    let home = home("apache")?;
+    let workshop = Workshop::open(&home, &baseline)?;
+    let (program, _) = workshop.program(None)?;
+    println!("apache2 {}: baseline and {} mutants", workshop.version(), mutants.len());
+    if args.soak {
+        return soak(&program, args);
+    }
+    let mut book = Book::open(&home.join("runs.jsonl"))?;
+    if args.common.fresh {
+        book.clear()?;
+    }
+    let mut eval = Eval { book, args: &args.common };
+    let named = |mutant: &&Mutant| args.common.only.contains(&mutant.id);
+    let wanted = mutants.iter().filter(|mutant| args.common.wants(&mutant.id));
+    let wanted: Vec<&Mutant> = wanted.chain(beyond.iter().filter(named)).collect();
+    let mut runs = Vec::new();
+    println!("{}", Row::heading());
+    for mutant in &wanted {
+        let (program, _) = workshop.program(Some(mutant))?;
+        let records = eval.seeds(&mutant.id, Some(&program), &mutant.told.breaks)?;
+        // The baseline is not known yet: nothing is excused here.
+        println!("{}", row(mutant, &records, &[]).line());
+        runs.push((*mutant, records));
+    }
+    let excused = eval.control(&program, &runs)?;
+    let mut rows: Vec<Row> = runs.iter().map(|(mutant, records)| row(mutant, records, &excused)).collect();
+    if args.common.wants("stock") {
+        rows.push(eval.stock()?);
+        rows.last().iter().for_each(|row| println!("{}", row.line()));
+    }
+    let version = workshop.version();
+    let about = format!(
+        "Apache {version}, built from Debian's source, corrected and mutated; {} seeds, at most {} s each. Nothing was spent on \
+         finding out what the server takes: the tester was told that it is a store.",
+        args.common.seeds,
+        eval.max_time().as_secs()
+    );
+    report::write(&home, &about, &rows)?;
+    std::fs::write(
+        home.join("figure14.svg"),
+        figure::draw(&format!("Cost of refuting Apache {version} and mutants"), &rows),
+    )?;
+    for mutant in beyond.iter().filter(|mutant| !named(mutant)) {
+        println!("not run: {}: {}", mutant.id, mutant.told.note.as_deref().unwrap_or(&mutant.told.what));
+    }
+    Ok(conclude(&rows, &excused, &home))
+}
+
+fn conclude(rows: &[Row], excused: &[String], home: &Path) -> bool {
+    let mutants = || rows.iter().filter(|row| row.subject != "stock");
+    let all = mutants().count();
+    let full = mutants().filter(|row| row.is_full()).count();
+    let right = mutants().filter(|row| row.right == row.refuted).count();
+    let soon = mutants().filter(|row| row.seconds.is_some_and(|it| it.median < SOON)).count();
+    println!(
+        "\n{full} of {all} mutants were refuted at every seed, {right} blamed on a right rule each time"
+    );
+    println!("{soon} have a median under {SOON} s");
+    let known: Vec<_> =
+        rows.iter().filter_map(|row| Some((row, row.original?, row.messages?.median))).collect();
+    let more: Vec<_> = known.iter().filter(|(_, original, ours)| *ours > *original as f64).collect();
+    println!("{} of {} need no more messages than the original", known.len() - more.len(), known.len());
+    for (row, original, ours) in more {
+        println!("  {} needs {ours}, the original {original}", row.subject);
+    }
+    if !excused.is_empty() {
+        println!("FAILED: the baseline was refuted too: {}", excused.join(", "));
+    }
+    for row in mutants().filter(|row| !row.is_full()) {
+        println!(
+            "FAILED: {} was refuted at {} of {} seeds {:?}",
+            row.subject, row.refuted, row.runs, row.inconclusive
+        );
+    }
+    println!("results.json, results.csv, results.md, figure14.svg in {}", home.display());
+    full == all && excused.is_empty()
+}
+
+fn row(mutant: &Mutant, records: &[Record], excused: &[String]) -> Row {
+    Row {
+        paper: mutant.paper,
+        what: mutant.told.what.clone(),
+        note: mutant.told.note.clone(),
+        original: mutant.paper.and_then(|number| ORIGINAL.get(number - 1).copied()),
+        ..Row::of(&mutant.id, records, &mutant.told.breaks, excused)
+    }
+}
+
+struct Eval<'a> {
+    book: Book,
+    args: &'a super::Args,
+}
+
+impl Eval<'_> {
+    fn max_time(&self) -> Duration {
+        self.args.max_time(60)
+    }
+
+    /// Every seed against a program, or against Debian's.
+    fn seeds(&mut self, id: &str, program: Option<&Path>, breaks: &[String]) -> Result<Vec<Record>> {
+        let key = key(program);
+        let time = self.max_time();
+        let mut records = Vec::new();
+        for seed in 1..=self.args.seeds {
+            let run = || {
+                let shrinks = seed <= SHRUNK;
+                one(program, seed, &Goal { time, most: None, first_only: true, shrinks, patience: PATIENCE })
+            };
+            let (record, is_new) = self.book.run((id, seed, &key), run)?;
+            if is_new {
+                tell(id, &record, breaks);
+            }
+            records.push(record);
+        }
+        Ok(records)
+    }
+
+    /// The same command against the baseline at the same seeds, for at least as many messages as any mutant needed. Returns
+    /// the rules that are broken there.
+    fn control(&mut self, program: &Path, runs: &[(&Mutant, Vec<Record>)]) -> Result<Vec<String>> {
+        let mut excused = Vec::<String>::new();
+        let (mut messages, mut begun) = (0, Instant::now());
+        for seed in 1..=self.args.seeds {
+            let of_seed = runs.iter().flat_map(|(_, records)| records).filter(|record| record.seed == seed);
+            let needed = of_seed.filter_map(|record| record.messages).max().unwrap_or_default().max(CONTROL);
+            let goal = Goal {
+                time: self.max_time(),
+                most: Some(needed),
+                first_only: false,
+                shrinks: false,
+                patience: PATIENCE,
+            };
+            let key = format!("{} {needed}", key(Some(program)));
+            let (record, _) = self.book.run(("baseline", seed, &key), || one(Some(program), seed, &goal))?;
+            messages += record.all_messages;
+            for sighting in &record.findings {
+                println!("  baseline, seed {seed}: {}", sighting.rules.join(" | "));
+                for rule in &sighting.rules {
+                    if !excused.contains(rule) {
+                        excused.push(rule.clone());
+                    }
+                }
+            }
+            if let Some(why) = &record.inconclusive {
+                println!("  baseline, seed {seed}: {why}");
+            }
+            if begun.elapsed() > Duration::from_secs(20) {
+                begun = Instant::now();
+                println!("  baseline: {seed} of {} seeds", self.args.seeds);
+            }
+        }
+        println!("baseline: {messages} messages at the same seeds, rules broken: {}", excused.len());
+        Ok(excused)
+    }
+
+    /// Debian's own program.
+    fn stock(&mut self) -> Result<Row> {
+        let records = self.seeds("stock", None, &[])?;
+        let what = "As Debian ships it, with ProxyVia On.".to_owned();
+        Ok(Row { what, original: Some(ORIGINAL_STOCK), ..Row::of("stock", &records, &[], &[]) })
+    }
+}
+
+/// What is told of a run as it ends, where there is something to see.
+fn tell(id: &str, record: &Record, breaks: &[String]) {
+    let right = record.blamed.iter().any(|rules| report::is_within(rules, breaks));
+    if record.seconds.is_none() || !(right || breaks.is_empty()) {
+        let why = record.inconclusive.as_deref().unwrap_or("unrefuted");
+        let said = if record.seconds.is_some() { record.blamed.join(" | ") } else { why.to_owned() };
+        println!("  {id}, seed {}: {said}", record.seed);
+    }
+}
+
+/// What tells a program from all others: its file has a name of its own.
+fn key(program: Option<&Path>) -> String {
+    program
+        .and_then(Path::file_name)
+        .map_or_else(|| "shipped".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// One run against a server of its own.
+fn one(program: Option<&Path>, seed: u64, goal: &Goal) -> Result<Record> {
+    let origin = free_port()?;
+    let server = match program {
+        Some(program) => Apache::built(program, origin),
+        None => Apache::forwarding_with_via(origin),
+    };
+    let server = server.with_context(|| format!("cannot start {}", key(program)))?;
+    let (dual, target) = subject(server.address(), origin);
+    let http = dual.http().clone();
+    let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
+    Ok(attempt(&dual, target, seed, goal, &make))
+}
+
+/// The server as what it is: an origin, and a gateway below `/proxy/`.
+fn subject(address: SocketAddr, origin: SocketAddr) -> (Dual, Target) {
+    let authority = Authority { host: address.to_string(), ..Authority::default() };
+    let http = Http { target: authority.clone(), prefix: "/".to_owned(), is_store: true, ..Http::default() };
+    let proxy = Proxy::new(authority, "/proxy/", origin, "/");
+    (Dual::new(http, proxy), Target { listen: Some(origin), ..Target::new(address) })
+}
+
+/// Ten long runs of the baseline.
+fn soak(program: &Path, args: &Args) -> Result<bool> {
+    let mut held = true;
+    for seed in 1..=10 {
+        let server = Apache::built(program, free_port()?)?;
+        held &= live::origin(server.address(), "baseline", seed, args.messages)?;
+    }
+    Ok(held)
+}

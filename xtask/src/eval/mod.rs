@@ -1,0 +1,84 @@
+//! `cargo xtask eval`: the paper's evaluation on servers built here, and on those that Debian ships.
+//!
+//! | part | what it does |
+//! |---|---|
+//! | [`source`], [`mutant`], [`workshop`] | from Debian's sources and small files of ours to programs |
+//! | [`apache`] | those programs, seed by seed, and the baseline beside them |
+//! | [`shipped`] | what Debian ships, and everything that is found |
+//! | [`attempt`] | one run |
+//! | [`record`], [`report`], [`figure`] | what is kept of it: runs, tables, the figure |
+
+#![allow(clippy::cast_precision_loss, reason = "medians and pictures are for people")]
+
+mod apache;
+mod attempt;
+mod figure;
+mod mutant;
+mod record;
+mod report;
+mod shipped;
+mod source;
+mod workshop;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+use crate::{again_in_release, root};
+
+#[derive(Subcommand)]
+pub(crate) enum Eval {
+    /// Apache: the paper's mutants and ours on a corrected baseline, built from Debian's sources
+    Apache(apache::Args),
+    /// Debian's nginx as an origin server
+    Nginx(Args),
+    /// Debian's lighttpd as an origin server
+    Lighttpd(Args),
+    /// Gateways as Debian has them: apache, nginx, haproxy, squid
+    Proxies(Args),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many seeds
+    #[arg(long, default_value = "25")]
+    seeds: u64,
+    /// Only this server or mutant; can be given several times
+    #[arg(long, value_name = "ID")]
+    only: Vec<String>,
+    /// How many seconds a run may take [default: 60 until the first violation, 10 where all are listed]
+    #[arg(long, value_name = "SECONDS")]
+    max_time: Option<u64>,
+    /// Run again what was run before
+    #[arg(long)]
+    fresh: bool,
+}
+
+impl Args {
+    fn max_time(&self, default: u64) -> Duration {
+        Duration::from_secs(self.max_time.unwrap_or(default))
+    }
+
+    fn wants(&self, id: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == id)
+    }
+}
+
+pub(crate) fn run(what: &Eval) -> Result<bool> {
+    if cfg!(debug_assertions) {
+        return again_in_release();
+    }
+    match what {
+        Eval::Apache(args) => apache::run(args),
+        Eval::Nginx(args) => shipped::origin("nginx", args),
+        Eval::Lighttpd(args) => shipped::origin("lighttpd", args),
+        Eval::Proxies(args) => shipped::proxies(args),
+    }
+}
+
+/// Where what belongs to this part is kept.
+fn home(part: &str) -> Result<PathBuf> {
+    Ok(root()?.join("target/eval").join(part))
+}

@@ -1,0 +1,147 @@
+//! What became of each run, kept in a file, so that an evaluation that was interrupted goes on where it was.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use serde::{Deserialize, Serialize};
+
+use super::mutant::Texts;
+use super::workshop::fingerprint;
+use crate::root;
+
+/// One run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Record {
+    /// Of which server.
+    pub(crate) subject: String,
+    pub(crate) seed: u64,
+    /// What was run against what: a run of another tester or program is not this one.
+    pub(crate) of: String,
+    /// When it was refuted, in seconds,
+    pub(crate) seconds: Option<f64>,
+    /// and after how many messages.
+    pub(crate) messages: Option<u64>,
+    /// Rules any of which explains the first violation.
+    pub(crate) blamed: Vec<String>,
+    /// How many requests the smallest case of it has, where one was looked for.
+    pub(crate) shrunk: Option<usize>,
+    /// How many messages there were in all, and how long it took, blame included.
+    pub(crate) all_messages: u64,
+    pub(crate) all_seconds: f64,
+    /// Everything that was found, where it went on after the first.
+    pub(crate) findings: Vec<Sighting>,
+    /// Why there is no verdict.
+    pub(crate) inconclusive: Option<String>,
+}
+
+/// A violation among several of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Sighting {
+    pub(crate) rules: Vec<String>,
+    pub(crate) level: String,
+    pub(crate) seconds: f64,
+    pub(crate) messages: u64,
+}
+
+/// All runs so far.
+pub(crate) struct Book {
+    path: PathBuf,
+    known: BTreeMap<(String, u64, String), Record>,
+    /// A number for the tester that is at work.
+    tester: u64,
+}
+
+impl Book {
+    /// Opens it. A line that is broken off is an interrupted run.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        fs::create_dir_all(path.parent().unwrap_or(path))?;
+        let text = fs::read_to_string(path).unwrap_or_default();
+        if !text.is_empty() && !text.ends_with('\n') {
+            OpenOptions::new().append(true).open(path)?.write_all(b"\n")?;
+        }
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Record>(line).ok());
+        let known = records.map(|record| ((record.subject.clone(), record.seed, record.of.clone()), record));
+        Ok(Self { path: path.to_owned(), known: known.collect(), tester: tester()? })
+    }
+
+    /// The run of this program at this seed: the one on record, or else a new one. And whether it is new.
+    pub(crate) fn run(
+        &mut self,
+        (subject, seed, program): (&str, u64, &str),
+        run: impl FnOnce() -> Result<Record>,
+    ) -> Result<(Record, bool)> {
+        let of = format!("{:012x} {program}", self.tester & 0xffff_ffff_ffff);
+        let key = (subject.to_owned(), seed, of.clone());
+        if let Some(record) = self.known.get(&key) {
+            return Ok((record.clone(), false));
+        }
+        let record = Record { subject: subject.to_owned(), seed, of, ..run()? };
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+        writeln!(file, "{}", serde_json::to_string(&record)?)?;
+        self.known.insert(key, record.clone());
+        Ok((record, true))
+    }
+
+    /// Forgets all.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        self.known.clear();
+        File::create(&self.path).with_context(|| format!("cannot write {}", self.path.display()))?;
+        Ok(())
+    }
+}
+
+/// A number for the sources of the tester.
+fn tester() -> Result<u64> {
+    let crates = root()?.join("crates");
+    let mut folders: Vec<PathBuf> =
+        ["confute", "confute-drive", "confute-http"].map(|name| crates.join(name).join("src")).into();
+    let mut texts = Texts::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
+            let path = entry?.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                texts.insert(path.strip_prefix(&crates)?.to_owned(), fs::read_to_string(&path)?);
+            }
+        }
+    }
+    Ok(fingerprint(&texts))
+}
+
+/// Five numbers for many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Quartiles {
+    pub(crate) least: f64,
+    pub(crate) lower: f64,
+    pub(crate) median: f64,
+    pub(crate) upper: f64,
+    pub(crate) most: f64,
+}
+
+impl Quartiles {
+    /// Of these, if there are any. The quartiles are among them.
+    pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = numbers.collect();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        let at = |part: usize| sorted[(last * part + 2) / 4];
+        Some(Self { least: sorted[0], lower: at(1), median: at(2), upper: at(3), most: sorted[last] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles() {
+        let of = |count: u32| Quartiles::of((0..count).rev().map(f64::from));
+        assert_eq!(of(0), None);
+        assert_eq!(of(25), Some(Quartiles { least: 0.0, lower: 6.0, median: 12.0, upper: 18.0, most: 24.0 }));
+        assert_eq!(of(1).map(|it| it.median), Some(0.0));
+    }
+}

@@ -1,0 +1,179 @@
+//! `cargo xtask eval nginx`, `lighttpd` and `proxies`: what Debian ships, and which rules it breaks.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use confute_drive::{Generator, Limits, Target};
+use confute_http::encode::Target as Authority;
+use confute_http::proxy::{Passage, Proxy};
+use confute_http::{Http, Traffic};
+use confute_testbed::apache::Apache;
+use confute_testbed::free_port;
+use confute_testbed::haproxy::Haproxy;
+use confute_testbed::lighttpd::Lighttpd;
+use confute_testbed::nginx::Nginx;
+use confute_testbed::squid::Squid;
+
+use super::attempt::{Goal, attempt};
+use super::record::{Book, Quartiles, Record, Sighting};
+use super::report::{self, Row};
+use super::{Args, figure, home};
+
+/// What the original needed for nginx.
+const ORIGINAL_NGINX: u64 = 18;
+/// How many steps a case of an origin has.
+const STEPS: usize = 300;
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A server that stops when it is dropped.
+trait Server {
+    fn address(&self) -> SocketAddr;
+}
+
+macro_rules! servers {
+    ($($name:ident),*) => {
+        $(impl Server for $name {
+            fn address(&self) -> SocketAddr {
+                Self::address(self)
+            }
+        })*
+    };
+}
+
+servers!(Apache, Haproxy, Lighttpd, Nginx, Squid);
+
+pub(crate) fn origin(name: &'static str, args: &Args) -> Result<bool> {
+    evaluate(name, &[name], args, &|_, seed, time| {
+        let server: Box<dyn Server> = match name {
+            "nginx" => Box::new(Nginx::start()?),
+            _ => Box::new(Lighttpd::start()?),
+        };
+        let target = Authority { host: server.address().to_string(), ..Authority::default() };
+        let http = Http { target, prefix: "/".to_owned(), is_store: true, ..Http::default() };
+        let make =
+            |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
+        Ok(attempt(&http, Target::new(server.address()), seed, &goal(time), &make))
+    })
+}
+
+pub(crate) fn proxies(args: &Args) -> Result<bool> {
+    evaluate("proxies", &["apache", "nginx", "haproxy", "squid"], args, &|name, seed, time| {
+        let origin = free_port()?;
+        let server: Box<dyn Server> = match name {
+            "apache" => Box::new(Apache::forwarding(origin)?),
+            "nginx" => Box::new(Nginx::gateway(origin)?),
+            "haproxy" => Box::new(Haproxy::forwarding(origin)?),
+            _ => Box::new(Squid::forwarding(origin)?),
+        };
+        let target = Authority { host: server.address().to_string(), ..Authority::default() };
+        let place = Target { listen: Some(origin), ..Target::new(server.address()) };
+        let limits = Limits { patience: PATIENCE, ..Limits::default() };
+        let proxy = Proxy::new(target, "/proxy/", origin, "/proxy/").discovered(place, &limits);
+        let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+        Ok(attempt(&proxy, place, seed, &goal(time), &make))
+    })
+}
+
+/// The whole time, and everything that is found.
+fn goal(time: Duration) -> Goal {
+    Goal { time, most: None, first_only: false, shrinks: false, patience: PATIENCE }
+}
+
+type Attempt<'a> = &'a dyn Fn(&str, u64, Duration) -> Result<Record>;
+
+/// Every seed against each of these servers, the whole time, and which rules were found broken.
+fn evaluate(part: &str, names: &[&str], args: &Args, each: Attempt<'_>) -> Result<bool> {
+    if let Some(unknown) = args.only.iter().find(|only| !names.contains(&&***only)) {
+        bail!("there is no {unknown:?} here; there are: {}", names.join(", "));
+    }
+    let home = home(part)?;
+    let mut book = Book::open(&home.join("runs.jsonl"))?;
+    if args.fresh {
+        book.clear()?;
+    }
+    let time = args.max_time(10);
+    let (mut rows, mut text) = (Vec::new(), String::new());
+    for name in names.iter().filter(|name| args.wants(name)) {
+        let version = version(name);
+        println!("{name} {version}");
+        let mut records = Vec::new();
+        for seed in 1..=args.seeds {
+            let key = format!("{version} {}", time.as_secs());
+            let (record, is_new) = book.run((name, seed, &key), || {
+                each(name, seed, time).with_context(|| format!("{name}, seed {seed}"))
+            })?;
+            if is_new {
+                let first = record
+                    .seconds
+                    .map_or_else(|| "unrefuted".to_owned(), |it| format!("refuted after {it:.3} s"));
+                println!(
+                    "  seed {seed}: {first}, {} violations in {} messages",
+                    record.findings.len(),
+                    record.all_messages
+                );
+            }
+            records.push(record);
+        }
+        let original = (*name == "nginx" && part == "nginx").then_some(ORIGINAL_NGINX);
+        rows.push(Row {
+            what: format!("{version}, as Debian ships it"),
+            original,
+            ..Row::of(name, &records, &[], &[])
+        });
+        let table = rules(&records);
+        println!("{table}");
+        let _ = writeln!(
+            text,
+            "## {name} {version}\n\n{} runs of {} s, {} messages.\n\n{table}",
+            records.len(),
+            time.as_secs(),
+            records.iter().map(|record| record.all_messages).sum::<u64>(),
+        );
+    }
+    println!("{}", Row::heading());
+    rows.iter().for_each(|row| println!("{}", row.line()));
+    report::write(&home, "Up to the first violation.", &rows)?;
+    std::fs::write(home.join("rules.md"), text)?;
+    std::fs::write(home.join("figure.svg"), figure::draw(&format!("Cost of refuting {part}"), &rows))?;
+    println!("results.json, results.csv, results.md, rules.md, figure.svg in {}", home.display());
+    Ok(rows.iter().all(|row| row.inconclusive.is_empty()))
+}
+
+/// Rule by rule: at how many seeds it was found broken, and when.
+fn rules(records: &[Record]) -> String {
+    let mut found = BTreeMap::<(String, String), Vec<&Sighting>>::new();
+    for sighting in records.iter().flat_map(|record| &record.findings) {
+        let rules =
+            if sighting.rules.is_empty() { "no rule found".to_owned() } else { sighting.rules.join(" or ") };
+        found.entry((sighting.level.clone(), rules)).or_default().push(sighting);
+    }
+    let mut text =
+        "| level | rule | seeds | median s | median messages |\n|---|---|---|---|---|\n".to_owned();
+    for ((level, rules), sightings) in found {
+        let median =
+            |numbers: &mut dyn Iterator<Item = f64>| Quartiles::of(numbers).map_or(0.0, |it| it.median);
+        let _ = writeln!(
+            text,
+            "| {level} | {rules} | {}/{} | {:.2} | {} |",
+            sightings.len(),
+            records.len(),
+            median(&mut sightings.iter().map(|it| it.seconds)),
+            median(&mut sightings.iter().map(|it| it.messages as f64)),
+        );
+    }
+    text
+}
+
+/// Debian's version of a server.
+fn version(name: &str) -> String {
+    let package = match name {
+        "apache" => "apache2-bin",
+        "nginx" => "nginx-common",
+        other => other,
+    };
+    let output = std::process::Command::new("dpkg-query").args(["-W", "-f=${Version}", package]).output();
+    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,98 @@
+//! One run of a tester against a server that is thought to be wrong: how soon it is refuted, and what is blamed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use confute::lang::Level;
+use confute_drive::{
+    CaseReport, Conclusion, Factory, Finding, News, Outcome, Plan, Protocol, Sink, campaign,
+};
+
+/// What became of one run.
+#[derive(Default)]
+pub(crate) struct Run {
+    /// When a case was refuted, and after how many messages.
+    pub(crate) refuted: Option<(Duration, u64)>,
+    /// The sets of rules any of which explains it.
+    pub(crate) blamed: Vec<String>,
+    /// How many messages there were in all.
+    pub(crate) messages: u64,
+    /// How long all of it took, blame included.
+    pub(crate) total: Duration,
+    /// Why there is no verdict, if there is none.
+    pub(crate) inconclusive: Option<String>,
+}
+
+/// Runs until the first violation, or until there were so many messages.
+pub(crate) fn hunt<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>, most: Option<u64>) -> Run {
+    follow(protocol, plan, make, most, &mut |_, _, _| true).0
+}
+
+/// Runs and tells of every violation, when it was found and after how many messages, until `enough` says so.
+pub(crate) fn follow<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    make: Factory<'_, P>,
+    most: Option<u64>,
+    enough: &mut dyn FnMut(&Finding<P>, Duration, u64) -> bool,
+) -> (Run, Outcome<P>) {
+    let stop = AtomicBool::new(false);
+    let mut ear = Ear {
+        start: Instant::now(),
+        most,
+        run: Run::default(),
+        level: plan.level,
+        latest: (Duration::ZERO, 0),
+        stop: &stop,
+        enough,
+    };
+    let outcome = campaign(protocol, plan, make, &mut ear, &stop);
+    let mut run = ear.run;
+    run.total = ear.start.elapsed();
+    if let Conclusion::Inconclusive(why) = &outcome.conclusion {
+        let trouble =
+            outcome.troubles.first().map_or_else(String::new, |(trouble, _)| format!(": {trouble}"));
+        run.inconclusive = Some(format!("{why}{trouble}"));
+    }
+    (run, outcome)
+}
+
+/// Listens for refutations and what is blamed for them.
+struct Ear<'a, P: Protocol> {
+    start: Instant,
+    most: Option<u64>,
+    run: Run,
+    /// From which level on it counts.
+    level: Level,
+    /// When the latest refuted case was, and how many messages there had been.
+    latest: (Duration, u64),
+    stop: &'a AtomicBool,
+    enough: &'a mut dyn FnMut(&Finding<P>, Duration, u64) -> bool,
+}
+
+impl<P: Protocol> Sink<P> for Ear<'_, P> {
+    fn ended(&mut self, case: &CaseReport) {
+        self.run.messages += case.figures.requests + case.figures.answers;
+        if case.verdict.is_refuted() {
+            self.latest = (self.start.elapsed(), self.run.messages);
+        }
+        if self.most.is_some_and(|most| self.run.messages >= most) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn found(&mut self, finding: &Finding<P>, _: News) {
+        // Warnings do not count.
+        if !finding.refutes(self.level) {
+            return;
+        }
+        let (time, messages) = self.latest;
+        if self.run.refuted.is_none() {
+            self.run.refuted = Some(self.latest);
+            self.run.blamed = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+        }
+        if (self.enough)(finding, time, messages) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
