@@ -61,11 +61,14 @@ pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one:
             Step::Ask { on, ask, .. } if !odd.contains(on) => {
                 let on = first.filter(|_| on_one && matches!(on, Peer::Opened(_))).unwrap_or(*on);
                 plan.push((Some(place), Step::Ask { on, ask: ask.clone(), cuts: Vec::new() }));
-                plan.push((None, Step::Wait(BARRIER)));
+                // What the tester has to answer first is not waited for.
+                if !is_answered_next(&steps[place + 1..]) {
+                    plan.push((None, Step::Wait(BARRIER)));
+                }
             }
             Step::Hold(on) | Step::Release(on) | Step::HangUp(on) | Step::Finish(on) if !odd.contains(on) => {
             }
-            Step::Wait(Until::Answered(_) | Until::Millis(_)) if odd.is_empty() => {}
+            Step::Wait(Until::Answered(_) | Until::Millis(_) | Until::Something) if odd.is_empty() => {}
             other => plan.push((Some(place), other.clone())),
         }
     }
@@ -79,7 +82,8 @@ pub(super) fn barrier_after<P: Protocol>(
     at: usize,
 ) -> Option<Steps<P>> {
     let is_ask = matches!(steps.get(at), Some(Step::Ask { .. }));
-    if !is_ask || matches!(steps.get(at + 1), None | Some(Step::Wait(BARRIER))) {
+    let is_done = matches!(steps.get(at + 1), None | Some(Step::Wait(BARRIER)));
+    if !is_ask || is_done || is_answered_next(&steps[at + 1..]) {
         return None;
     }
     let mut plan: Plan<P::Ask> =
@@ -105,6 +109,12 @@ pub(super) fn uncut<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], at: usize
         _ => return None,
     }
     Some(steps)
+}
+
+/// Whether the next that is sent is an answer to what the server asks.
+fn is_answered_next<A>(steps: &[Step<A>]) -> bool {
+    let next = steps.iter().find_map(|step| if let Step::Ask { on, .. } = step { Some(on) } else { None });
+    matches!(next, Some(Peer::Accepted(_)))
 }
 
 /// Connections that carry something out of the ordinary.
@@ -198,6 +208,14 @@ mod tests {
         assert!(is_pipelined(&[ask(ONE), ask(TWO), Step::Wait(Until::Answered(1)), ask(ONE)]));
         assert!(!is_pipelined(&[ask(ONE), ask(TWO), Step::Wait(Until::Answered(0)), ask(ONE)]));
         assert!(!is_pipelined(&[ask(ONE), ask(TWO), barrier(), ask(ONE), Step::HangUp(ONE), ask(ONE)]));
+    }
+
+    #[test]
+    fn answers_come_next_or_not() {
+        let answer = || ask(Peer::Accepted(0));
+        assert!(is_answered_next(&[Step::Wait(Until::Something), answer(), ask(ONE)]));
+        assert!(!is_answered_next(&[ask(ONE), answer()]));
+        assert!(!is_answered_next::<u8>(&[Step::Wait(BARRIER)]));
     }
 
     #[test]
