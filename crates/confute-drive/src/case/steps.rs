@@ -36,6 +36,8 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn step(&mut self, step: Step<P::Ask>, waits_for_references: bool) {
         match step {
             Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
+            // What was waited for the last time is there already.
+            Step::Wait(Until::Something) if waits_for_references && !self.asked.is_empty() => {}
             Step::Wait(until) => self.wait(until),
             Step::Hold(peer) => {
                 if let Some(token) = self.opened_or_accepted(peer)

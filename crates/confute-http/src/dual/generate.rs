@@ -26,7 +26,7 @@ const MOST: usize = 4;
 /// How many cases are one request after the other.
 const FIRST: u64 = 2;
 /// Of those that follow, one in so many only asks the server itself, over all connections: its races take many at once.
-const ALONE: u64 = 3;
+const ALONE: u64 = 2;
 /// So many steps has such a one.
 const ALONE_STEPS: usize = 200;
 

@@ -10,7 +10,7 @@ use crate::mark::mark;
 use crate::message::{Method, Span, Tag};
 use crate::protocol::{Ask, AskTag, AskTags, Http};
 
-/// What is asked about one resource, in any order.
+/// What is asked about one resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plain {
     /// A write whose condition is false, as the tag was never there,
@@ -19,13 +19,15 @@ pub(super) enum Plain {
     WeakWrite,
     /// A write that is done,
     TrueWrite,
-    /// and one that is not, whether or not the tag is marked as weak.
+    /// one that is not, as what it replaces is known,
     LateWrite,
-    /// What is there is known,
+    /// also if it is known weakly.
+    WeakLateWrite,
+    /// A read of what is known,
     SameRead,
-    /// also to those who say that they know it weakly,
+    /// also if it is known weakly,
     WeakRead,
-    /// but not to these.
+    /// and of what is not.
     OtherRead,
     Head,
     FalseDelete,
@@ -39,19 +41,27 @@ pub(super) enum Plain {
     Patch,
 }
 
-/// These come first: conditions are what servers get wrong most.
-const FIRST: [Plain; 9] = [
+/// These come first, in any order: conditions are what servers get wrong most.
+const FIRST: [Plain; 7] = [
     Plain::FalseWrite,
-    Plain::WeakWrite,
     Plain::TrueWrite,
     Plain::LateWrite,
     Plain::SameRead,
-    Plain::WeakRead,
     Plain::OtherRead,
     Plain::Head,
     Plain::FalseDelete,
 ];
-const THEN: [Plain; 5] = [Plain::Delete, Plain::Date, Plain::Part, Plain::Options, Plain::Patch];
+/// Then these. Who ignores a condition also ignores that a tag is weak, and that would be the lesser reason.
+const THEN: [Plain; 8] = [
+    Plain::WeakWrite,
+    Plain::WeakLateWrite,
+    Plain::WeakRead,
+    Plain::Delete,
+    Plain::Date,
+    Plain::Part,
+    Plain::Options,
+    Plain::Patch,
+];
 
 /// What is still to be asked.
 #[derive(Clone, Debug, Default)]
@@ -117,7 +127,8 @@ impl Traffic {
             Plain::FalseWrite => with(put, other),
             Plain::WeakWrite => with(put, weak),
             Plain::TrueWrite => with(put, current),
-            Plain::LateWrite => without(put, weak),
+            Plain::LateWrite => without(put, current),
+            Plain::WeakLateWrite => without(put, weak),
             Plain::SameRead => without(get, current),
             Plain::WeakRead => without(get, weak),
             Plain::OtherRead => without(get, other),
