@@ -1,6 +1,7 @@
 //! `cargo xtask eval nginx`, `lighttpd` and `proxies`: what Debian ships, and which rules it breaks.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,7 +19,7 @@ use confute_testbed::nginx::Nginx;
 use confute_testbed::squid::Squid;
 
 use super::attempt::{Goal, attempt};
-use super::record::{Book, Quartiles, Record, Sighting};
+use super::record::{Book, Quartiles, Record};
 use super::report::{self, Row};
 use super::{Args, figure, home};
 
@@ -142,26 +143,49 @@ fn evaluate(part: &str, names: &[&str], args: &Args, each: Attempt<'_>) -> Resul
     Ok(rows.iter().all(|row| row.inconclusive.is_empty()))
 }
 
+/// What is known of a rule.
+#[derive(Default)]
+struct Count {
+    /// Seeds at which it alone explains a violation,
+    alone: BTreeSet<u64>,
+    /// and those at which it does, perhaps as one of several.
+    named: BTreeSet<u64>,
+    /// When it was first named at each, and after how many messages.
+    first: BTreeMap<u64, (f64, u64)>,
+}
+
 /// Rule by rule: at how many seeds it was found broken, and when.
 fn rules(records: &[Record]) -> String {
-    let mut found = BTreeMap::<(String, String), Vec<&Sighting>>::new();
-    for sighting in records.iter().flat_map(|record| &record.findings) {
-        let rules =
-            if sighting.rules.is_empty() { "no rule found".to_owned() } else { sighting.rules.join(" or ") };
-        found.entry((sighting.level.clone(), rules)).or_default().push(sighting);
+    let mut counts = BTreeMap::<&str, Count>::new();
+    for record in records {
+        for sighting in &record.findings {
+            for rule in &sighting.rules {
+                let count = counts.entry(rule).or_default();
+                count.named.insert(record.seed);
+                if sighting.rules.len() == 1 {
+                    count.alone.insert(record.seed);
+                }
+                count.first.entry(record.seed).or_insert((sighting.seconds, sighting.messages));
+            }
+        }
     }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by_key(|(rule, count)| (Reverse(count.alone.len()), Reverse(count.named.len()), *rule));
     let mut text =
-        "| level | rule | seeds | median s | median messages |\n|---|---|---|---|---|\n".to_owned();
-    for ((level, rules), sightings) in found {
-        let median =
-            |numbers: &mut dyn Iterator<Item = f64>| Quartiles::of(numbers).map_or(0.0, |it| it.median);
+        "| rule | alone | alone or among others | median s | median messages |\n|---|---|---|---|---|\n"
+            .to_owned();
+    for (rule, count) in rows {
+        let median = |number: fn(&(f64, u64)) -> f64| {
+            Quartiles::of(count.first.values().map(number)).map_or(0.0, |it| it.median)
+        };
         let _ = writeln!(
             text,
-            "| {level} | {rules} | {}/{} | {:.2} | {} |",
-            sightings.len(),
-            records.len(),
-            median(&mut sightings.iter().map(|it| it.seconds)),
-            median(&mut sightings.iter().map(|it| it.messages as f64)),
+            "| {rule} | {}/{all} | {}/{all} | {:.2} | {} |",
+            count.alone.len(),
+            count.named.len(),
+            median(|(seconds, _)| *seconds),
+            median(|(_, messages)| *messages as f64),
+            all = records.len(),
         );
     }
     text
