@@ -50,9 +50,7 @@ pub(crate) fn follow<P: Protocol>(
     let mut run = ear.run;
     run.total = ear.start.elapsed();
     if let Conclusion::Inconclusive(why) = &outcome.conclusion {
-        let trouble =
-            outcome.troubles.first().map_or_else(String::new, |(trouble, _)| format!(": {trouble}"));
-        run.inconclusive = Some(format!("{why}{trouble}"));
+        run.inconclusive = Some(why.clone());
     }
     (run, outcome)
 }

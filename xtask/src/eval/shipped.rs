@@ -72,7 +72,9 @@ pub(crate) fn proxies(args: &Args) -> Result<bool> {
         let target = Authority { host: server.address().to_string(), ..Authority::default() };
         let place = Target { listen: Some(origin), ..Target::new(server.address()) };
         let limits = Limits { patience: PATIENCE, ..Limits::default() };
-        let proxy = Proxy::new(target, "/proxy/", origin, "/proxy/").discovered(place, &limits);
+        // nginx with connections that it keeps; without, each request is alone.
+        let path = if name == "nginx" { "/kept/" } else { "/proxy/" };
+        let proxy = Proxy::new(target, path, origin, path).discovered(place, &limits);
         let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
         Ok(attempt(&proxy, place, seed, &goal(time), &make))
     })
@@ -107,9 +109,11 @@ fn evaluate(part: &str, names: &[&str], args: &Args, each: Attempt<'_>) -> Resul
                 each(name, seed, time).with_context(|| format!("{name}, seed {seed}"))
             })?;
             if is_new {
-                let first = record
-                    .seconds
-                    .map_or_else(|| "unrefuted".to_owned(), |it| format!("refuted after {it:.3} s"));
+                let first = match (&record.seconds, &record.inconclusive) {
+                    (Some(seconds), _) => format!("refuted after {seconds:.3} s"),
+                    (None, Some(why)) => format!("no verdict: {why}"),
+                    (None, None) => "unrefuted".to_owned(),
+                };
                 println!(
                     "  seed {seed}: {first}, {} violations in {} messages",
                     record.findings.len(),
