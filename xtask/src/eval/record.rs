@@ -93,11 +93,12 @@ impl Book {
     }
 }
 
-/// A number for the sources of the tester.
+/// A number for the sources of the tester, and of what starts servers.
 fn tester() -> Result<u64> {
     let crates = root()?.join("crates");
-    let mut folders: Vec<PathBuf> =
-        ["confute", "confute-drive", "confute-http"].map(|name| crates.join(name).join("src")).into();
+    let mut folders: Vec<PathBuf> = ["confute", "confute-drive", "confute-http", "testbed"]
+        .map(|name| crates.join(name).join("src"))
+        .into();
     let mut texts = Texts::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
