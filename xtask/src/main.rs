@@ -122,3 +122,15 @@ fn cargo(arguments: &[&str]) -> Result<Command> {
     command.args(arguments).current_dir(root()?);
     Ok(command)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+}

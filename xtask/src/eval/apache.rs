@@ -22,7 +22,7 @@ use super::mutant::{self, Mutant};
 use super::record::{Book, Record};
 use super::report::{self, Row};
 use super::workshop::Workshop;
-use super::{figure, home};
+use super::{Common, figure, home};
 use crate::{live, root};
 
 /// The medians of messages that the original tester needed for its mutants, measured on the same mutations.
@@ -42,7 +42,7 @@ const SOON: f64 = 0.3;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    common: super::Args,
+    common: Common,
     /// Only let the baseline run at length, and see that it is never refuted: ten runs of 100,000 messages
     #[arg(long, conflicts_with_all = ["only", "fresh", "max_time"])]
     soak: bool,
@@ -158,7 +158,7 @@ fn row(mutant: &Mutant, records: &[Record], excused: &[String]) -> Row {
 
 struct Eval<'a> {
     book: Book,
-    args: &'a super::Args,
+    args: &'a Common,
 }
 
 impl Eval<'_> {

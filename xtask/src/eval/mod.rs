@@ -33,15 +33,15 @@ pub(crate) enum Eval {
     /// Apache: the paper's mutants and ours on a corrected baseline, built from Debian's sources
     Apache(apache::Args),
     /// Debian's nginx as an origin server
-    Nginx(Args),
+    Nginx(Common),
     /// Debian's lighttpd as an origin server
-    Lighttpd(Args),
+    Lighttpd(Common),
     /// Gateways as Debian has them: apache, nginx, haproxy, squid
-    Proxies(Args),
+    Proxies(Common),
 }
 
 #[derive(clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct Common {
     /// How many seeds
     #[arg(long, default_value = "25")]
     seeds: u64,
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     fresh: bool,
 }
 
-impl Args {
+impl Common {
     fn max_time(&self, default: u64) -> Duration {
         Duration::from_secs(self.max_time.unwrap_or(default))
     }

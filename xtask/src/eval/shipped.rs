@@ -21,7 +21,7 @@ use confute_testbed::squid::Squid;
 use super::attempt::{Goal, attempt};
 use super::record::{Book, Quartiles, Record};
 use super::report::{self, Row};
-use super::{Args, figure, home};
+use super::{Common, figure, home};
 
 /// What the original needed for nginx.
 const ORIGINAL_NGINX: u64 = 18;
@@ -46,7 +46,7 @@ macro_rules! servers {
 
 servers!(Apache, Haproxy, Lighttpd, Nginx, Squid);
 
-pub(crate) fn origin(name: &'static str, args: &Args) -> Result<bool> {
+pub(crate) fn origin(name: &'static str, args: &Common) -> Result<bool> {
     evaluate(name, &[name], args, &|_, seed, time| {
         let server: Box<dyn Server> = match name {
             "nginx" => Box::new(Nginx::start()?),
@@ -60,7 +60,7 @@ pub(crate) fn origin(name: &'static str, args: &Args) -> Result<bool> {
     })
 }
 
-pub(crate) fn proxies(args: &Args) -> Result<bool> {
+pub(crate) fn proxies(args: &Common) -> Result<bool> {
     evaluate("proxies", &["apache", "nginx", "haproxy", "squid"], args, &|name, seed, time| {
         let origin = free_port()?;
         let server: Box<dyn Server> = match name {
@@ -88,7 +88,7 @@ fn goal(time: Duration) -> Goal {
 type Attempt<'a> = &'a dyn Fn(&str, u64, Duration) -> Result<Record>;
 
 /// Every seed against each of these servers, the whole time, and which rules were found broken.
-fn evaluate(part: &str, names: &[&str], args: &Args, each: Attempt<'_>) -> Result<bool> {
+fn evaluate(part: &str, names: &[&str], args: &Common, each: Attempt<'_>) -> Result<bool> {
     if let Some(unknown) = args.only.iter().find(|only| !names.contains(&&***only)) {
         bail!("there is no {unknown:?} here; there are: {}", names.join(", "));
     }
