@@ -9,20 +9,18 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use confute::lang::ServerModel as _;
 use confute::trace::{Header, Trace};
-use confute_drive::{
-    Conclusion, Finding, Generator, Limits, Outcome, Plan, Protocol as _, Target, campaign, case_seed,
-};
+use confute_drive::{Conclusion, Finding, Generator, Limits, Outcome, Plan, Target, campaign, case_seed};
 use confute_http::{Http, Traffic, encode};
+use confute_report::note::note;
+use confute_report::violation::violation;
+use confute_report::{Secrets, Subject, shrink};
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use crate::args::Demo;
 use crate::exit::Exit;
-use crate::live::{shrink, summary};
-use crate::output::{BAD, GOOD, OPEN, STRONG};
-use crate::render;
-use crate::text::{WIDTH, count, elapsed, wrap};
+use confute_report::style::{BAD, GOOD, OPEN, STRONG};
+use confute_report::text::{WIDTH, count, elapsed, wrap};
 
 /// The bug, and the rule that it breaks.
 const PLANTED: Bug = Bug::IfMatchIgnoredOnPut;
@@ -101,11 +99,11 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     };
     shrink::all(&http, &plan, SHRINK, &mut outcome.findings, &AtomicBool::new(false), &mut |_| {});
     let finding = &outcome.findings[0];
-    summary::violation(finding, &plan, http.model().rules(), false, out)?;
+    violation(&subject(&plan), finding, &plan, false, out)?;
     verdict(&outcome, out)?;
     if let Some(path) = &args.save {
         save(args, finding, path).with_context(|| format!("cannot write {}", path.display()))?;
-        render::note(out, "kept as", &[path.display().to_string()])?;
+        note(out, "kept as", &[path.display().to_string()])?;
     }
     Ok(matches!(finding.shrunk, Some(Ok(_))))
 }
@@ -135,6 +133,18 @@ fn plan(server: &Embedded, seed: u64, time: Duration) -> Plan {
         seed,
         max_time: Some(time),
         ..Plan::new(Target::new(server.addr()))
+    }
+}
+
+fn subject(plan: &Plan) -> Subject<'static> {
+    Subject {
+        model: "http",
+        premise: "nobody else writes below this URL",
+        shown: "the embedded server",
+        target: plan.target,
+        rules: confute_http::rules::RULES,
+        clause: confute_http::rules::clause,
+        secrets: Secrets::default(),
     }
 }
 

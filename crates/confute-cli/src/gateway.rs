@@ -11,8 +11,8 @@ use confute_http::{Http, encode};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
-use crate::live::secrets::Secrets;
-use crate::live::{self, Subject, flags};
+use crate::live::{self, flags};
+use confute_report::{Secrets, Subject};
 
 pub(crate) fn run(
     args: &args::Http,
@@ -34,8 +34,9 @@ pub(crate) fn run(
     // Before anything is sent.
     args.flags.plan(place, rules)?;
     let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
+    let clause = confute_http::rules::clause;
     let (model, shown) = ("http-gateway", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, clause, secrets };
     let proxy = match (args.forward, path) {
         (false, _) => Proxy::new(target, path, origin, path),
         (true, "/") => Proxy::forward(target, origin),
@@ -67,8 +68,9 @@ fn both(
     let premise = format!(
         "nobody else writes below this URL; what is below {proxy_path} is forwarded to {origin}, and nobody else talks to that"
     );
+    let clause = confute_http::rules::clause;
     let (model, shown) = ("http-dual", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, clause, secrets };
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
     let http = Http { target, prefix: path.to_owned(), is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);

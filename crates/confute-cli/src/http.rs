@@ -11,8 +11,8 @@ use confute_http::{Http, Reads, Traffic};
 use crate::args::{self, Color};
 use crate::exit::Exit;
 use crate::gateway;
-use crate::live::secrets::Secrets;
-use crate::live::{self, Subject, flags};
+use crate::live::{self, flags};
+use confute_report::{Secrets, Subject};
 
 /// How many steps a case has.
 const STEPS: usize = 300;
@@ -52,6 +52,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         shown: &args.url,
         target: place,
         rules: confute_http::rules::RULES,
+        clause: confute_http::rules::clause,
         secrets,
     };
     let make = |case: u64| traffic(&http, case);

@@ -11,7 +11,6 @@ mod exit;
 mod gateway;
 mod http;
 mod json;
-mod ladder;
 mod live;
 mod memcached;
 mod near;
@@ -21,7 +20,6 @@ mod quantity;
 mod render;
 mod rules;
 mod snippet;
-mod text;
 
 use std::process::ExitCode;
 

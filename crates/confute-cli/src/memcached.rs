@@ -8,8 +8,8 @@ use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
-use crate::live::secrets::Secrets;
-use crate::live::{self, Subject, flags};
+use crate::live::{self, flags};
+use confute_report::{Secrets, Subject};
 
 pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let protocol = Memcached::new(MemcachedModel { keeps: args.keeps });
@@ -21,6 +21,7 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         shown: &shown,
         target: Target::new(flags::address(&shown)?),
         rules: confute_memcached::rules::ALL,
+        clause: |_| None,
         secrets: Secrets::default(),
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };

@@ -6,15 +6,9 @@
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use anstyle::{AnsiColor, Style};
+use confute_report::style::BAD;
 
 use crate::args::Color;
-
-pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
-pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
-pub(crate) const OPEN: Style = AnsiColor::Yellow.on_default().bold();
-pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default();
-pub(crate) const STRONG: Style = Style::new().bold();
 
 impl From<Color> for ColorChoice {
     fn from(color: Color) -> Self {

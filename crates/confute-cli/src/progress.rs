@@ -11,7 +11,7 @@ use confute::Pulse;
 
 use crate::args::Color;
 use crate::output;
-use crate::text::grouped;
+use confute_report::text::grouped;
 
 /// Watches over one file.
 pub(crate) struct Progress {

@@ -10,11 +10,12 @@ use confute_models::registry;
 
 use crate::args::Check;
 use crate::check::Judged;
-use crate::output::{BAD, GOOD, NOTE, OPEN, STRONG};
 use crate::snippet;
-use crate::text::{WIDTH, clip_alike, count, elapsed, wrap};
+use confute_report::note::{expected, note};
+use confute_report::style::{BAD, GOOD, OPEN, STRONG};
+use confute_report::text::{WIDTH, count, elapsed, wrap};
 
-/// How many diagnoses and expectations are shown.
+/// How many diagnoses are shown.
 const MOST: usize = 6;
 
 pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
@@ -86,30 +87,6 @@ fn remark(refutation: &Refutation) -> &'static str {
     }
 }
 
-/// What was seen and what would have been right, in the same notation and cut at the same place.
-pub(crate) fn expected(refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
-    let shown = &refutation.expected[..refutation.expected.len().min(MOST)];
-    let told = shown.iter().map(|one| one.message.clone().unwrap_or_else(|| "nothing".to_owned()));
-    let mut messages: Vec<String> = std::iter::once(refutation.seen.clone()).chain(told).collect();
-    if !in_full {
-        messages = clip_alike(&messages, WIDTH - 14);
-    }
-    if !refutation.seen.is_empty() {
-        note(out, "seen", &messages[..1])?;
-    }
-    let mut lines = Vec::new();
-    for (one, message) in shown.iter().zip(&messages[1..]) {
-        lines.push(message.clone());
-        if !one.rules.is_empty() {
-            lines.push(format!("  by {}", one.rules.join(", ")));
-        }
-    }
-    if refutation.more || shown.len() < refutation.expected.len() {
-        lines.push("and other things".to_owned());
-    }
-    note(out, "expected", &lines)
-}
-
 /// The counterfactual: what the server must have done.
 pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
     let Blame { diagnoses, tried, incomplete, .. } = blame;
@@ -140,17 +117,4 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
 fn cost(judged: &Judged) -> String {
     let time = elapsed(judged.elapsed);
     if judged.turns == 0 { time } else { format!("{} tried, {time}", count(judged.turns, "turn")) }
-}
-
-/// A remark on what was drawn: a label, and lines beside it.
-pub(crate) fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()> {
-    for (place, line) in lines.iter().enumerate() {
-        if place == 0 {
-            let label = format!("{label}:");
-            writeln!(out, "  {NOTE}={NOTE:#} {STRONG}{label:<9}{STRONG:#} {line}")?;
-        } else {
-            writeln!(out, "    {:<9} {line}", "")?;
-        }
-    }
-    Ok(())
 }

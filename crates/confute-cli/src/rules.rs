@@ -7,9 +7,10 @@ use confute::lang::{Level, Rule};
 
 use crate::args::{Explain, Format, Rules};
 use crate::exit::Exit;
-use crate::output::{NOTE, STRONG};
-use crate::text::{WIDTH, wrap};
-use crate::{catalogue, json, render};
+use crate::{catalogue, json};
+use confute_report::note::note;
+use confute_report::style::{NOTE, STRONG};
+use confute_report::text::{WIDTH, wrap};
 
 pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
     let books: Vec<_> =
@@ -44,20 +45,20 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
     }
     writeln!(out)?;
     if let Some((clause, text)) = catalogue::standard(name) {
-        render::note(out, "standard", &wrap(text, 64))?;
+        note(out, "standard", &wrap(text, 64))?;
         if !clause.is_empty() {
-            render::note(out, "clause", &wrap(clause, 64))?;
+            note(out, "clause", &wrap(clause, 64))?;
         }
     }
-    render::note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;
+    note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;
     let about = format!("{}: {}", book.name, book.summary);
-    render::note(out, "model", &wrap(&about, 64))?;
+    note(out, "model", &wrap(&about, 64))?;
     let relax = [
         format!("`{} --allow {name}`", book.command),
         "judges as if the server were free to break it: what is refuted".to_owned(),
         "then, is refuted for another reason.".to_owned(),
     ];
-    render::note(out, "relax", &relax)?;
+    note(out, "relax", &relax)?;
     // Of many rules, those of the same clause.
     let group = |name: &'static str| name.split('/').next().filter(|_| book.rules.len() > 30);
     let others: Vec<&str> = book
@@ -67,7 +68,7 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
         .filter(|other| *other != name && group(other) == group(name))
         .collect();
     if !others.is_empty() {
-        render::note(out, "see also", &wrap(&others.join(", "), 64))?;
+        note(out, "see also", &wrap(&others.join(", "), 64))?;
     }
     Ok(Exit::Unrefuted)
 }

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use confute::trace::{Event, WireConn};
 use confute_models::registry::Case;
 
-use crate::output::{BAD, NOTE};
-use crate::text::{WIDTH, clip};
+use confute_report::style::{BAD, NOTE};
+use confute_report::text::{WIDTH, clip};
 
 /// Up to so many events a case is shown from its start.
 const SHORT: usize = 12;

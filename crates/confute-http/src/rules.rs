@@ -24,6 +24,11 @@ pub fn explain(name: &str) -> Option<&'static Explanation> {
     EXPLANATIONS.iter().chain(crate::proxy::rules::EXPLANATIONS).find(|each| each.name == name)
 }
 
+/// Where the standard asks for what the rule of this name asks for, if one does.
+pub fn clause(name: &str) -> Option<&'static str> {
+    explain(name).map(|more| more.clause).filter(|clause| !clause.is_empty())
+}
+
 macro_rules! rules {
     ($($constant:ident $name:literal $level:ident $clause:literal $summary:literal $text:literal;)*) => {
         $(

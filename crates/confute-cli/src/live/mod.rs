@@ -1,49 +1,26 @@
 //! Tests live servers: flags, progress, reports. What is spoken, and what is sent, comes from the protocols.
 
-mod advice;
 pub(crate) mod flags;
-mod lines;
-mod report;
 mod screen;
-pub(crate) mod secrets;
-pub(crate) mod shrink;
-pub(crate) mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Debug;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use confute::lang::Rule;
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Target, Trouble, campaign,
+    CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Trouble, campaign,
 };
+use confute_report::files::Reports;
+use confute_report::{Subject, advice, lines, shrink, summary, violation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Color, Format};
 use crate::exit::Exit;
 
 pub(crate) use flags::Flags;
-use secrets::Secrets;
-
-/// What is tested.
-pub(crate) struct Subject<'a> {
-    /// The model's name, for traces.
-    pub(crate) model: &'a str,
-    /// What is taken for granted, and cannot be seen.
-    pub(crate) premise: &'a str,
-    /// The server, as the user named it.
-    pub(crate) shown: &'a str,
-    /// Where it is.
-    pub(crate) target: Target,
-    /// The rules of the model.
-    pub(crate) rules: &'static [Rule],
-    /// What must not be shown.
-    pub(crate) secrets: Secrets,
-}
 
 /// Tests a server and says what came of it.
 pub(crate) fn run<P: Protocol>(
@@ -54,10 +31,9 @@ pub(crate) fn run<P: Protocol>(
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let rules = subject.rules;
-    let plan = flags.plan(subject.target, rules)?;
+    let plan = flags.plan(subject.target, subject.rules)?;
     // Before the server is bothered: a report that cannot be written is worth nothing.
-    let reports = flags.report_dir.as_deref().map(report::Reports::create).transpose()?;
+    let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
     let stop = stopped_by_signals()?;
     let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
     if flags.format == Format::Json {
@@ -85,8 +61,9 @@ pub(crate) fn run<P: Protocol>(
     match teller.lines {
         Some(lines) => lines.end(subject, &plan, &outcome, out)?,
         None => {
-            let told = summary::Told { remarks: &teller.remarks, paths: &paths };
-            summary::write(subject, &plan, &outcome, rules, flags, &told, out)?;
+            let (quiet, verbose) = (flags.quiet, flags.verbose);
+            let told = summary::Told { remarks: &teller.remarks, paths: &paths, quiet, verbose };
+            summary::write(subject, &plan, &outcome, &told, out)?;
         }
     }
     Ok(exit(&outcome.conclusion))
@@ -139,7 +116,7 @@ impl<P: Protocol> Sink<P> for Teller {
 
     fn found(&mut self, finding: &Finding<P>, news: News) {
         if news == News::New {
-            self.screen.say(&format!("violation {}: {}", finding.number, summary::name(finding)));
+            self.screen.say(&format!("violation {}: {}", finding.number, violation::name(finding)));
         }
     }
 
@@ -150,9 +127,4 @@ impl<P: Protocol> Sink<P> for Teller {
     fn tick(&mut self, live: &Live) {
         self.screen.show(live);
     }
-}
-
-/// A message in one line.
-fn said(message: &impl Debug) -> String {
-    format!("{message:?}")
 }

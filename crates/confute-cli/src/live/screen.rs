@@ -10,7 +10,7 @@ use confute_drive::Live;
 use super::Flags;
 use crate::args::Color;
 use crate::output;
-use crate::text::{clip, count, grouped};
+use confute_report::text::{clip, count, grouped};
 
 pub(super) struct Screen {
     color: Color,
@@ -53,7 +53,7 @@ impl Screen {
     pub(super) fn replace(&mut self, line: &str) {
         if self.terminal {
             let mut err = output::stderr(self.color);
-            let _ = write!(err, "\r\x1b[K{}", clip(line, crate::text::WIDTH));
+            let _ = write!(err, "\r\x1b[K{}", clip(line, confute_report::text::WIDTH));
             let _ = err.flush();
             self.shown = true;
         }
@@ -88,7 +88,7 @@ fn line(live: &Live, rate: f64) -> String {
         live.rules.0,
         live.rules.1,
     );
-    clip(&line, crate::text::WIDTH)
+    clip(&line, confute_report::text::WIDTH)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use confute::lang::ServerModel as _;
 use confute::network::Tcp;
 use confute::{Options, judge};
 use confute_drive::{Generator, Step, Target};
+use confute_report::Secrets;
 use serde_json::Value;
 
 use super::*;
@@ -43,6 +44,7 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
         shown: &shown,
         target: Target::new(address),
         rules: Store.rules(),
+        clause: |_| None,
         secrets: Secrets::default(),
     };
     let mut out = Vec::new();

@@ -13,11 +13,11 @@ const SHORTEST: usize = 6;
 
 /// Texts to take out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub struct Secrets(Vec<String>);
 
 impl Secrets {
     /// These values, and the longer words of each: of `Bearer xyz` the token is the secret.
-    pub(crate) fn new<'a>(values: impl Iterator<Item = &'a str>) -> Self {
+    pub fn new<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let words = values.flat_map(|value| std::iter::once(value).chain(value.split_whitespace()));
         let mut secrets: Vec<String> =
             words.filter(|word| word.len() >= SHORTEST && *word != "Bearer").map(str::to_owned).collect();
@@ -28,7 +28,7 @@ impl Secrets {
     }
 
     /// The text without them.
-    pub(crate) fn clean(&self, text: &str) -> String {
+    pub fn clean(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, INSTEAD))
     }
 
@@ -42,7 +42,7 @@ impl Secrets {
     }
 
     /// Takes them out of all that a finding would show.
-    pub(crate) fn clean_finding<P: Protocol>(&self, finding: &mut Finding<P>) {
+    pub fn clean_finding<P: Protocol>(&self, finding: &mut Finding<P>) {
         if self.0.is_empty() {
             return;
         }

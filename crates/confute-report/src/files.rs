@@ -12,18 +12,18 @@ use confute::trace::{Event, Header, Writer};
 use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
 use serde_json::json;
 
-use super::{Subject, lines};
+use crate::{Subject, lines};
 
 const VERSION: u32 = 1;
 
 /// Where they go.
-pub(super) struct Reports {
+pub struct Reports {
     root: PathBuf,
 }
 
 impl Reports {
     /// Makes the directory, and makes sure that it can be written to.
-    pub(super) fn create(root: &Path) -> Result<Self> {
+    pub fn create(root: &Path) -> Result<Self> {
         let summary = root.join("summary.json");
         fs::create_dir_all(root)
             .and_then(|()| File::create(&summary))
@@ -32,7 +32,7 @@ impl Reports {
     }
 
     /// Writes everything; says which files.
-    pub(super) fn write<P: Protocol>(
+    pub fn write<P: Protocol>(
         &self,
         subject: &Subject<'_>,
         plan: &Plan,

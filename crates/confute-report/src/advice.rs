@@ -2,7 +2,8 @@
 
 use confute_drive::Trouble;
 
-pub(crate) fn next(trouble: &Trouble) -> &'static str {
+/// What to do next; nothing where nobody knows.
+pub fn next(trouble: &Trouble) -> &'static str {
     match trouble {
         Trouble::Refused { .. } => "is the server running? Start it, or look at the host and the port",
         Trouble::Gone { .. } => {

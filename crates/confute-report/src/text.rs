@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// How wide a report is.
-pub(crate) const WIDTH: usize = 80;
+pub const WIDTH: usize = 80;
 
 /// `12,345`.
-pub(crate) fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -19,12 +19,12 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// `1 event`, `2 events`.
-pub(crate) fn count(number: u64, one: &str) -> String {
+pub fn count(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// `0.3 ms`, `42 ms`, `1.5 s`.
-pub(crate) fn elapsed(time: Duration) -> String {
+pub fn elapsed(time: Duration) -> String {
     let milliseconds = time.as_secs_f64() * 1e3;
     match milliseconds {
         ..9.95 => format!("{milliseconds:.1} ms"),
@@ -34,7 +34,7 @@ pub(crate) fn elapsed(time: Duration) -> String {
 }
 
 /// At most so many characters, the end left out.
-pub(crate) fn clip(text: &str, width: usize) -> String {
+pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
@@ -42,7 +42,7 @@ pub(crate) fn clip(text: &str, width: usize) -> String {
 }
 
 /// Several texts that are too long, cut alike so that the first difference is in sight.
-pub(crate) fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
+pub fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     let Some(first) = texts.first() else { return Vec::new() };
     let shared = texts
         .iter()
@@ -63,7 +63,7 @@ pub(crate) fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
 }
 
 /// Words in lines of this width. A no-break space keeps two words together.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
         let line = lines.last().map_or(0, |line| line.chars().count());

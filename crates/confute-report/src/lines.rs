@@ -5,23 +5,25 @@ use std::io::{self, Write};
 use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol};
 use serde_json::{Value, json};
 
-use super::{Subject, advice, exit, said};
+use crate::{Subject, advice, exit_code, said};
 
 const VERSION: u32 = 1;
 
 /// What is told at the end, in order.
-pub(super) struct Lines {
+pub struct Lines {
     /// Whether cases are told too.
     all: bool,
     cases: Vec<Value>,
 }
 
 impl Lines {
-    pub(super) fn new(all: bool) -> Self {
+    /// With cases, or without.
+    pub fn new(all: bool) -> Self {
         Self { all, cases: Vec::new() }
     }
 
-    pub(super) fn case(&mut self, case: &CaseReport) {
+    /// A case has ended.
+    pub fn case(&mut self, case: &CaseReport) {
         if !self.all {
             return;
         }
@@ -53,7 +55,8 @@ impl Lines {
         }));
     }
 
-    pub(super) fn end<P: Protocol>(
+    /// The run has ended: writes it all.
+    pub fn end<P: Protocol>(
         self,
         subject: &Subject<'_>,
         plan: &Plan,
@@ -70,7 +73,8 @@ impl Lines {
     }
 }
 
-pub(super) fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
+/// One violation.
+pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
     let diagnoses = finding
         .diagnoses
         .iter()
@@ -118,7 +122,8 @@ pub(super) fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
     })
 }
 
-pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome<P>) -> Value {
+/// The whole run.
+pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome<P>) -> Value {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     let never = subject.rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name));
     let (verdict, reason) = match &outcome.conclusion {
@@ -133,7 +138,7 @@ pub(super) fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: 
         "model": subject.model,
         "verdict": verdict,
         "reason": reason,
-        "exit": exit(&outcome.conclusion).code(),
+        "exit": exit_code(&outcome.conclusion),
         "seed": plan.seed,
         "level": plan.level.name(),
         "allowed": plan.allow,

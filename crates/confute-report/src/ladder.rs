@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use confute::trace::{Event, WireConn};
 
-use crate::output::{BAD, STRONG};
+use crate::style::{BAD, STRONG};
 use crate::text::{WIDTH, clip};
 
 /// Columns before the first rail, and between rails.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use confute_drive::{Finding, Plan, Protocol, Shrinker, Unshrunk};
 
 /// Looks for a smaller case of each violation. They share the time: what one does not need, the others have.
-pub(crate) fn all<P: Protocol>(
+pub fn all<P: Protocol>(
     protocol: &P,
     plan: &Plan,
     time: Duration,

@@ -1,0 +1,48 @@
+//! Remarks below what is shown: a label, and lines beside it.
+
+use std::io::{self, Write};
+
+use confute::Refutation;
+
+use crate::style::{NOTE, STRONG};
+use crate::text::{WIDTH, clip_alike};
+
+/// How many expectations are shown.
+const MOST: usize = 6;
+
+/// A remark on what was drawn: a label, and lines beside it.
+pub fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()> {
+    for (place, line) in lines.iter().enumerate() {
+        if place == 0 {
+            let label = format!("{label}:");
+            writeln!(out, "  {NOTE}={NOTE:#} {STRONG}{label:<9}{STRONG:#} {line}")?;
+        } else {
+            writeln!(out, "    {:<9} {line}", "")?;
+        }
+    }
+    Ok(())
+}
+
+/// What was seen and what would have been right, in the same notation and cut at the same place.
+pub fn expected(refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let shown = &refutation.expected[..refutation.expected.len().min(MOST)];
+    let told = shown.iter().map(|one| one.message.clone().unwrap_or_else(|| "nothing".to_owned()));
+    let mut messages: Vec<String> = std::iter::once(refutation.seen.clone()).chain(told).collect();
+    if !in_full {
+        messages = clip_alike(&messages, WIDTH - 14);
+    }
+    if !refutation.seen.is_empty() {
+        note(out, "seen", &messages[..1])?;
+    }
+    let mut lines = Vec::new();
+    for (one, message) in shown.iter().zip(&messages[1..]) {
+        lines.push(message.clone());
+        if !one.rules.is_empty() {
+            lines.push(format!("  by {}", one.rules.join(", ")));
+        }
+    }
+    if refutation.more || shown.len() < refutation.expected.len() {
+        lines.push("and other things".to_owned());
+    }
+    note(out, "expected", &lines)
+}

@@ -1,0 +1,197 @@
+//! What came of a run, for people: the violations, the verdict, and what it rests on.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use confute::lang::Rule;
+use confute_drive::{Conclusion, Outcome, Plan, Protocol, Spread};
+
+use crate::note::note;
+use crate::style::{BAD, GOOD, OPEN};
+use crate::text::{WIDTH, count, elapsed, grouped, wrap};
+use crate::violation::violation;
+use crate::{Subject, advice};
+
+/// So many things that were never put to the test are named.
+const NEVER: usize = 8;
+
+/// What else there is to say.
+pub struct Told<'a> {
+    /// What the server was found to be able to do.
+    pub remarks: &'a [String],
+    /// The files that were written.
+    pub paths: &'a [PathBuf],
+    /// Only the verdict.
+    pub quiet: bool,
+    /// Everything in full.
+    pub verbose: bool,
+}
+
+/// Writes it all: the violations, the verdict, the figures, the paths.
+pub fn write<P: Protocol>(
+    subject: &Subject<'_>,
+    plan: &Plan,
+    outcome: &Outcome<P>,
+    told: &Told<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if !told.quiet {
+        for finding in &outcome.findings {
+            violation(subject, finding, plan, told.verbose, out)?;
+        }
+    }
+    verdict(subject, plan, outcome, out)?;
+    if !told.quiet {
+        let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
+        note(out, "server", &remarks.collect::<Vec<_>>())?;
+        basis(subject, plan, outcome, told.verbose, out)?;
+        let paths: Vec<String> = told.paths.iter().map(|path| path.display().to_string()).collect();
+        note(out, "reports", &paths)?;
+    }
+    Ok(())
+}
+
+fn verdict<P: Protocol>(
+    subject: &Subject<'_>,
+    plan: &Plan,
+    outcome: &Outcome<P>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let shown = subject.shown;
+    let answers = count(outcome.figures.answers, "answer");
+    if outcome.figures.requests == 0
+        && let Conclusion::Inconclusive(why) = &outcome.conclusion
+    {
+        return writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why}; nothing was tested");
+    }
+    let over = format!("{answers} in {}, {}", count(outcome.tally.cases, "case"), elapsed(outcome.elapsed));
+    let alone = match outcome.figures.outstanding.median() {
+        1 if outcome.figures.requests > 0 => "; median outstanding was one: hardly anything was concurrent",
+        _ => "",
+    };
+    match &outcome.conclusion {
+        Conclusion::Refuted => {
+            let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
+            let number = count(refuting as u64, "violation");
+            writeln!(out, "{BAD}refuted{BAD:#}: {shown}: {number} ({over}{alone})")
+        }
+        Conclusion::Unrefuted => {
+            writeln!(
+                out,
+                "{GOOD}unrefuted{GOOD:#}: {shown}: all explained by {} ({over}{alone})",
+                subject.model
+            )
+        }
+        Conclusion::Inconclusive(why) => {
+            writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why} ({over}{alone})")
+        }
+    }
+}
+
+/// What the verdict rests on.
+fn basis<P: Protocol>(
+    subject: &Subject<'_>,
+    plan: &Plan,
+    outcome: &Outcome<P>,
+    in_full: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let (figures, tally) = (&outcome.figures, &outcome.tally);
+    note(out, "seed", &[plan.seed.to_string()])?;
+    let mut next: Vec<&str> = outcome.troubles.iter().map(|(trouble, _)| advice::next(trouble)).collect();
+    next.retain(|advice| !advice.is_empty());
+    next.dedup();
+    if figures.requests == 0 {
+        // There are no figures of nothing.
+        return note(
+            out,
+            "next",
+            &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>(),
+        );
+    }
+    note(out, "premise", &wrap(subject.premise, WIDTH - 14))?;
+    let mut cases =
+        vec![format!("{} unrefuted, {} refuted", grouped(tally.unrefuted), grouped(tally.refuted))];
+    if tally.inconclusive > 0 {
+        cases.push(format!("{} not judged within the budget", grouped(tally.inconclusive)));
+    }
+    if tally.empty > 0 {
+        cases.push(format!("{} without any answer", grouped(tally.empty)));
+    }
+    if tally.early > 0 {
+        cases.push(format!("{} ended early", grouped(tally.early)));
+    }
+    if tally.doubtful > 0 {
+        cases.push(format!("{} refuted at first, but not when judged again", grouped(tally.doubtful)));
+    }
+    note(out, "cases", &cases)?;
+    note(
+        out,
+        "load",
+        &[
+            format!("outstanding requests at each send: {}", spread(&figures.outstanding)),
+            format!("open alternatives: {}", spread(&figures.alternatives)),
+        ],
+    )?;
+    coverage(outcome, subject.rules, in_full, out)?;
+    let share =
+        |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);
+    let times = format!("{:.0} % thinking, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
+    note(out, "time", &[format!("{}, {times}", elapsed(outcome.elapsed))])?;
+    let troubles = outcome.troubles.iter().flat_map(|(trouble, times)| {
+        let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
+        wrap(&format!("{trouble}{often}"), WIDTH - 14)
+    });
+    note(out, "trouble", &troubles.collect::<Vec<_>>())?;
+    note(out, "next", &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>())?;
+    if !outcome.relaxed.is_empty() {
+        note(out, "relaxed", &wrap(&outcome.relaxed.join(", "), WIDTH - 14))?;
+    }
+    Ok(())
+}
+
+/// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.
+fn coverage<P: Protocol>(
+    outcome: &Outcome<P>,
+    rules: &[Rule],
+    in_full: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let figures = &outcome.figures;
+    let never: Vec<&str> =
+        rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name)).collect();
+    let tested = rules.len() - never.len();
+    let lines = [format!("{tested} of {} were put to the test", rules.len())];
+    note(out, "rules", &[&lines[..], &nevers(&never, in_full)].concat())?;
+    if outcome.branches.is_empty() {
+        return Ok(());
+    }
+    let never: Vec<&str> =
+        outcome.branches.iter().filter(|(_, times)| *times == 0).map(|(name, _)| &**name).collect();
+    let reached = outcome.branches.len() - never.len();
+    let lines = [format!("{reached} of {} were reached", outcome.branches.len())];
+    note(out, "branches", &[&lines[..], &nevers(&never, in_full)].concat())
+}
+
+fn nevers(never: &[&str], in_full: bool) -> Vec<String> {
+    if never.is_empty() {
+        return Vec::new();
+    }
+    let shown = if in_full { never.len() } else { never.len().min(NEVER) };
+    let more = match never.len() - shown {
+        0 => String::new(),
+        more => format!(" and {more} more (-v lists them)"),
+    };
+    wrap(&format!("never: {}{more}", never[..shown].join(", ")), WIDTH - 14)
+}
+
+fn spread(spread: &Spread) -> String {
+    let all = spread.quantiles();
+    format!(
+        "median {}, 10 % up to {}, 90 % up to {}, at most {}",
+        grouped(all.median),
+        grouped(all.p10),
+        grouped(all.p90),
+        grouped(all.max)
+    )
+}
