@@ -32,6 +32,7 @@ Examples:
   confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
+  confute replay FILE http://127.0.0.1/     does a stored violation still show?
   confute rules kv                          what the model `kv` demands
   confute explain kv/put-lasts              one of its rules";
 
@@ -41,6 +42,7 @@ Examples:
   confute http http://127.0.0.1:8080/       test an HTTP server
   confute memcached 127.0.0.1:11211         test a memcached server
   confute check --model kv history.edn      judge a recorded history
+  confute replay FILE http://127.0.0.1/     does a stored violation still show?
   confute rules kv                          what the model `kv` demands
   confute explain kv/put-lasts              one of its rules
 
@@ -56,6 +58,7 @@ pub(crate) enum Command {
     Http(Http),
     Memcached(Memcached),
     Check(Check),
+    Replay(Replay),
     Rules(Rules),
     Explain(Explain),
     Demo(Demo),
@@ -73,9 +76,6 @@ pub(crate) struct Http {
     /// Below which URL to test: `http://HOST[:PORT][/PATH]`, or https://.
     #[arg(value_name = "URL")]
     pub(crate) url: String,
-    /// A header field for every request; can be given several times. Its value does not appear in reports.
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub(crate) header: Vec<String>,
     /// The server is a gateway (a reverse proxy), and the tester is its client and its origin: it listens here, HOST:PORT.
     /// The server has to forward what is below the URL to this address.
     #[arg(long, value_name = "ADDR")]
@@ -94,14 +94,24 @@ pub(crate) struct Http {
     /// it does not.
     #[arg(long, conflicts_with = "path")]
     pub(crate) no_survey: bool,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+/// How to get through to an HTTP server.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Reach {
+    /// A header field for every request; can be given several times. Its value does not appear in reports.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
     /// Trust only certificates issued by those in this file (PEM), for https://.
     #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
     pub(crate) ca: Option<PathBuf>,
     /// Trust any certificate, for https://. Whoever is in between is not noticed.
     #[arg(long)]
     pub(crate) insecure: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
 }
 
 const HTTP_EXAMPLES: &str = "\
@@ -208,6 +218,60 @@ Examples:
 
 Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
 counts, in the order 2, 1, 3, 0.";
+
+/// Judge a stored violation again, or do it again to a server.
+///
+/// The file is one that --report-dir or --regressions wrote. Without a server, what was seen then is judged once more, by the
+/// model as it is now. With one, what was done is done again, under fresh names, and judged: it says in how many runs
+/// the violation showed.
+#[derive(Debug, Parser)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub(crate) struct Replay {
+    /// The stored violation.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The server: the URL below which to test, or HOST:PORT for memcached.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: Option<String>,
+    /// How often to do it.
+    #[arg(long, value_name = "N", default_value = "10", requires = "target", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) runs: u32,
+    /// How long to wait for an answer.
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = quantity::duration)]
+    pub(crate) patience: Duration,
+    /// How long to judge what was seen then.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
+    pub(crate) max_time: Duration,
+    /// Let the server break this rule; can be given several times.
+    #[arg(long, value_name = "RULE")]
+    pub(crate) allow: Vec<String>,
+    /// Where the tester listens as origin behind a gateway, HOST:PORT [default: where it did then].
+    #[arg(long, value_name = "ADDR", requires = "target")]
+    pub(crate) origin: Option<String>,
+    #[command(flatten)]
+    pub(crate) reach: Reach,
+    /// Do it to a server that is not on this machine. It will be written to.
+    #[arg(long)]
+    pub(crate) remote: bool,
+    /// For people, or one JSON object.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Say only the verdict.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Show messages in full.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  confute replay found/violation-1/violation.case                           judge it again
+  confute replay found/violation-1/violation.case http://127.0.0.1:8080/    does it still fail?
+  confute replay lost-update.case http://127.0.0.1:8080/ --runs 50          how often?
+
+Exit codes: 0 it is explained, or did not show; 1 refuted again; 2 wrong usage or a broken file;
+3 inconclusive.";
 
 /// List the rules of the protocols and of the small models.
 ///

@@ -144,6 +144,7 @@ fn subject(plan: &Plan) -> Subject<'static> {
         target: plan.target,
         rules: confute_http::rules::RULES,
         clause: confute_http::rules::clause,
+        settings: serde_json::Value::Null,
         secrets: Secrets::default(),
     }
 }

@@ -20,6 +20,15 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Exit::Unrefuted => "unrefuted",
+            Exit::Refuted => "refuted",
+            Exit::Broken => "broken",
+            Exit::Inconclusive => "inconclusive",
+        }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Unrefuted => 0,

@@ -5,20 +5,21 @@ use std::net::SocketAddr;
 
 use anyhow::{Result, bail};
 use confute_drive::{Generator, Limits, Target};
+use confute_http::Http;
 use confute_http::dual::{self, Dual, Mixture};
 use confute_http::proxy::{self, Passage, Proxy};
-use confute_http::{Http, encode};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
+use crate::http::Way;
 use crate::live::{self, flags};
-use confute_report::{Secrets, Subject};
+use confute_report::Subject;
+use serde_json::json;
 
 pub(crate) fn run(
     args: &args::Http,
     origin: &str,
-    (place, path, target): (Target, &str, encode::Target),
-    secrets: Secrets,
+    way: Way,
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
@@ -26,23 +27,26 @@ pub(crate) fn run(
     if origin.port() == 0 {
         bail!("--origin {origin}: the server has to know the port, so it cannot be any");
     }
-    let place = Target { listen: Some(origin), ..place };
+    let way = Way { place: Target { listen: Some(origin), ..way.place }, ..way };
     if let Some(proxy_path) = &args.proxy_path {
-        return both(args, (origin, proxy_path), (place, path, target), secrets, color, out);
+        return both(args, (origin, proxy_path), way, color, out);
     }
+    let Way { place, path, target, secrets } = way;
     let rules = proxy::rules::ALL;
     // Before anything is sent.
     args.flags.plan(place, rules)?;
     let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
     let clause = confute_http::rules::clause;
     let (model, shown) = ("http-gateway", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, clause, secrets };
-    let proxy = match (args.forward, path) {
-        (false, _) => Proxy::new(target, path, origin, path),
+    let proxy = match (args.forward, &*path) {
+        (false, _) => Proxy::new(target, &path, origin, &path),
         (true, "/") => Proxy::forward(target, origin),
         (true, _) => bail!("--forward: of a proxy there is only the address to say, not the path {path}"),
     };
     let proxy = proxy.discovered(place, &limits(args));
+    let settings = json!({ "origin": origin, "forward": args.forward, "mapping": proxy.model.mapping });
+    let subject =
+        Subject { model, premise: &premise, shown, target: place, rules, clause, settings, secrets };
     let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
     live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
@@ -51,8 +55,7 @@ pub(crate) fn run(
 fn both(
     args: &args::Http,
     (origin, proxy_path): (SocketAddr, &str),
-    (place, path, target): (Target, &str, encode::Target),
-    secrets: Secrets,
+    Way { place, path, target, secrets }: Way,
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
@@ -70,9 +73,11 @@ fn both(
     );
     let clause = confute_http::rules::clause;
     let (model, shown) = ("http-dual", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, clause, secrets };
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
-    let http = Http { target, prefix: path.to_owned(), is_store: args.no_survey, ..Http::default() };
+    let settings = json!({ "origin": origin, "proxy_path": proxy_path, "mapping": proxy.model.mapping });
+    let subject =
+        Subject { model, premise: &premise, shown, target: place, rules, clause, settings, secrets };
+    let http = Http { target, prefix: path, is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);
     let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
     live::run(&dual, &subject, &args.flags, &make, color, out)

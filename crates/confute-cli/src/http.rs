@@ -13,14 +13,28 @@ use crate::exit::Exit;
 use crate::gateway;
 use crate::live::{self, flags};
 use confute_report::{Secrets, Subject};
+use serde_json::json;
 
 /// How many steps a case has.
 const STEPS: usize = 300;
 
-pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
-    let Place { secure, mut host, address, path } = place(&args.url)?;
+/// A server, and how to speak to it.
+pub(crate) struct Way {
+    /// Where it is.
+    pub(crate) place: Target,
+    /// The path below which everything is, which ends in a slash.
+    pub(crate) path: String,
+    /// What every request has.
+    pub(crate) target: encode::Target,
+    /// What must not be shown.
+    pub(crate) secrets: Secrets,
+}
+
+/// The way to the server of this URL.
+pub(crate) fn way(url: &str, reach: &args::Reach) -> Result<Way> {
+    let Place { secure, mut host, address, path } = place(url)?;
     let mut fields = Vec::new();
-    for field in &args.header {
+    for field in &reach.header {
         let (name, value) = header(field)?;
         if name.eq_ignore_ascii_case("Host") {
             host = value;
@@ -29,22 +43,28 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         }
     }
     let secrets = Secrets::new(fields.iter().map(|(_, value)| &**value));
+    let mut place = Target::new(flags::address(&address)?);
+    if secure {
+        place.tls = Some(tls(url, reach, &address)?);
+    } else if reach.ca.is_some() || reach.insecure {
+        bail!("--ca and --insecure are about https://; {url} is not");
+    }
+    Ok(Way { place, path, target: encode::Target { host, fields }, secrets })
+}
+
+pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    let way = way(&args.url, &args.reach)?;
+    if let Some(origin) = &args.origin {
+        return gateway::run(args, origin, way, color, out);
+    }
+    let Way { place, path, target, secrets } = way;
     let resources = args.path.iter().map(|path| resource(path)).collect::<Result<Vec<_>>>()?;
     let premise = if resources.is_empty() {
         "nobody else writes below this URL"
     } else {
         "nobody changes these resources"
     };
-    let mut place = Target::new(flags::address(&address)?);
-    if secure {
-        place.tls = Some(tls(args, &address)?);
-    } else if args.ca.is_some() || args.insecure {
-        bail!("--ca and --insecure are about https://; {} is not", args.url);
-    }
-    let target = encode::Target { host, fields };
-    if let Some(origin) = &args.origin {
-        return gateway::run(args, origin, (place, &path, target), secrets, color, out);
-    }
+    let settings = json!({ "resources": resources, "is_store": args.no_survey });
     let http = Http { target, prefix: path, resources, is_store: args.no_survey, ..Http::default() };
     let subject = Subject {
         model: "http",
@@ -53,6 +73,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         target: place,
         rules: confute_http::rules::RULES,
         clause: confute_http::rules::clause,
+        settings,
         secrets,
     };
     let make = |case: u64| traffic(&http, case);
@@ -60,10 +81,10 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
 }
 
 /// How to speak TLS with the host of this address. It is needed until the program ends.
-fn tls(args: &args::Http, address: &str) -> Result<&'static Tls> {
+fn tls(url: &str, reach: &args::Reach, address: &str) -> Result<&'static Tls> {
     let pem;
-    let trust = match &args.ca {
-        _ if args.insecure => Trust::Anyone,
+    let trust = match &reach.ca {
+        _ if reach.insecure => Trust::Anyone,
         Some(path) => {
             pem = std::fs::read(path).with_context(|| format!("--ca {}: cannot be read", path.display()))?;
             Trust::Only(&pem)
@@ -72,9 +93,9 @@ fn tls(args: &args::Http, address: &str) -> Result<&'static Tls> {
     };
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
-    let tls = Tls::new(host, trust, &["http/1.1"]).map_err(|why| match &args.ca {
+    let tls = Tls::new(host, trust, &["http/1.1"]).map_err(|why| match &reach.ca {
         Some(path) => anyhow!("--ca {}: {why}", path.display()),
-        None => anyhow!("{}: {why}; --ca FILE names whom to trust", args.url),
+        None => anyhow!("{url}: {why}; --ca FILE names whom to trust"),
     })?;
     Ok(Box::leak(Box::new(tls)))
 }

@@ -18,6 +18,7 @@ mod output;
 mod progress;
 mod quantity;
 mod render;
+mod replay;
 mod rules;
 mod snippet;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Http(http) => http::run(http, args.color, &mut out),
         Command::Memcached(memcached) => memcached::run(memcached, args.color, &mut out),
         Command::Check(check) => check::run(check, args.color, &mut out),
+        Command::Replay(replay) => replay::run(replay, &mut out),
         Command::Rules(rules) => rules::list(rules, &mut out),
         Command::Explain(explain) => rules::explain(explain, &mut out),
         Command::Demo(demo) => demo::run(demo, &mut out),

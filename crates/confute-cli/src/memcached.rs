@@ -10,6 +10,7 @@ use crate::args::{self, Color};
 use crate::exit::Exit;
 use crate::live::{self, flags};
 use confute_report::{Secrets, Subject};
+use serde_json::json;
 
 pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let protocol = Memcached::new(MemcachedModel { keeps: args.keeps });
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         target: Target::new(flags::address(&shown)?),
         rules: confute_memcached::rules::ALL,
         clause: |_| None,
+        settings: json!({ "keeps": args.keeps }),
         secrets: Secrets::default(),
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };

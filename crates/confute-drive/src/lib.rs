@@ -5,6 +5,7 @@
 //! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. A [`campaign`] runs many
 //! cases, relaxes what was found broken, and lists every distinct violation; a [`Shrinker`] makes its script smaller. Nothing here knows a protocol.
 
+mod again;
 mod campaign;
 mod case;
 mod coverage;
@@ -23,8 +24,10 @@ mod talk;
 mod tls;
 mod trouble;
 
+pub use again::{Again, Deed, Rerun, judge_again};
 pub use campaign::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Sink, Tally, campaign, case_seed,
+    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Sink, Tally, campaign,
+    campaign_after, case_seed,
 };
 pub use case::{CaseRun, Ended, Setup, run_case};
 pub use figures::{Figures, Gauge};

@@ -1,20 +1,19 @@
-//! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary.
-//!
-//! A trace has the form that `confute check` reads, though `check` does not know the models of live protocols yet; a script
-//! has a header like it, then a step a line.
+//! The files of a run: each violation as a [case](crate::stored), shrunk and as it was found, and a summary.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use confute::trace::{Event, Header, Writer};
-use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
+use confute_drive::{Outcome, Plan, Protocol};
 use serde_json::json;
 
+use crate::stored::{Form, Stored};
 use crate::{Subject, lines};
 
-const VERSION: u32 = 1;
+/// The smallest case of a violation, and the one that was met first.
+const CASE: &str = "violation.case";
+const FOUND: &str = "as-found.case";
 
 /// Where they go.
 pub struct Reports {
@@ -43,21 +42,16 @@ impl Reports {
         for finding in &outcome.findings {
             let folder = self.root.join(format!("violation-{}", finding.number));
             fs::create_dir_all(&folder)?;
-            let (trace, script) = (folder.join("events.jsonl"), folder.join("script.jsonl"));
-            write_trace(&trace, subject, plan, finding, &finding.trace)?;
-            write_script(&script, subject, plan, finding, &finding.script)?;
             let mut about = lines::finding(finding, plan);
-            about["trace"] = json!(trace);
-            about["script"] = json!(script);
-            paths.extend([trace, script]);
-            if let Some(Ok(shrunk)) = &finding.shrunk {
-                let (trace, script) =
-                    (folder.join("shrunk-events.jsonl"), folder.join("shrunk-script.jsonl"));
-                write_trace(&trace, subject, plan, finding, &shrunk.trace)?;
-                write_script(&script, subject, plan, finding, &shrunk.script)?;
-                about["shrunk"]["trace"] = json!(trace);
-                about["shrunk"]["script"] = json!(script);
-                paths.extend([trace, script]);
+            let path = folder.join(CASE);
+            Stored::new(subject, plan, finding, Form::Shrunk).write(&path)?;
+            about["file"] = json!(path);
+            paths.push(path);
+            if let Some(Ok(_)) = &finding.shrunk {
+                let path = folder.join(FOUND);
+                Stored::new(subject, plan, finding, Form::Found).write(&path)?;
+                about["file_as_found"] = json!(path);
+                paths.push(path);
             }
             findings.push(about);
         }
@@ -68,46 +62,4 @@ impl Reports {
         paths.push(path);
         Ok(paths)
     }
-}
-
-fn write_trace<P: Protocol>(
-    path: &Path,
-    subject: &Subject<'_>,
-    plan: &Plan,
-    finding: &Finding<P>,
-    events: &[Event<Msg<P>>],
-) -> io::Result<()> {
-    let header = Header {
-        seed: Some(plan.seed),
-        note: Some(format!("case {} (seed {})", finding.name, finding.seed)),
-        ..Header::new(subject.model, "tcp")
-    };
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &header)?;
-    events.iter().try_for_each(|event| writer.write(event))?;
-    writer.finish().map(drop)
-}
-
-fn write_script<P: Protocol>(
-    path: &Path,
-    subject: &Subject<'_>,
-    plan: &Plan,
-    finding: &Finding<P>,
-    steps: &[Step<P::Ask>],
-) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    let header = json!({
-        "confute": "script",
-        "version": VERSION,
-        "model": subject.model,
-        "seed": plan.seed,
-        "case_seed": finding.seed,
-        "connections": plan.limits.connections,
-        "relaxed": finding.relaxed,
-    });
-    writeln!(file, "{header}")?;
-    for step in steps {
-        serde_json::to_writer(&mut file, step)?;
-        file.write_all(b"\n")?;
-    }
-    file.flush()
 }

@@ -5,12 +5,17 @@
 //! but [`shrink`], which makes cases smaller before they are told.
 
 pub mod advice;
+pub mod baseline;
 pub mod files;
 mod ladder;
 pub mod lines;
 pub mod note;
+pub mod rate;
+pub mod regressions;
 mod secrets;
+pub mod session;
 pub mod shrink;
+pub mod stored;
 pub mod style;
 pub mod summary;
 pub mod text;
@@ -20,6 +25,7 @@ use std::fmt::Debug;
 
 use confute::lang::Rule;
 use confute_drive::{Conclusion, Target};
+use serde_json::Value;
 
 pub use secrets::Secrets;
 
@@ -38,6 +44,8 @@ pub struct Subject<'a> {
     pub rules: &'static [Rule],
     /// Where the standard asks for what a rule asks for, if one does.
     pub clause: fn(&str) -> Option<&'static str>,
+    /// What else there is to know to speak to such a server, for [stored] cases.
+    pub settings: Value,
     /// What must not be shown.
     pub secrets: Secrets,
 }

@@ -87,6 +87,7 @@ pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
         "version": VERSION,
         "number": finding.number,
         "refutes": finding.refutes(plan.level),
+        "known": finding.known,
         "level": finding.level.map(confute::lang::Level::name),
         "blame": diagnoses.collect::<Vec<_>>(),
         "incomplete": finding.incomplete,
@@ -144,7 +145,8 @@ pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcom
         "allowed": plan.allow,
         "relaxed": outcome.relaxed,
         "violations": outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count(),
-        "warnings": outcome.findings.iter().filter(|finding| !finding.refutes(plan.level)).count(),
+        "known": outcome.findings.iter().filter(|finding| finding.known).count(),
+        "warnings": outcome.findings.iter().filter(|finding| !finding.refutes(plan.level) && !finding.known).count(),
         "cases": {
             "all": tally.cases,
             "unrefuted": tally.unrefuted,

@@ -28,6 +28,7 @@ pub fn all<P: Protocol>(
             limits: &plan.limits,
             time: left / (count - place) as u32,
             blame_time: plan.blame_time,
+            prefix: &plan.prefix,
             stop,
         };
         let number = finding.number;

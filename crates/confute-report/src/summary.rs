@@ -21,6 +21,8 @@ pub struct Told<'a> {
     pub remarks: &'a [String],
     /// The files that were written.
     pub paths: &'a [PathBuf],
+    /// Remarks of others: a label, and lines beside it.
+    pub notes: &'a [(&'static str, Vec<String>)],
     /// Only the verdict.
     pub quiet: bool,
     /// Everything in full.
@@ -45,6 +47,7 @@ pub fn write<P: Protocol>(
         let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
         note(out, "server", &remarks.collect::<Vec<_>>())?;
         basis(subject, plan, outcome, told.verbose, out)?;
+        told.notes.iter().try_for_each(|(label, lines)| note(out, label, lines))?;
         let paths: Vec<String> = told.paths.iter().map(|path| path.display().to_string()).collect();
         note(out, "reports", &paths)?;
     }

@@ -40,7 +40,11 @@ pub fn violation<P: Protocol>(
     in_full: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (style, what) = if finding.refutes(plan.level) { (BAD, "violation") } else { (OPEN, "warning") };
+    let (style, what) = match (finding.refutes(plan.level), finding.known) {
+        (true, _) => (BAD, "violation"),
+        (false, true) => (OPEN, "known violation"),
+        (false, false) => (OPEN, "warning"),
+    };
     writeln!(out, "{style}{what} {}{style:#}: {STRONG}{}{STRONG:#}", finding.number, name(finding))?;
     let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
     let mut lines = Vec::new();

@@ -67,6 +67,7 @@ fn shrink<P: Protocol>(protocol: &P, plan: &Plan, finding: &Finding<P>) -> Optio
         limits: &plan.limits,
         time: SHRINKING,
         blame_time: plan.blame_time,
+        prefix: &plan.prefix,
         stop: &AtomicBool::new(false),
     };
     shrinker.shrink(finding, &mut |_| {}).ok().map(|shrunk| shrunk.requests.1)

@@ -54,6 +54,16 @@ pub(crate) struct Flags {
     /// Write what was found into this directory: for each violation its trace and its script, and a summary.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
+    /// A folder of violations that were met before: they are tried first, and what is found is added, a file for each rule.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) regressions: Option<PathBuf>,
+    /// A file of known violations: they are told, but do not fail the run; new ones do.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write what was found to the baseline: all of it is known from then on. What was put to the test and not met is
+    /// removed.
+    #[arg(long, requires = "baseline")]
+    pub(crate) baseline_update: bool,
     /// For people, or one JSON object a line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
@@ -93,16 +103,7 @@ impl Flags {
                 target.address
             );
         }
-        let mut allow = Vec::new();
-        for name in &self.allow {
-            match rules.iter().find(|rule| rule.name == name) {
-                Some(rule) => allow.push(rule.name),
-                None => bail!(
-                    "--allow {name}: {}",
-                    near::unknown("rule", name, rules.iter().map(|rule| rule.name))
-                ),
-            }
-        }
+        let allow = rules_named(&self.allow, rules)?;
         let limits = Limits {
             connections: self.connections,
             patience: self.patience,
@@ -152,4 +153,18 @@ fn prefix(text: &str) -> Result<String, String> {
 fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(0) & 0xffff_ffff
+}
+
+/// The rules that --allow names.
+pub(crate) fn rules_named(names: &[String], rules: &'static [Rule]) -> Result<Vec<&'static str>> {
+    let mut allow = Vec::new();
+    for name in names {
+        match rules.iter().find(|rule| rule.name == name) {
+            Some(rule) => allow.push(rule.name),
+            None => {
+                bail!("--allow {name}: {}", near::unknown("rule", name, rules.iter().map(|rule| rule.name)))
+            }
+        }
+    }
+    Ok(allow)
 }

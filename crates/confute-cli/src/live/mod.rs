@@ -6,15 +6,20 @@ mod screen;
 mod tests;
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Trouble, campaign,
+    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Protocol, Sink, Trouble,
 };
+use confute_report::baseline::{Baseline, Compared};
 use confute_report::files::Reports;
-use confute_report::{Subject, advice, lines, shrink, summary, violation};
+use confute_report::regressions::Tried;
+use confute_report::session::{self, Done, Job, Watch};
+use confute_report::text::{WIDTH, count, wrap};
+use confute_report::{Subject, advice, lines, summary, violation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Color, Format};
@@ -31,29 +36,36 @@ pub(crate) fn run<P: Protocol>(
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let plan = flags.plan(subject.target, subject.rules)?;
+    let mut plan = flags.plan(subject.target, subject.rules)?;
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
+    let known = match &flags.baseline {
+        Some(path) => Some(Baseline::read(path, subject.model, flags.baseline_update)?),
+        None => None,
+    };
+    plan.known = known.as_ref().map(Baseline::known).unwrap_or_default();
     let stop = stopped_by_signals()?;
     let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
     if flags.format == Format::Json {
         teller.lines = Some(lines::Lines::new(flags.verbose));
     }
-    let mut outcome = campaign(protocol, &plan, make, &mut teller, &stop);
+    let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
+    let regressions = flags.regressions.as_deref();
+    let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions };
+    let done = session::run(&job, &mut teller, &stop);
+    teller.screen.erase();
+    let Done { mut outcome, tried, stored } = done?;
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
     {
         // Whom to trust is said on the command line.
-        teller.screen.erase();
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
-    if !flags.no_shrink {
-        shrink::all(protocol, &plan, flags.shrink_time, &mut outcome.findings, &stop, &mut |line| {
-            teller.screen.replace(line);
-        });
+    let mut notes = vec![("tried", tried.iter().map(Tried::told).collect())];
+    if let (Some(known), Some(path)) = (known, &flags.baseline) {
+        notes.push(("baseline", compare(&known, path, flags, &plan, &mut outcome)?));
     }
-    teller.screen.erase();
-    outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
+    notes.push(("stored", stored.iter().map(|path| path.display().to_string()).collect()));
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
         paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
@@ -61,12 +73,40 @@ pub(crate) fn run<P: Protocol>(
     match teller.lines {
         Some(lines) => lines.end(subject, &plan, &outcome, out)?,
         None => {
-            let (quiet, verbose) = (flags.quiet, flags.verbose);
-            let told = summary::Told { remarks: &teller.remarks, paths: &paths, quiet, verbose };
+            let (quiet, verbose, remarks) = (flags.quiet, flags.verbose, &teller.remarks);
+            let told = summary::Told { remarks, paths: &paths, notes: &notes, quiet, verbose };
             summary::write(subject, &plan, &outcome, &told, out)?;
         }
     }
     Ok(exit(&outcome.conclusion))
+}
+
+/// What a run says about what was known, in lines; what is known from then on, if so wanted.
+fn compare<P: Protocol>(
+    known: &Baseline,
+    path: &Path,
+    flags: &Flags,
+    plan: &Plan,
+    outcome: &mut Outcome<P>,
+) -> Result<Vec<String>> {
+    let Compared { known: met, gone, untested } = known.compared(outcome);
+    let mut lines = vec![format!("{} met again", count(met as u64, "known violation"))];
+    let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
+    if !gone.is_empty() {
+        lines.extend(list("no longer met, though put to the test", &gone));
+    }
+    if !untested.is_empty() {
+        lines.extend(list("not put to the test", &untested));
+    }
+    if flags.baseline_update {
+        let updated = known.updated(plan, outcome);
+        updated.write(path)?;
+        lines.push(format!("written to {}", path.display()));
+        outcome.expect(&updated.known(), plan.level);
+    } else if !gone.is_empty() {
+        lines.push("--baseline-update removes what is no longer met".to_owned());
+    }
+    Ok(lines)
 }
 
 /// What a script can learn without reading.
@@ -79,7 +119,7 @@ pub(crate) fn exit(conclusion: &Conclusion) -> Exit {
 }
 
 /// A flag that Ctrl-C sets, so that the report is still written; the second time it ends the program.
-fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
+pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first signal finds the flag unset.
@@ -126,5 +166,11 @@ impl<P: Protocol> Sink<P> for Teller {
 
     fn tick(&mut self, live: &Live) {
         self.screen.show(live);
+    }
+}
+
+impl<P: Protocol> Watch<P> for Teller {
+    fn doing(&mut self, what: &str) {
+        self.screen.replace(what);
     }
 }

@@ -8,20 +8,20 @@ mod protocol;
 mod server;
 
 use std::fs;
-use std::io::BufReader;
 use std::net::SocketAddr;
 
 use clap::Parser;
 use confute::lang::ServerModel as _;
 use confute::network::Tcp;
 use confute::{Options, judge};
-use confute_drive::{Generator, Step, Target};
+use confute_drive::{Generator, Target};
 use confute_report::Secrets;
+use confute_report::stored::{File, Stored};
 use serde_json::Value;
 
 use super::*;
 use crate::exit::Exit;
-use protocol::{Ask, Busy, Lines, Message, Store};
+use protocol::{Busy, Lines, Store};
 use server::{Manner, Server, nobody};
 
 #[derive(Parser)]
@@ -45,6 +45,7 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
         target: Target::new(address),
         rules: Store.rules(),
         clause: |_| None,
+        settings: serde_json::Value::Null,
         secrets: Secrets::default(),
     };
     let mut out = Vec::new();
@@ -85,16 +86,12 @@ fn refuted_with_reports() {
     let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
     assert_eq!((&summary["verdict"], &summary["exit"]), (&"refuted".into(), &1.into()));
     assert_eq!(summary["findings"][0]["blame"][0]["rules"][0], "line/read-current");
-    // The trace that was written is refuted by itself.
-    let file = BufReader::new(fs::File::open(folder.join("violation-1/events.jsonl")).unwrap());
-    let trace = confute::trace::read::<Message>(file, confute::trace::Limits::default()).unwrap();
-    assert_eq!(trace.header.model, "line");
-    assert!(judge(&Store, &Tcp::default(), &trace.events, &Options::default()).is_refuted());
-    let script = fs::read_to_string(folder.join("violation-1/script.jsonl")).unwrap();
-    let mut lines = script.lines();
-    assert!(lines.next().unwrap().contains("\"confute\":\"script\""));
-    let steps: Vec<Step<Ask>> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(!steps.is_empty());
+    // The case that was written is refuted by itself.
+    let case =
+        Stored::<Lines>::read(File::open(&folder.join("violation-1/violation.case")).unwrap()).unwrap();
+    assert_eq!((&*case.about.model, case.about.blame.len()), ("line", 1));
+    assert!(judge(&Store, &Tcp::default(), &case.trace, &Options::default()).is_refuted());
+    assert!(folder.join("violation-1/as-found.case").exists());
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -132,4 +129,55 @@ fn wrong_usage() {
     assert!(try_live(nobody(), &["--report-dir", "/proc/nothing"]).is_err());
     assert!(try_live(nobody(), &["--level", "must", "--strict"]).is_err());
     assert!(flags::address("127.0.0.1:80").is_ok() && flags::address("nowhere").is_err());
+}
+
+#[test]
+fn what_was_met_is_tried_first() {
+    let folder = std::env::temp_dir().join(format!("confute-regressions-{}", std::process::id()));
+    let place = folder.display().to_string();
+    let wrong = Server::start(Manner::ReadsNothing(1));
+    let (_, text) = live(wrong.address, &["--cases", "20", "--max-failures", "1", "--regressions", &place]);
+    assert!(text.contains("= stored:") && text.contains("line-line-read-current.case"), "{text}");
+    // No case but the stored one.
+    let args = ["--cases", "0", "--regressions", &place];
+    let (exit, text) = live(wrong.address, &args);
+    assert_eq!(exit, Exit::Refuted, "{text}");
+    assert!(text.contains("line-line-read-current.case: still fails (line/read-current"), "{text}");
+    let (exit, text) =
+        live(Server::start(Manner::Correct).address, &["--cases", "2", "--regressions", &place]);
+    assert_eq!(exit, Exit::Unrefuted, "{text}");
+    assert!(text.contains("no longer fails in 2 runs (line/read-current"), "{text}");
+    let (_, text) = live(nobody(), &args);
+    assert!(text.contains("not judged: ") && text.contains("nothing was tested"), "{text}");
+    fs::write(folder.join("broken.case"), "{}").unwrap();
+    let error = try_live(wrong.address, &args).unwrap_err().to_string();
+    assert!(error.contains("broken.case: not a case"), "{error}");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_is_known_does_not_fail_the_run() {
+    let path = std::env::temp_dir().join(format!("confute-baseline-{}.json", std::process::id()));
+    let place = path.display().to_string();
+    let wrong = Server::start(Manner::ReadsNothing(10));
+    let error = try_live(wrong.address, &["--baseline", &place]).unwrap_err().to_string();
+    assert!(error.contains("--baseline-update writes it"), "{error}");
+    let (exit, text) = live(wrong.address, &["--cases", "20", "--baseline", &place, "--baseline-update"]);
+    assert_eq!(exit, Exit::Unrefuted, "{text}");
+    assert!(text.contains("known violation 1: line/read-current") && text.contains("written to"), "{text}");
+    let (exit, text) = live(wrong.address, &["--cases", "20", "--baseline", &place]);
+    assert_eq!(exit, Exit::Unrefuted, "{text}");
+    assert!(text.contains("1 known violation met again"), "{text}");
+    // Something else is wrong.
+    let other = Server::start(Manner::SaysDone);
+    let (exit, text) = live(other.address, &["--cases", "5", "--strict", "--baseline", &place]);
+    assert_eq!(exit, Exit::Refuted, "{text}");
+    assert!(text.contains("no longer met, though put to the test: line/read-current"), "{text}");
+    let (_, text) = live(
+        Server::start(Manner::Correct).address,
+        &["--cases", "5", "--baseline", &place, "--baseline-update"],
+    );
+    assert!(text.contains("no longer met"), "{text}");
+    assert!(!fs::read_to_string(&path).unwrap().contains("read-current"));
+    fs::remove_file(&path).unwrap();
 }

@@ -93,6 +93,7 @@ pub(crate) fn diagnose<P: Protocol>(
         trace,
         relaxed: relaxed.to_vec(),
         raw: run.raw,
+        known: false,
         times: 1,
         shrunk: None,
     })

@@ -39,6 +39,8 @@ pub struct Finding<P: Protocol> {
     pub relaxed: Vec<&'static str>,
     /// The latest bytes on the wire.
     pub raw: Vec<Chunk>,
+    /// Whether it was to be expected: see [`Plan::known`](super::Plan::known).
+    pub known: bool,
     /// In how many cases it was met.
     pub times: u64,
     /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
@@ -46,9 +48,16 @@ pub struct Finding<P: Protocol> {
 }
 
 impl<P: Protocol> Finding<P> {
-    /// Whether it proves the server wrong when rules count from this level on.
+    /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected.
     pub fn refutes(&self, from: Level) -> bool {
-        self.level.is_some_and(|level| level >= from)
+        !self.known && self.level.is_some_and(|level| level >= from)
+    }
+
+    /// Whether breaking one of these sets of rules explains it.
+    pub fn is_explained_by<S: AsRef<str>>(&self, sets: &[Vec<S>]) -> bool {
+        let same =
+            |one: &Diagnosis, set: &Vec<S>| one.rules.iter().copied().eq(set.iter().map(AsRef::as_ref));
+        self.diagnoses.iter().any(|one| sets.iter().any(|set| same(one, set)))
     }
 
     /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.

@@ -56,6 +56,8 @@ pub struct Plan {
     pub max_failures: usize,
     /// Rules that are not asked for.
     pub allow: Vec<&'static str>,
+    /// Sets of rules that the server is known to break: what breaking one of them explains is told, but does not refute.
+    pub known: Vec<Vec<String>>,
     /// From which level on a violation refutes. What is weaker is a warning.
     pub level: Level,
     /// How long to look for the broken rule.
@@ -75,6 +77,7 @@ impl Plan {
             max_time: Some(Duration::from_secs(30)),
             max_failures: 20,
             allow: Vec::new(),
+            known: Vec::new(),
             level: Level::Store,
             blame_time: Duration::from_secs(3),
         }
@@ -139,17 +142,21 @@ pub fn campaign<P: Protocol>(
     sink: &mut dyn Sink<P>,
     stop: &AtomicBool,
 ) -> Outcome<P> {
+    campaign_after(protocol, plan, Vec::new(), make, sink, stop)
+}
+
+/// The same, after these violations were found otherwise: they are among its own, and their rules are relaxed.
+pub fn campaign_after<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    found: Vec<Finding<P>>,
+    make: Factory<'_, P>,
+    sink: &mut dyn Sink<P>,
+    stop: &AtomicBool,
+) -> Outcome<P> {
     let start = Instant::now();
     let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
     let run = format!("{}{}", plan.prefix, run_name(plan.seed));
-    let talk = Talk::new(protocol, plan.target, &plan.limits).named(format!("{run}-survey"));
-    match protocol.survey(&talk) {
-        Ok(remarks) => campaign.sink.surveyed(&remarks),
-        Err(trouble) => {
-            campaign.trouble(trouble);
-            return campaign.conclude(start, Vec::new());
-        }
-    }
     let shared = Shared {
         next: AtomicU64::new(0),
         halt: AtomicBool::new(false),
@@ -157,6 +164,15 @@ pub fn campaign<P: Protocol>(
         met: AtomicBool::new(false),
         run,
     };
+    found.into_iter().for_each(|found| campaign.found(found, &shared));
+    let talk = Talk::new(protocol, plan.target, &plan.limits).named(format!("{}-survey", shared.run));
+    match protocol.survey(&talk) {
+        Ok(remarks) => campaign.sink.surveyed(&remarks),
+        Err(trouble) => {
+            campaign.trouble(trouble);
+            return campaign.conclude(start, Vec::new());
+        }
+    }
     let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
     let branches = protocol.branches();
     let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::new(branches.len())).collect();
@@ -267,6 +283,8 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     fn found(&mut self, found: Finding<P>, shared: &Shared) {
         self.unblamed += usize::from(found.diagnoses.is_empty() && found.refutes(self.plan.level));
         let (place, news) = self.findings.take(found);
+        let taken = &mut self.findings.list[place];
+        taken.known = taken.is_explained_by(&self.plan.known);
         self.sink.found(&self.findings.list[place], news);
         let mut relaxed = self.plan.allow.clone();
         relaxed.extend(self.findings.list.iter().flat_map(Finding::remedy));
@@ -321,27 +339,8 @@ impl<'a, P: Protocol> Campaign<'a, P> {
 
     fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
         self.findings.number();
-        let refutes = self.findings.list.iter().any(|finding| finding.refutes(self.plan.level));
-        let conclusion = if refutes {
-            Conclusion::Refuted
-        } else if let Some((trouble, _)) = self.troubles.first() {
-            Conclusion::Inconclusive(trouble.to_string())
-        } else if self.findings.list.iter().any(|finding| finding.level.is_none()) {
-            let doubt =
-                "a case was refuted, but there was no time to see whether that is more than a warning";
-            Conclusion::Inconclusive(doubt.to_owned())
-        } else if self.tally.doubtful > 0 {
-            let doubt = "a case was refuted while it ran, but not within the budget when it was judged again";
-            Conclusion::Inconclusive(doubt.to_owned())
-        } else if self.figures.answers == 0 {
-            Conclusion::Inconclusive("nothing was tested: no answer was seen".to_owned())
-        } else if self.tally.unrefuted + self.tally.refuted == 0 {
-            Conclusion::Inconclusive("no case could be judged within its budget".to_owned())
-        } else {
-            Conclusion::Unrefuted
-        };
-        Outcome {
-            conclusion,
+        let mut outcome = Outcome {
+            conclusion: Conclusion::Unrefuted,
             findings: self.findings.list,
             troubles: self.troubles,
             tally: self.tally,
@@ -349,6 +348,41 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             elapsed: start.elapsed(),
             relaxed,
             branches: Vec::new(),
+        };
+        outcome.conclusion = outcome.concluded(self.plan.level);
+        outcome
+    }
+}
+
+impl<P: Protocol> Outcome<P> {
+    /// These sets of rules were known to be broken after all: what breaking one of them explains does not refute.
+    pub fn expect(&mut self, known: &[Vec<String>], level: Level) {
+        for finding in &mut self.findings {
+            finding.known = finding.is_explained_by(known);
+        }
+        self.conclusion = self.concluded(level);
+    }
+
+    fn concluded(&self, level: Level) -> Conclusion {
+        let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
+        if self.findings.iter().any(|finding| finding.refutes(level)) {
+            Conclusion::Refuted
+        } else if let Some((trouble, _)) = self.troubles.first() {
+            Conclusion::Inconclusive(trouble.to_string())
+        } else if self.findings.iter().any(|finding| finding.level.is_none()) {
+            inconclusive(
+                "a case was refuted, but there was no time to see whether that is more than a warning",
+            )
+        } else if self.tally.doubtful > 0 {
+            inconclusive(
+                "a case was refuted while it ran, but not within the budget when it was judged again",
+            )
+        } else if self.figures.answers == 0 {
+            inconclusive("nothing was tested: no answer was seen")
+        } else if self.tally.unrefuted + self.tally.refuted == 0 {
+            inconclusive("no case could be judged within its budget")
+        } else {
+            Conclusion::Unrefuted
         }
     }
 }

@@ -8,23 +8,20 @@
 mod draft;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use confute::trace::Event;
 use confute::{Diagnosis, Refutation, Verdict};
 
-use crate::campaign::{Budget, Finding, diagnose};
-use crate::case::{CaseRun, Setup, run_case};
-use crate::figures::Gauge;
+use crate::again::{Again, Deed};
+use crate::campaign::Finding;
+use crate::case::CaseRun;
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
-use crate::script::{Replay, Step};
-use crate::talk::Talk;
+use crate::script::Step;
 use crate::trouble::Trouble;
 use draft::Steps;
 
@@ -49,6 +46,8 @@ pub struct Shrinker<'a, P: Protocol> {
     pub time: Duration,
     /// How long the search for the broken rule may take, each time.
     pub blame_time: Duration,
+    /// What the names of all cases begin with.
+    pub prefix: &'a str,
     /// Set when it is time to stop.
     pub stop: &'a AtomicBool,
 }
@@ -93,6 +92,13 @@ pub enum Unshrunk {
 }
 
 impl<P: Protocol> Shrinker<'_, P> {
+    fn again(&self, end: Instant) -> Again<'_, P> {
+        let Shrinker { protocol, target, limits, blame_time, prefix, stop, .. } = *self;
+        let left = end.saturating_duration_since(Instant::now());
+        let limits = Limits { time: limits.time.min(left), ..limits.clone() };
+        Again { protocol, target, limits, blame_time: blame_time.min(left), prefix, stop }
+    }
+
     /// Makes the case of a finding smaller. Tells how many requests are left.
     pub fn shrink(&self, finding: &Finding<P>, tell: &mut dyn FnMut(usize)) -> Result<Shrunk<P>, Unshrunk> {
         // Silence is seen by waiting: that takes as long as the patience each time.
@@ -120,6 +126,11 @@ impl<P: Protocol> Shrinker<'_, P> {
         search.make_smaller();
         search.conclude(requests)
     }
+}
+
+/// What a finding did, with another script.
+fn deed<'d, P: Protocol>(finding: &'d Finding<P>, script: &'d [Step<P::Ask>]) -> Deed<'d, P::Ask> {
+    Deed { script, name: &finding.name, seed: finding.seed, relaxed: &finding.relaxed }
 }
 
 /// The smallest so far, and what came of it.
@@ -262,39 +273,25 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     fn run(&mut self, steps: &Steps<P>) -> Option<CaseRun<P>> {
-        let Shrinker { protocol, target, limits, stop, .. } = *self.shrinker;
-        let name = name_like(&self.finding.name);
-        if let Err(trouble) = protocol.prepare(&name, &Talk::new(protocol, target, limits)) {
-            self.gone = Some(trouble);
-            return None;
+        match self.shrinker.again(self.end).run(&mut self.net, &deed(self.finding, steps)) {
+            Ok(run) => {
+                self.gone = run.trouble.clone().filter(Trouble::is_absence);
+                Some(run)
+            }
+            Err(trouble) => {
+                self.gone = Some(trouble);
+                None
+            }
         }
-        let left = self.end.saturating_duration_since(Instant::now());
-        let limits = Limits { time: limits.time.min(left), ..limits.clone() };
-        let setup = Setup {
-            protocol,
-            target,
-            limits: &limits,
-            name: &name,
-            seed: self.finding.seed,
-            relaxed: &self.finding.relaxed,
-            stop,
-            gauge: &Gauge::default(),
-        };
-        let run = run_case(&mut self.net, &setup, &mut Replay::new(steps.clone()));
-        self.gone = run.trouble.clone().filter(Trouble::is_absence);
-        Some(run)
     }
 
     /// The same violation, if it is one.
     fn shows(&self, run: CaseRun<P>) -> Option<Finding<P>> {
-        let Shrinker { protocol, limits, blame_time, stop, .. } = *self.shrinker;
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }
-        let left = self.end.saturating_duration_since(Instant::now());
-        let budget = Budget { time: blame_time.min(left), memory: limits.memory, halt: stop };
-        let found = diagnose(protocol, run, (0, self.finding.seed), &self.finding.relaxed, &budget)?;
+        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]))?;
         let same = if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) };
         same.then_some(found)
     }
@@ -326,14 +323,4 @@ impl<P: Protocol> Search<'_, '_, P> {
             unfinished,
         })
     }
-}
-
-/// A name that was never used, as long as this one: where a script cuts a request in pieces, it counts on the length.
-fn name_like(name: &str) -> String {
-    let mut fresh = String::new();
-    while fresh.len() < name.len() {
-        let _ = write!(fresh, "{:016x}", RandomState::new().hash_one(name));
-    }
-    fresh.truncate(name.len());
-    fresh
 }

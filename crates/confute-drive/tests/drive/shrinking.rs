@@ -27,6 +27,7 @@ fn shrink(finding: &Finding<Lines>, target: Target, time: Duration) -> Result<Sh
         limits: &limits,
         time,
         blame_time: Duration::from_secs(5),
+        prefix: "",
         stop: &AtomicBool::new(false),
     };
     shrinker.shrink(finding, &mut |_| {})

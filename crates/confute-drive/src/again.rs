@@ -1,0 +1,161 @@
+//! Does what was done before, once more: to a server, or to the judge alone.
+//!
+//! A run is under a name that was never used, and is judged by the model; nothing is concluded from the old answers.
+
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use confute::network::Tcp;
+use confute::trace::Event;
+use confute::{Options, Pulse, Verdict, judge};
+
+use crate::campaign::{Budget, Finding, diagnose};
+use crate::case::{CaseRun, Ended, Setup, run_case};
+use crate::coverage::{Coverage, Watched};
+use crate::figures::{Figures, Gauge};
+use crate::limits::{Limits, Target};
+use crate::net::Net;
+use crate::protocol::{Msg, Protocol};
+use crate::script::{Replay, Step};
+use crate::talk::Talk;
+use crate::trouble::Trouble;
+
+/// Runs scripts again.
+pub struct Again<'a, P: Protocol> {
+    /// What is spoken.
+    pub protocol: &'a P,
+    /// With whom.
+    pub target: Target,
+    /// What a run may cost.
+    pub limits: Limits,
+    /// How long the search for the broken rule may take, each time.
+    pub blame_time: Duration,
+    /// What the names of all cases begin with.
+    pub prefix: &'a str,
+    /// Set when it is time to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// What was done, and under which rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Deed<'a, A> {
+    /// What was done.
+    pub script: &'a [Step<A>],
+    /// Its name on the server. Where a script cuts a request in pieces it counts on the length, so another name is as long.
+    pub name: &'a str,
+    /// What its choices came from.
+    pub seed: u64,
+    /// Rules that were not asked for.
+    pub relaxed: &'a [&'static str],
+}
+
+/// What came of a run.
+pub enum Rerun<P: Protocol> {
+    /// Nothing explains it.
+    Refuted(Box<Finding<P>>),
+    /// All is explained.
+    Explained,
+    /// It is not known, for this reason.
+    Unknown(String),
+}
+
+impl<P: Protocol> Again<'_, P> {
+    /// Runs it once. An error means that the server cannot be reached.
+    pub fn once(&self, net: &mut Net, deed: &Deed<'_, P::Ask>) -> Result<Rerun<P>, Trouble> {
+        let run = self.run(net, deed)?;
+        if let Some(trouble) = &run.trouble
+            && trouble.is_absence()
+        {
+            return Err(trouble.clone());
+        }
+        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        let trouble = run.trouble.as_ref().map(ToString::to_string);
+        Ok(match &run.verdict {
+            Verdict::Refuted(_) if !restarted => match self.blamed(run, deed) {
+                Some(finding) => Rerun::Refuted(Box::new(finding)),
+                None => Rerun::Unknown("refuted at first, but not when judged again".to_owned()),
+            },
+            Verdict::Refuted(_) => Rerun::Unknown("the server was restarted".to_owned()),
+            Verdict::Inconclusive(why) => Rerun::Unknown(why.to_string()),
+            Verdict::Unrefuted => match trouble {
+                Some(trouble) => Rerun::Unknown(trouble),
+                None if run.ended == Ended::Done => Rerun::Explained,
+                None => Rerun::Unknown("it was cut short".to_owned()),
+            },
+        })
+    }
+
+    /// Runs it, without looking for the broken rule.
+    pub(crate) fn run(&self, net: &mut Net, deed: &Deed<'_, P::Ask>) -> Result<CaseRun<P>, Trouble> {
+        let Again { protocol, target, ref limits, stop, .. } = *self;
+        let name = self.name_like(deed.name);
+        protocol.prepare(&name, &Talk::new(protocol, target, limits))?;
+        let setup = Setup {
+            protocol,
+            target,
+            limits,
+            name: &name,
+            seed: deed.seed,
+            relaxed: deed.relaxed,
+            stop,
+            gauge: &Gauge::default(),
+        };
+        Ok(run_case(net, &setup, &mut Replay::new(deed.script.to_vec())))
+    }
+
+    /// What a refuted run comes to.
+    pub(crate) fn blamed(&self, run: CaseRun<P>, deed: &Deed<'_, P::Ask>) -> Option<Finding<P>> {
+        let budget = Budget { time: self.blame_time, memory: self.limits.memory, halt: self.stop };
+        diagnose(self.protocol, run, (0, deed.seed), deed.relaxed, &budget)
+    }
+
+    /// A name that was never used, as long as this one.
+    fn name_like(&self, name: &str) -> String {
+        let mut fresh = if self.prefix.len() < name.len() { self.prefix.to_owned() } else { String::new() };
+        while fresh.len() < name.len() {
+            let _ = write!(fresh, "{:016x}", RandomState::new().hash_one(name));
+        }
+        fresh.truncate(name.len());
+        fresh
+    }
+}
+
+/// Judges what was seen then once more, without a server. It may come out differently if the model has changed since.
+pub fn judge_again<P: Protocol>(
+    protocol: &P,
+    deed: &Deed<'_, P::Ask>,
+    trace: &[Event<Msg<P>>],
+    (time, memory): (Duration, usize),
+    stop: &AtomicBool,
+) -> Rerun<P> {
+    let coverage = Coverage::default();
+    let model = &Watched(protocol.model(), &coverage);
+    let start = Instant::now();
+    let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
+    let options =
+        Options { watch: Some(&watch), memory, relaxed: deed.relaxed.to_vec(), ..Options::default() };
+    let verdict = judge(model, &Tcp::default(), trace, &options);
+    match &verdict {
+        Verdict::Unrefuted => return Rerun::Explained,
+        Verdict::Inconclusive(why) => return Rerun::Unknown(why.to_string()),
+        Verdict::Refuted(_) => {}
+    }
+    let run = CaseRun {
+        verdict,
+        ended: Ended::Judged,
+        trouble: None,
+        name: deed.name.to_owned(),
+        trace: trace.to_vec(),
+        script: deed.script.to_vec(),
+        figures: Figures::default(),
+        raw: Vec::new(),
+        raw_lost: 0,
+    };
+    let budget = Budget { time, memory, halt: stop };
+    match diagnose(protocol, run, (0, deed.seed), deed.relaxed, &budget) {
+        Some(finding) => Rerun::Refuted(Box::new(finding)),
+        None => Rerun::Unknown("there was no time to look for the broken rule".to_owned()),
+    }
+}

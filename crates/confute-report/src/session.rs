@@ -1,0 +1,72 @@
+//! A run from end to end: what was stored before is tried first, then the campaign, then smaller cases, which are stored.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::Result;
+use confute_drive::{Factory, Outcome, Plan, Protocol, Sink, campaign_after};
+
+use crate::regressions::{self, Tried};
+use crate::{Subject, shrink};
+
+/// What to do.
+pub struct Job<'a, 'm, P: Protocol> {
+    /// What is spoken.
+    pub protocol: &'a P,
+    /// With whom.
+    pub subject: &'a Subject<'a>,
+    /// For how long, and under which rules.
+    pub plan: &'a Plan,
+    /// What is asked.
+    pub make: Factory<'m, P>,
+    /// How long to look for smaller cases, if at all.
+    pub shrink_time: Option<Duration>,
+    /// The folder of what was met before.
+    pub regressions: Option<&'a Path>,
+}
+
+/// What came of it.
+pub struct Done<P: Protocol> {
+    /// Of the campaign.
+    pub outcome: Outcome<P>,
+    /// Of what was stored before.
+    pub tried: Vec<Tried>,
+    /// The files that were added to the folder.
+    pub stored: Vec<PathBuf>,
+}
+
+/// Who watches.
+pub trait Watch<P: Protocol>: Sink<P> {
+    /// What is being done, beside the campaign.
+    fn doing(&mut self, what: &str) {
+        let _ = what;
+    }
+}
+
+impl<P: Protocol> Watch<P> for () {}
+
+/// Does it. Ends soon after `stop` is set, with what is known by then.
+pub fn run<P: Protocol>(
+    job: &Job<'_, '_, P>,
+    watch: &mut dyn Watch<P>,
+    stop: &AtomicBool,
+) -> Result<Done<P>> {
+    let Job { protocol, subject, plan, make, .. } = *job;
+    let (found, tried) = match job.regressions {
+        Some(folder) => {
+            regressions::try_all(protocol, subject, plan, folder, stop, &mut |what| watch.doing(what))?
+        }
+        None => (Vec::new(), Vec::new()),
+    };
+    let mut outcome = campaign_after(protocol, plan, found, make, watch, stop);
+    if let Some(time) = job.shrink_time {
+        shrink::all(protocol, plan, time, &mut outcome.findings, stop, &mut |what| watch.doing(what));
+    }
+    outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
+    let stored = match job.regressions {
+        Some(folder) => regressions::store(subject, plan, &outcome.findings, folder)?,
+        None => Vec::new(),
+    };
+    Ok(Done { outcome, tried, stored })
+}

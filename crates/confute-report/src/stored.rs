@@ -1,0 +1,206 @@
+//! A violation in a file of its own: what was done, what happened, what it was blamed on, and how to speak to such a server.
+//!
+//! JSON Lines: a header, then a step or an event a line. From it the case is judged again, or done again to a server,
+//! without anything else at hand.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use confute::lang::ServerModel as _;
+use confute::trace::Event;
+use confute_drive::{Finding, Msg, Plan, Protocol, Step};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::Subject;
+
+const VERSION: u64 = 1;
+const EXAMPLE: &str = r#"{"confute":"case","version":1,"model":"http",…}"#;
+/// Larger files are something else.
+const LARGEST: u64 = 256 << 20;
+
+/// The header: what the case is a case of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The model that it was judged by.
+    pub model: String,
+    /// What else there is to know to speak to such a server: the path, the address of the origin.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub settings: Value,
+    /// The server, as the user named it.
+    pub server: String,
+    /// Sets of rules that explain it by being broken.
+    pub blame: Vec<Vec<String>>,
+    /// What the accusation is worth.
+    #[serde(default)]
+    pub level: Option<String>,
+    /// The name of the case on the server.
+    pub name: String,
+    /// What its name, and that of every other case, begins with.
+    #[serde(default)]
+    pub prefix: String,
+    /// What its choices came from.
+    pub seed: u64,
+    /// How many connections it may have open.
+    pub connections: u32,
+    /// Rules that were not asked for.
+    #[serde(default)]
+    pub relaxed: Vec<String>,
+    /// What nothing explains.
+    pub seen: String,
+    /// In how many runs of how many it showed again, when it was stored.
+    #[serde(default)]
+    pub again: (u32, u32),
+}
+
+/// A line of the file, after the header.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line<A, M> {
+    Step(Step<A>),
+    Event(Event<M>),
+}
+
+/// All of it.
+pub struct Stored<P: Protocol> {
+    /// The header.
+    pub about: About,
+    /// What was done.
+    pub script: Vec<Step<P::Ask>>,
+    /// What happened, up to the event that nothing explains.
+    pub trace: Vec<Event<Msg<P>>>,
+}
+
+/// Which form of a finding is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The smaller case, if there is one.
+    Shrunk,
+    /// As it was met.
+    Found,
+}
+
+impl<P: Protocol> Stored<P> {
+    /// What is to be kept of a finding.
+    pub fn new(subject: &Subject<'_>, plan: &Plan, finding: &Finding<P>, form: Form) -> Self {
+        let shrunk = match (&finding.shrunk, form) {
+            (Some(Ok(shrunk)), Form::Shrunk) => Some(shrunk),
+            _ => None,
+        };
+        let strings = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let about = About {
+            model: subject.model.to_owned(),
+            settings: subject.settings.clone(),
+            server: subject.shown.to_owned(),
+            blame: finding.diagnoses.iter().map(|one| strings(&one.rules)).collect(),
+            level: finding.level.map(|level| level.name().to_owned()),
+            name: shrunk.map_or(&finding.name, |shrunk| &shrunk.name).clone(),
+            prefix: plan.prefix.clone(),
+            seed: finding.seed,
+            connections: plan.limits.connections,
+            relaxed: strings(&finding.relaxed),
+            seen: shrunk.map_or(&finding.refutation, |shrunk| &shrunk.refutation).seen.clone(),
+            again: shrunk.map_or((0, 0), |shrunk| shrunk.again),
+        };
+        let script = shrunk.map_or(&finding.script, |shrunk| &shrunk.script).clone();
+        let trace = shrunk.map_or(&finding.trace, |shrunk| &shrunk.trace).clone();
+        Self { about, script, trace }
+    }
+
+    /// Writes it down.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let mut text = Vec::new();
+        let mut header = serde_json::to_value(&self.about)?;
+        header["confute"] = "case".into();
+        header["version"] = VERSION.into();
+        writeln!(text, "{header}")?;
+        for step in &self.script {
+            writeln!(text, "{}", json!({ "step": step }))?;
+        }
+        for event in &self.trace {
+            writeln!(text, "{}", json!({ "event": event }))?;
+        }
+        // In one go, so that nobody finds half of it.
+        let draft = path.with_extension("part");
+        fs::write(&draft, text)?;
+        fs::rename(&draft, path)
+    }
+
+    /// Reads the steps and the events of a file whose header was read.
+    pub fn read(file: File) -> Result<Self> {
+        let File { about, shown, text } = file;
+        let (mut script, mut trace) = (Vec::new(), Vec::new());
+        for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
+            let line: Line<P::Ask, Msg<P>> = serde_json::from_str(line).with_context(|| {
+                format!("{shown}:{}: neither a step nor an event of model {}", number + 1, about.model)
+            })?;
+            match line {
+                Line::Step(step) => script.push(step),
+                Line::Event(event) => trace.push(event),
+            }
+        }
+        if script.is_empty() || trace.is_empty() {
+            bail!("{shown}: the case has no {}", if script.is_empty() { "steps" } else { "events" });
+        }
+        Ok(Self { about, script, trace })
+    }
+
+    /// The rules that were not asked for, and those of them that the model does not have any more.
+    pub fn relaxed(&self, protocol: &P) -> (Vec<&'static str>, Vec<&str>) {
+        let rules = protocol.model().rules();
+        let known = |name: &&String| rules.iter().any(|rule| rule.name == **name);
+        let (old, gone): (Vec<_>, Vec<_>) = self.about.relaxed.iter().partition(known);
+        let names = rules.iter().map(|rule| rule.name).filter(|name| old.iter().any(|one| one == name));
+        (names.collect(), gone.into_iter().map(String::as_str).collect())
+    }
+}
+
+impl About {
+    /// What it was blamed on, in words.
+    pub fn blamed_on(&self) -> String {
+        if self.blame.is_empty() {
+            return "no rule of the model".to_owned();
+        }
+        self.blame.iter().map(|rules| rules.join(" and ")).collect::<Vec<_>>().join(", or ")
+    }
+}
+
+/// A file whose header was read: which model it is for decides how the rest is to be read.
+pub struct File {
+    /// The header.
+    pub about: About,
+    shown: String,
+    text: String,
+}
+
+impl File {
+    /// Reads it.
+    pub fn open(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        let size = fs::metadata(path).with_context(|| format!("{shown}: cannot be read"))?.len();
+        if size > LARGEST {
+            bail!("{shown}: too large to be a case ({size} bytes)");
+        }
+        let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+        Self::parse(shown, text)
+    }
+
+    /// The same, of a text that was read otherwise.
+    pub fn parse(shown: String, text: String) -> Result<Self> {
+        let first = text.lines().next().unwrap_or_default();
+        let value: Value = serde_json::from_str(first).unwrap_or_default();
+        match (value["confute"].as_str(), &value["version"]) {
+            (Some("case"), version) if version == VERSION => {}
+            (Some("case"), version) => {
+                bail!("{shown}: version {version} of cases is not known here, only {VERSION}")
+            }
+            (Some("trace"), _) => bail!("{shown}: this is a trace; `confute check {shown}` judges it"),
+            _ => bail!("{shown}: not a case; expected a first line such as {EXAMPLE}"),
+        }
+        let about =
+            serde_json::from_value(value).with_context(|| format!("{shown}:1: the header of a case"))?;
+        Ok(Self { about, shown, text })
+    }
+}
