@@ -7,9 +7,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use confute::network::Network;
 use confute_models::registry::{self, Named};
+use confute_report::quantity;
 
 use crate::live::Flags;
-use crate::{catalogue, near, quantity};
+use crate::{catalogue, near};
 
 /// Proves networked servers wrong.
 ///
@@ -112,6 +113,13 @@ pub(crate) struct Reach {
     /// Trust any certificate, for https://. Whoever is in between is not noticed.
     #[arg(long)]
     pub(crate) insecure: bool,
+}
+
+impl Reach {
+    pub(crate) fn to_way(&self) -> confute_test::way::Reach {
+        let (fields, ca) = (self.header.clone(), self.ca.clone());
+        confute_test::way::Reach { fields, ca, insecure: self.insecure }
+    }
 }
 
 const HTTP_EXAMPLES: &str = "\

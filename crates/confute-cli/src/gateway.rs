@@ -11,9 +11,9 @@ use confute_http::proxy::{self, Passage, Proxy};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
-use crate::http::Way;
-use crate::live::{self, flags};
+use crate::live;
 use confute_report::Subject;
+use confute_test::way::{Way, address};
 use serde_json::json;
 
 pub(crate) fn run(
@@ -23,7 +23,7 @@ pub(crate) fn run(
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
-    let origin = flags::address(origin)?;
+    let origin = address(origin)?;
     if origin.port() == 0 {
         bail!("--origin {origin}: the server has to know the port, so it cannot be any");
     }

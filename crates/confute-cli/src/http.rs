@@ -3,57 +3,23 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Result, anyhow, bail};
-use confute_drive::{Generator, Target, Tls, Trust};
-use confute_http::encode;
+use anyhow::{Result, bail};
+use confute_drive::Generator;
 use confute_http::{Http, Reads, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
 use crate::gateway;
-use crate::live::{self, flags};
-use confute_report::{Secrets, Subject};
+use crate::live;
+use confute_report::Subject;
+use confute_test::way::{Way, way};
 use serde_json::json;
 
 /// How many steps a case has.
 const STEPS: usize = 300;
 
-/// A server, and how to speak to it.
-pub(crate) struct Way {
-    /// Where it is.
-    pub(crate) place: Target,
-    /// The path below which everything is, which ends in a slash.
-    pub(crate) path: String,
-    /// What every request has.
-    pub(crate) target: encode::Target,
-    /// What must not be shown.
-    pub(crate) secrets: Secrets,
-}
-
-/// The way to the server of this URL.
-pub(crate) fn way(url: &str, reach: &args::Reach) -> Result<Way> {
-    let Place { secure, mut host, address, path } = place(url)?;
-    let mut fields = Vec::new();
-    for field in &reach.header {
-        let (name, value) = header(field)?;
-        if name.eq_ignore_ascii_case("Host") {
-            host = value;
-        } else {
-            fields.push((name, value));
-        }
-    }
-    let secrets = Secrets::new(fields.iter().map(|(_, value)| &**value));
-    let mut place = Target::new(flags::address(&address)?);
-    if secure {
-        place.tls = Some(tls(url, reach, &address)?);
-    } else if reach.ca.is_some() || reach.insecure {
-        bail!("--ca and --insecure are about https://; {url} is not");
-    }
-    Ok(Way { place, path, target: encode::Target { host, fields }, secrets })
-}
-
 pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Result<Exit> {
-    let way = way(&args.url, &args.reach)?;
+    let way = way(&args.url, &args.reach.to_way())?;
     if let Some(origin) = &args.origin {
         return gateway::run(args, origin, way, color, out);
     }
@@ -80,63 +46,6 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
     live::run(&http, &subject, &args.flags, &make, color, out)
 }
 
-/// How to speak TLS with the host of this address. It is needed until the program ends.
-fn tls(url: &str, reach: &args::Reach, address: &str) -> Result<&'static Tls> {
-    let pem;
-    let trust = match &reach.ca {
-        _ if reach.insecure => Trust::Anyone,
-        Some(path) => {
-            pem = std::fs::read(path).with_context(|| format!("--ca {}: cannot be read", path.display()))?;
-            Trust::Only(&pem)
-        }
-        None => Trust::System,
-    };
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let tls = Tls::new(host, trust, &["http/1.1"]).map_err(|why| match &reach.ca {
-        Some(path) => anyhow!("--ca {}: {why}", path.display()),
-        None => anyhow!("{url}: {why}; --ca FILE names whom to trust"),
-    })?;
-    Ok(Box::leak(Box::new(tls)))
-}
-
-/// The tester decides about these itself.
-const OWN: [&str; 14] = [
-    "Accept-Encoding",
-    "Content-Length",
-    "Transfer-Encoding",
-    "TE",
-    "Trailer",
-    "Upgrade",
-    "Connection",
-    "Expect",
-    "Range",
-    "If-Range",
-    "If-Match",
-    "If-None-Match",
-    "If-Modified-Since",
-    "If-Unmodified-Since",
-];
-
-/// A field of the command line. Its value is not repeated in a complaint: it may be a secret.
-fn header(field: &str) -> Result<(String, String)> {
-    let Some((name, value)) = field.split_once(':') else {
-        bail!("-H: a header field is NAME: VALUE, with a colon");
-    };
-    let (name, value) = (name.trim(), value.trim());
-    let in_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    if name.is_empty() || !name.chars().all(in_name) {
-        bail!("-H {name:?}: no field can have this name");
-    }
-    if !value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
-        bail!("-H {name}: its value has characters that cannot be sent");
-    }
-    if let Some(own) = OWN.iter().find(|own| own.eq_ignore_ascii_case(name)) {
-        bail!("-H {own}: the tester decides about this field itself");
-    }
-    Ok((name.to_owned(), value.to_owned()))
-}
-
 /// A path that can be asked for.
 fn resource(path: &str) -> Result<Arc<str>> {
     if !path.starts_with('/') {
@@ -157,66 +66,12 @@ fn traffic(http: &Http, case: u64) -> Box<dyn Generator<Http>> {
     Box::new(Traffic::of_case(http.clone(), STEPS, case))
 }
 
-/// Where a URL leads.
-struct Place {
-    /// Whether TLS is spoken there.
-    secure: bool,
-    /// The value of `Host`.
-    host: String,
-    /// Host and port.
-    address: String,
-    /// The path, which ends in a slash.
-    path: String,
-}
-
-fn place(url: &str) -> Result<Place> {
-    let (secure, rest) = match url.split_once("://") {
-        Some(("http", rest)) => (false, rest),
-        Some(("https", rest)) => (true, rest),
-        Some((scheme, _)) => bail!("{url}: {scheme} is not spoken; a URL begins with http:// or https://"),
-        None => bail!("{url}: a URL begins with http:// or https://; did you mean http://{url}?"),
-    };
-    if rest.contains(['?', '#', ' ', '@']) {
-        bail!("{url}: a URL to test has a host, a port and a path, nothing else");
-    }
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if host.is_empty() {
-        bail!("{url}: there is no host in it");
-    }
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
-    let address =
-        if has_port { host.to_owned() } else { format!("{host}:{}", if secure { 443 } else { 80 }) };
-    let path = if path.is_empty() { "/".to_owned() } else { format!("/{}/", path.trim_matches('/')) };
-    Ok(Place { secure, host: host.to_owned(), address, path })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn fields() {
-        assert_eq!(header("X-A:  b c ").unwrap(), ("X-A".to_owned(), "b c".to_owned()));
-        for wrong in ["X-A", ": b", "X A: b", "X-A: a\r\nB: c", "content-length: 5", "If-Match: *"] {
-            let complaint = header(wrong).unwrap_err().to_string();
-            assert!(!complaint.contains("\r\nB"), "{complaint}");
-        }
+    fn resources() {
         assert!(resource("/a%20b?c").is_ok() && resource("a").is_err() && resource("/a b").is_err());
-    }
-
-    #[test]
-    fn urls() {
-        let read = |url| place(url).map(|place| (place.host, place.address, place.path)).ok();
-        let some = |host: &str, address: &str, path: &str| {
-            Some((host.to_owned(), address.to_owned(), path.to_owned()))
-        };
-        assert_eq!(read("http://a"), some("a", "a:80", "/"));
-        assert_eq!(read("http://a:81/x/y"), some("a:81", "a:81", "/x/y/"));
-        assert_eq!(read("http://[::1]/"), some("[::1]", "[::1]:80", "/"));
-        assert_eq!(read("https://a/b"), some("a", "a:443", "/b/"));
-        assert_eq!(read("https://a:8443"), some("a:8443", "a:8443", "/"));
-        for wrong in ["a", "ftp://a", "http://", "http://a/?b", "http://u@a/"] {
-            assert_eq!(read(wrong), None, "{wrong}");
-        }
     }
 }

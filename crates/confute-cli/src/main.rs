@@ -16,7 +16,6 @@ mod memcached;
 mod near;
 mod output;
 mod progress;
-mod quantity;
 mod render;
 mod replay;
 mod rules;

@@ -8,8 +8,9 @@ use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
-use crate::live::{self, flags};
+use crate::live;
 use confute_report::{Secrets, Subject};
+use confute_test::way::address;
 use serde_json::json;
 
 pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> Result<Exit> {
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         model: "memcached",
         premise: "nobody else writes the keys of this run",
         shown: &shown,
-        target: Target::new(flags::address(&shown)?),
+        target: Target::new(address(&shown)?),
         rules: confute_memcached::rules::ALL,
         clause: |_| None,
         settings: json!({ "keeps": args.keeps }),

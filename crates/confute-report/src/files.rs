@@ -1,6 +1,6 @@
 //! The files of a run: each violation as a [case](crate::stored), shrunk and as it was found, and a summary.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,13 @@ use anyhow::{Context as _, Result};
 use confute_drive::{Outcome, Plan, Protocol};
 use serde_json::json;
 
-use crate::stored::{Form, Stored};
-use crate::{Subject, lines};
+use crate::stored::{File, Form, Stored};
+use crate::{Subject, lines, rust_test};
 
 /// The smallest case of a violation, and the one that was met first.
 const CASE: &str = "violation.case";
+/// A test that does it again.
+const TEST: &str = "regression.rs";
 const FOUND: &str = "as-found.case";
 
 /// Where they go.
@@ -25,7 +27,7 @@ impl Reports {
     pub fn create(root: &Path) -> Result<Self> {
         let summary = root.join("summary.json");
         fs::create_dir_all(root)
-            .and_then(|()| File::create(&summary))
+            .and_then(|()| fs::File::create(&summary))
             .with_context(|| format!("cannot write to {}", root.display()))?;
         Ok(Self { root: root.to_owned() })
     }
@@ -46,7 +48,9 @@ impl Reports {
             let path = folder.join(CASE);
             Stored::new(subject, plan, finding, Form::Shrunk).write(&path)?;
             about["file"] = json!(path);
-            paths.push(path);
+            let test = folder.join(TEST);
+            fs::write(&test, rust_test(&File::open(&path).map_err(io::Error::other)?))?;
+            paths.extend([path, test]);
             if let Some(Ok(_)) = &finding.shrunk {
                 let path = folder.join(FOUND);
                 Stored::new(subject, plan, finding, Form::Found).write(&path)?;

@@ -10,8 +10,10 @@ pub mod files;
 mod ladder;
 pub mod lines;
 pub mod note;
+pub mod quantity;
 pub mod rate;
 pub mod regressions;
+mod rust_test;
 mod secrets;
 pub mod session;
 pub mod shrink;
@@ -27,6 +29,7 @@ use confute::lang::Rule;
 use confute_drive::{Conclusion, Target};
 use serde_json::Value;
 
+pub use rust_test::rust_test;
 pub use secrets::Secrets;
 
 /// What is tested.

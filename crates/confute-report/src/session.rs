@@ -32,8 +32,19 @@ pub struct Done<P: Protocol> {
     pub outcome: Outcome<P>,
     /// Of what was stored before.
     pub tried: Vec<Tried>,
-    /// The files that were added to the folder.
-    pub stored: Vec<PathBuf>,
+    /// The files that were added to the folder, or why none could be.
+    pub stored: Result<Vec<PathBuf>>,
+}
+
+impl<P: Protocol> Done<P> {
+    /// What there is to say beside the outcome: a label, and lines beside it.
+    pub fn notes(&self) -> Vec<(&'static str, Vec<String>)> {
+        let stored = match &self.stored {
+            Ok(paths) => paths.iter().map(|path| path.display().to_string()).collect(),
+            Err(why) => vec![format!("{why:#}")],
+        };
+        vec![("tried", self.tried.iter().map(Tried::told).collect()), ("stored", stored)]
+    }
 }
 
 /// Who watches.
@@ -65,8 +76,8 @@ pub fn run<P: Protocol>(
     }
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let stored = match job.regressions {
-        Some(folder) => regressions::store(subject, plan, &outcome.findings, folder)?,
-        None => Vec::new(),
+        Some(folder) => regressions::store(subject, plan, &outcome.findings, folder),
+        None => Ok(Vec::new()),
     };
     Ok(Done { outcome, tried, stored })
 }

@@ -55,6 +55,15 @@ pub struct About {
     pub again: (u32, u32),
 }
 
+/// The first line.
+#[derive(Serialize)]
+struct Marked<'a> {
+    confute: &'a str,
+    version: u64,
+    #[serde(flatten)]
+    about: &'a About,
+}
+
 /// A line of the file, after the header.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -112,10 +121,8 @@ impl<P: Protocol> Stored<P> {
     /// Writes it down.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let mut text = Vec::new();
-        let mut header = serde_json::to_value(&self.about)?;
-        header["confute"] = "case".into();
-        header["version"] = VERSION.into();
-        writeln!(text, "{header}")?;
+        let header = Marked { confute: "case", version: VERSION, about: &self.about };
+        writeln!(text, "{}", serde_json::to_string(&header)?)?;
         for step in &self.script {
             writeln!(text, "{}", json!({ "step": step }))?;
         }
@@ -185,6 +192,11 @@ impl File {
         }
         let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
         Self::parse(shown, text)
+    }
+
+    /// All of it, as it was read.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The same, of a text that was read otherwise.

@@ -1,16 +1,16 @@
 //! The flags that all tests of live servers share.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use confute::lang::{Level, Rule};
 use confute_drive::{Limits, Plan, Target};
+use confute_report::quantity;
 
 use crate::args::Format;
-use crate::{near, quantity};
+use crate::near;
 
 /// How long, how hard, and what to say.
 #[derive(Debug, Args)]
@@ -129,12 +129,6 @@ impl Flags {
             ..Plan::new(target)
         })
     }
-}
-
-/// Where `host:port` is.
-pub(crate) fn address(place: &str) -> Result<SocketAddr> {
-    let mut found = place.to_socket_addrs().with_context(|| format!("cannot find {place}"))?;
-    found.next().with_context(|| format!("{place} has no address"))
 }
 
 /// Something that a path of a URL can hold, and a key of a cache.

@@ -16,7 +16,6 @@ use confute_drive::{
 };
 use confute_report::baseline::{Baseline, Compared};
 use confute_report::files::Reports;
-use confute_report::regressions::Tried;
 use confute_report::session::{self, Done, Job, Watch};
 use confute_report::text::{WIDTH, count, wrap};
 use confute_report::{Subject, advice, lines, summary, violation};
@@ -54,18 +53,18 @@ pub(crate) fn run<P: Protocol>(
     let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions };
     let done = session::run(&job, &mut teller, &stop);
     teller.screen.erase();
-    let Done { mut outcome, tried, stored } = done?;
+    let done = done?;
+    let mut notes = done.notes();
+    let Done { mut outcome, .. } = done;
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
     {
         // Whom to trust is said on the command line.
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
-    let mut notes = vec![("tried", tried.iter().map(Tried::told).collect())];
     if let (Some(known), Some(path)) = (known, &flags.baseline) {
         notes.push(("baseline", compare(&known, path, flags, &plan, &mut outcome)?));
     }
-    notes.push(("stored", stored.iter().map(|path| path.display().to_string()).collect()));
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
         paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;

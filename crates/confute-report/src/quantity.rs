@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 /// `500ms`, `30s`, `1.5m`, `2h`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
     let seconds = quantity(text, &units).ok_or("expected a time such as 500ms, 30s or 5m")?;
     Duration::try_from_secs_f64(seconds).map_err(|_| "that is longer than can be counted".to_owned())
 }
 
 /// `64MiB`, `1GiB`, `500MB`.
-pub(crate) fn size(text: &str) -> Result<usize, String> {
+pub fn size(text: &str) -> Result<usize, String> {
     const KIB: f64 = 1024.0;
     let units = [
         ("B", 1.0),

@@ -1,0 +1,139 @@
+//! Tests as a user writes them, against a server inside the process: with a bug they fail, without it they pass.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use confute_drive::Conclusion;
+use confute_report::rust_test;
+use confute_report::stored::File;
+use confute_testbed::embedded::{Bug, Config, Embedded};
+
+#[path = "sample/regression.rs"]
+mod exported;
+
+const SAMPLE: &str = include_str!("sample/violation.case");
+
+fn url(server: &Embedded) -> String {
+    format!("http://{}/", server.addr())
+}
+
+fn wrong() -> Embedded {
+    Embedded::start(Config::default().bug(Bug::IfMatchIgnoredOnPut)).unwrap()
+}
+
+fn right() -> Embedded {
+    Embedded::start(Config::default()).unwrap()
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("confute-test-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn what_is_found_is_kept_and_tried_first() {
+    let kept = folder("kept");
+    let check = |server: &Embedded| {
+        confute_test::http(&url(server)).seed(3).cases(4).regressions(Some(kept.clone()))
+    };
+    let server = wrong();
+    let (outcome, text) = check(&server).try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    assert!(text.contains("rfc9110-13.1.1/if-match") && text.contains("CONFUTE_SEED=3 cargo test"), "{text}");
+    let file = kept.join("http-rfc9110-13.1.1-if-match.case");
+    assert!(file.exists(), "{text}");
+    // Now without any case of its own.
+    let (outcome, text) = check(&server).cases(0).try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    assert!(text.contains("still fails"), "{text}");
+    let (outcome, text) = check(&right()).try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{text}");
+    assert!(text.contains("no longer fails in 2 runs"), "{text}");
+    fs::remove_dir_all(&kept).unwrap();
+}
+
+#[test]
+#[should_panic(expected = "rfc9110-13.1.1/if-match")]
+fn a_wrong_server_fails_the_test() {
+    let server = wrong();
+    confute_test::http(&url(&server)).regressions(None).max_time(Duration::from_secs(10)).run();
+}
+
+#[test]
+fn a_right_server_passes() {
+    let server = right();
+    let outcome =
+        confute_test::http(&url(&server)).regressions(None).max_time(Duration::from_millis(500)).run();
+    assert!(outcome.figures.answers > 0);
+}
+
+#[test]
+#[should_panic(expected = "is the server running?")]
+fn nobody_there() {
+    confute_test::http("http://127.0.0.1:9/").regressions(None).run();
+}
+
+#[test]
+#[should_panic(expected = "there is no rule called no/such-rule")]
+fn no_such_rule() {
+    confute_test::http("http://127.0.0.1:9/").allow("no/such-rule").run();
+}
+
+#[test]
+#[should_panic(expected = "a URL begins with http://")]
+fn no_such_url() {
+    confute_test::http("127.0.0.1:9").run();
+}
+
+/// Run by the next test, with a environment.
+#[test]
+#[ignore = "part of another test"]
+fn inner() {
+    let server = right();
+    let (_, text) = confute_test::http(&url(&server)).seed(1).regressions(None).try_run().unwrap();
+    println!("{text}");
+}
+
+fn inner_with(name: &str, value: &str) -> (bool, String) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "inner", "--nocapture"])
+        .env("CONFUTE_CASES", "1")
+        .env(name, value)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    (output.status.success(), text)
+}
+
+#[test]
+fn the_environment_goes_first() {
+    let (passed, text) = inner_with("CONFUTE_SEED", "77");
+    assert!(passed && text.contains("seed:") && text.contains("77") && text.contains("in 1 case"), "{text}");
+    let (passed, text) = inner_with("CONFUTE_MAX_TIME", "soon");
+    assert!(!passed && text.contains("CONFUTE_MAX_TIME=soon: expected a time"), "{text}");
+}
+
+#[test]
+fn the_export_is_as_it_was_tried() {
+    let file = File::parse("violation.case".to_owned(), SAMPLE.to_owned()).unwrap();
+    assert_eq!(rust_test(&file), include_str!("sample/regression.rs"));
+}
+
+#[test]
+fn an_exported_test_fails_and_passes() {
+    let run = |server: &Embedded| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--ignored", "exported::"])
+            .env("CONFUTE_URL", url(server))
+            .output()
+            .unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (passed, text) = run(&wrong());
+    assert!(!passed && text.contains("it still fails in 10 of 10 runs"), "{text}");
+    let (passed, text) = run(&right());
+    assert!(passed && text.contains("1 passed"), "{text}");
+}
