@@ -14,7 +14,7 @@ use confute_drive::{Conclusion, Finding, Generator, Limits, Outcome, Plan, Targe
 use confute_http::{Http, Traffic, encode};
 use confute_report::note::note;
 use confute_report::violation::violation;
-use confute_report::{Secrets, Subject, shrink};
+use confute_report::{Secrets, Subject, because, shrink};
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use crate::args::Demo;
@@ -98,6 +98,7 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
         return Ok(false);
     };
     shrink::all(&http, &plan, SHRINK, &mut outcome.findings, &AtomicBool::new(false), &mut |_| {});
+    because::prove(&http, &mut outcome.findings[0]);
     let finding = &outcome.findings[0];
     violation(&subject(&plan), finding, &plan, false, out)?;
     verdict(&outcome, out)?;

@@ -26,7 +26,7 @@ mod trouble;
 
 pub use again::{Again, Deed, Rerun, judge_again};
 pub use campaign::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Sink, Tally, campaign,
+    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally, campaign,
     campaign_after, case_seed,
 };
 pub use case::{CaseRun, Ended, Setup, run_case};

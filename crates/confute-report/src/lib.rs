@@ -6,6 +6,7 @@
 
 pub mod advice;
 pub mod baseline;
+pub mod because;
 pub mod files;
 mod ladder;
 pub mod lines;

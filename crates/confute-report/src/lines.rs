@@ -107,6 +107,7 @@ pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
             "text": String::from_utf8_lossy(&chunk.bytes[..chunk.bytes.len().min(4096)]),
         })).collect::<Vec<_>>(),
         "last": finding.trace.last().map(said),
+        "because": finding.proof.as_ref().map(|proof| &proof.sentences),
         "shrunk": finding.shrunk.as_ref().map(|shrunk| match shrunk {
             Ok(shrunk) => json!({
                 "requests_before": shrunk.requests.0,

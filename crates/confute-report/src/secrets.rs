@@ -49,6 +49,8 @@ impl Secrets {
         self.clean_all(&mut finding.trace);
         self.clean_refutation(&mut finding.refutation);
         self.clean_bytes(&mut finding.raw);
+        let sentences = finding.proof.iter_mut().flat_map(|proof| &mut proof.sentences);
+        sentences.for_each(|sentence| *sentence = self.clean(sentence));
         if let Some(Ok(shrunk)) = &mut finding.shrunk {
             self.clean_all(&mut shrunk.trace);
             self.clean_refutation(&mut shrunk.refutation);

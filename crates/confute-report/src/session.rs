@@ -8,7 +8,7 @@ use anyhow::Result;
 use confute_drive::{Factory, Outcome, Plan, Protocol, Sink, campaign_after};
 
 use crate::regressions::{self, Tried};
-use crate::{Subject, shrink};
+use crate::{Subject, because, shrink};
 
 /// What to do.
 pub struct Job<'a, 'm, P: Protocol> {
@@ -74,6 +74,7 @@ pub fn run<P: Protocol>(
     if let Some(time) = job.shrink_time {
         shrink::all(protocol, plan, time, &mut outcome.findings, stop, &mut |what| watch.doing(what));
     }
+    outcome.findings.iter_mut().for_each(|finding| because::prove(protocol, finding));
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let stored = match job.regressions {
         Some(folder) => regressions::store(subject, plan, &outcome.findings, folder),

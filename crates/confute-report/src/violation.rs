@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use confute::trace::Event;
 use confute_drive::{Finding, Plan, Protocol, Shrunk, Unshrunk};
 
+use crate::because::number;
 use crate::note::{self, note};
 use crate::style::{BAD, OPEN, STRONG};
 use crate::text::{WIDTH, clip, count, grouped, wrap};
@@ -59,7 +60,8 @@ pub fn violation<P: Protocol>(
         Some(Ok(shrunk)) => (&shrunk.trace, shrunk.refutation.clone()),
         _ => (&finding.trace, finding.refutation.clone()),
     };
-    if !in_full && trace.len() <= DRAWN {
+    let is_drawn = !in_full && trace.len() <= DRAWN;
+    if is_drawn {
         ladder::draw(&trace.iter().map(in_words).collect::<Vec<_>>(), "nothing explains this", out)?;
     } else {
         let width = if in_full { usize::MAX } else { WIDTH - 14 };
@@ -73,6 +75,16 @@ pub fn violation<P: Protocol>(
         refutation.expected.iter_mut().for_each(|one| one.rules.retain(blamed));
     }
     note::expected(&refutation, in_full, out)?;
+    if let Some(proof) = &finding.proof {
+        let mut lines = Vec::new();
+        if !is_drawn {
+            // Nobody knows the numbers otherwise.
+            let one = |event: &usize| format!("({}) {}", number(trace, *event), told(&trace[*event]));
+            lines.extend(proof.matter.iter().map(|event| clip(&one(event), WIDTH - 14)));
+        }
+        lines.extend(proof.sentences.iter().flat_map(|sentence| wrap(sentence, WIDTH - 14)));
+        note(out, "because", &lines)?;
+    }
     let (events, steps) = (finding.trace.len() as u64, finding.script.len() as u64);
     let met = format!(
         "met in {}; here {} of {}",

@@ -16,7 +16,7 @@ use confute_report::rate::Rate;
 use confute_report::regressions::runner;
 use confute_report::stored::{About, File, Stored};
 use confute_report::violation::{name, violation};
-use confute_report::{Secrets, Subject, lines};
+use confute_report::{Secrets, Subject, because, lines};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -217,7 +217,7 @@ impl Again<'_> {
         }
         let budget = (self.replay.max_time, plan.limits.memory);
         match judge_again(protocol, &deed, &case.trace, budget, self.stop) {
-            Rerun::Refuted(found) => came.now = Some(self.told(&case.about, &plan, *found)?),
+            Rerun::Refuted(found) => came.now = Some(self.told(protocol, &case.about, &plan, *found)?),
             Rerun::Explained => {}
             Rerun::Unknown(why) => came.unknown = Some(why),
         }
@@ -259,12 +259,19 @@ impl Again<'_> {
             }
         }
         came.rate = Some(rate);
-        came.now = found.map(|(found, _)| self.told(&case.about, plan, found)).transpose()?;
+        came.now = found.map(|(found, _)| self.told(protocol, &case.about, plan, found)).transpose()?;
         Ok(())
     }
 
-    fn told<P: Protocol>(&self, about: &About, plan: &Plan, mut finding: Finding<P>) -> Result<Now> {
+    fn told<P: Protocol>(
+        &self,
+        protocol: &P,
+        about: &About,
+        plan: &Plan,
+        mut finding: Finding<P>,
+    ) -> Result<Now> {
         finding.number = 1;
+        because::prove(protocol, &mut finding);
         self.secrets.clean_finding(&mut finding);
         let subject = Subject {
             model: &about.model,

@@ -95,6 +95,7 @@ pub(crate) fn diagnose<P: Protocol>(
         raw: run.raw,
         known: false,
         times: 1,
+        proof: None,
         shrunk: None,
     })
 }

@@ -13,6 +13,15 @@ use crate::shrink::{Shrunk, Unshrunk};
 /// So many cases are enough to tell which of several rules is to blame, if it can be told.
 const CLEAR: u64 = 3;
 
+/// Why nothing explains a case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// The events that matter, by their places in the case that is shown: the smaller one, if there is one.
+    pub matter: Vec<usize>,
+    /// In words.
+    pub sentences: Vec<String>,
+}
+
 /// One distinct violation.
 pub struct Finding<P: Protocol> {
     /// Counted from one.
@@ -43,6 +52,8 @@ pub struct Finding<P: Protocol> {
     pub known: bool,
     /// In how many cases it was met.
     pub times: u64,
+    /// Why nothing explains it; `None` while nobody looked for a proof, or none was found.
+    pub proof: Option<Proof>,
     /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
     pub shrunk: Option<Result<Box<Shrunk<P>>, Unshrunk>>,
 }

@@ -26,7 +26,7 @@ use finding::Findings;
 use worker::{Shared, Told, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
-pub use finding::Finding;
+pub use finding::{Finding, Proof};
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};
 

@@ -36,9 +36,8 @@ fn folder(name: &str) -> PathBuf {
 #[test]
 fn what_is_found_is_kept_and_tried_first() {
     let kept = folder("kept");
-    let check = |server: &Embedded| {
-        confute_test::http(&url(server)).seed(3).cases(4).regressions(Some(kept.clone()))
-    };
+    let check =
+        |server: &Embedded| confute_test::http(&url(server)).seed(3).cases(4).regressions(Some(kept.clone()));
     let server = wrong();
     let (outcome, text) = check(&server).try_run().unwrap();
     assert_eq!(outcome.conclusion, Conclusion::Refuted);

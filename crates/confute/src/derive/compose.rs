@@ -32,6 +32,8 @@ pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
     pub(crate) most_deviations: u32,
     /// Rules whose deviations are not counted.
     pub(crate) free: Vec<&'static str>,
+    /// Where in the trace the only message was sent that the others may be broken for, if so.
+    pub(crate) deviates_at: Option<u64>,
     /// How many turns were run.
     pub(crate) runs: Cell<u64>,
     /// The first mistake of the model that was met.
@@ -76,6 +78,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             relaxed: Vec::new(),
             most_deviations: u32::MAX,
             free: Vec::new(),
+            deviates_at: None,
             runs: Cell::new(0),
             mistake: RefCell::new(None),
             escaped: Cell::new(false),
@@ -297,6 +300,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         if matches!(ran.end, Err(Stop::Dead | Stop::Idle | Stop::Refused | Stop::Looked)) {
             return None;
         }
+        if !self.may_deviate(&ran, hypothesis.pending[index].delivery.place) {
+            return None;
+        }
         let sent = hypothesis.pending[index].delivery.sent;
         if hypothesis.must_write == Some(sent) && ran.changes_nothing(&hypothesis) {
             return None;
@@ -406,6 +412,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             let ran = self.run(&hypothesis, start, &mut path);
             self.took.set(true);
             match &ran.end {
+                Ok(()) if !self.may_deviate(&ran, pending.delivery.place) => {}
                 Ok(()) => {
                     let mut next = Hypothesis::clone(&hypothesis);
                     let heard = if next.pending[index].stale { next.out.len() } else { usize::MAX };
@@ -585,6 +592,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
                 return;
             }
         }
+    }
+
+    /// Whether a run for the message that was sent at this place may have broken the rules that it did.
+    fn may_deviate(&self, ran: &Ran<S::Out>, place: u64) -> bool {
+        self.deviates_at.is_none_or(|only| only == place)
+            || ran.deviations.iter().all(|rule| self.free.contains(&rule.name))
     }
 
     /// Puts what a run did into the hypothesis. `None` if that cannot be.

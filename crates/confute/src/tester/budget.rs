@@ -16,6 +16,8 @@ pub struct Options<'a> {
     pub deviations: u32,
     /// Those among them that it may break any number of times.
     pub free: Vec<&'static str>,
+    /// If set, it breaks the others only in handling the message that was sent at this place of the trace.
+    pub at: Option<usize>,
 }
 
 impl Default for Options<'_> {
@@ -27,6 +29,7 @@ impl Default for Options<'_> {
             relaxed: Vec::new(),
             deviations: u32::MAX,
             free: Vec::new(),
+            at: None,
         }
     }
 }

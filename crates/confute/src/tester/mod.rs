@@ -69,6 +69,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         world.relaxed.clone_from(&options.relaxed);
         world.most_deviations = options.deviations;
         world.free.clone_from(&options.free);
+        world.deviates_at = options.at.map(|at| at as u64);
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
         // A read lets internal turns happen again, so it is no longer all the same when it took place.

@@ -1,12 +1,10 @@
-//! Why a trace was refuted: what was expected instead, and which rule must have been broken.
-
-use std::fmt::Debug;
+//! Which rule must have been broken.
 
 use crate::lang::ServerModel;
 use crate::network::Network;
-use crate::tester::{Options, Tester, judge};
+use crate::tester::{Options, judge};
 use crate::trace::Event;
-use crate::verdict::{Blame, Diagnosis, Inconclusive, Refutation, Verdict};
+use crate::verdict::{Blame, Diagnosis, Inconclusive, Verdict};
 
 /// How many rules may be broken together before blame gives up.
 const MOST_RULES: usize = 2;
@@ -84,46 +82,4 @@ fn subsets(of: usize, size: usize) -> Vec<Vec<usize>> {
             })
         })
         .collect()
-}
-
-/// Adds to a refutation what the surviving hypotheses expected instead of what was seen.
-///
-/// The event that refutes is the first one that makes the trace unexplainable: the shortest refuted prefix ends in it.
-pub fn explain<S: ServerModel>(
-    model: &S,
-    network: &dyn Network,
-    events: &[Event<S::Msg>],
-    refutation: &Refutation,
-    options: &Options<'_>,
-) -> Refutation
-where
-    S::Msg: Clone + Debug,
-{
-    // Refuted prefixes stay refuted when they grow.
-    let (mut explained, mut refuted) = (0, events.len());
-    while refuted - explained > 1 {
-        let middle = explained + (refuted - explained) / 2;
-        match judge(model, network, &events[..middle], options) {
-            Verdict::Refuted(_) => refuted = middle,
-            Verdict::Unrefuted => explained = middle,
-            Verdict::Inconclusive(_) => return refutation.clone(),
-        }
-    }
-    let event = refuted.saturating_sub(1);
-    let Some(fatal) = events.get(event) else { return refutation.clone() };
-    let mut tester = Tester::new(model, network, options.clone());
-    for event in &events[..event] {
-        tester.observe(event.clone());
-    }
-    let (expected, hypotheses, more) = match fatal.conn() {
-        Some(conn) if tester.verdict().is_unrefuted() => tester.expectations(conn),
-        _ => (Vec::new(), 0, false),
-    };
-    let seen = match fatal {
-        Event::Received(conn, message) => format!("{message:?} on connection {}", conn.0),
-        Event::Closed(conn) => format!("connection {} closed", conn.0),
-        Event::Quiescent => "no more answers, though some were owed".to_owned(),
-        other => format!("{other:?}"),
-    };
-    Refutation { event, seen, expected, hypotheses, more }
 }

@@ -1,0 +1,201 @@
+//! A trace as exchanges, and the same trace with some of them changed: the counterfactuals that reasons are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::trace::{Event, WireConn};
+
+/// A request on a connection that the tester opened, and what came back for it.
+#[derive(Clone, Debug)]
+pub(super) struct Exchange {
+    pub(super) conn: WireConn,
+    pub(super) sent: usize,
+    /// In the order in which they came; the end of the connection counts as one.
+    pub(super) answers: Vec<usize>,
+}
+
+impl Exchange {
+    pub(super) fn answer(&self) -> Option<usize> {
+        self.answers.last().copied()
+    }
+
+    pub(super) fn events(&self) -> impl Iterator<Item = usize> {
+        [self.sent].into_iter().chain(self.answers.iter().copied())
+    }
+
+    /// Whether it was over before the other began, or stands before it on the same connection.
+    pub(super) fn precedes(&self, other: &Self) -> bool {
+        self.answer().is_some_and(|answer| answer < other.sent)
+            || (self.conn == other.conn && self.sent < other.sent)
+    }
+}
+
+/// What is assumed about an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was as it was.
+    Kept,
+    /// It was sent when it was sent, and nobody knows what came of it: a server may have handled it at any time since, or
+    /// never. Whatever explains a trace explains it after that, so what is refuted still needs no answer to it.
+    Loose,
+    /// It was never sent.
+    Gone,
+}
+
+/// A trace, and what it consists of.
+pub(super) struct Exchanges<'a, M> {
+    pub(super) events: &'a [Event<M>],
+    pub(super) all: Vec<Exchange>,
+    /// The exchange that an event belongs to.
+    owner: Vec<Option<usize>>,
+    /// The first connection that is not used.
+    fresh: u32,
+    /// Whether the server opened connections. What happened there belongs to no exchange.
+    pub(super) accepts: bool,
+}
+
+impl<'a, M: Clone> Exchanges<'a, M> {
+    /// Answers go to the first request of their connection that has none, or to the last one.
+    pub(super) fn new(events: &'a [Event<M>]) -> Self {
+        let mut all: Vec<Exchange> = Vec::new();
+        let mut owner = vec![None; events.len()];
+        let mut lines: BTreeMap<WireConn, Vec<usize>> = BTreeMap::new();
+        let mut accepted = BTreeSet::new();
+        for (at, event) in events.iter().enumerate() {
+            let Some(conn) = event.conn() else { continue };
+            let line = lines.entry(conn).or_default();
+            match event {
+                Event::Accepted(_) => {
+                    accepted.insert(conn);
+                }
+                _ if accepted.contains(&conn) => {}
+                Event::Sent(..) => {
+                    owner[at] = Some(all.len());
+                    line.push(all.len());
+                    all.push(Exchange { conn, sent: at, answers: Vec::new() });
+                }
+                Event::Received(..) | Event::Closed(_) => {
+                    let open = line.iter().find(|one| all[**one].answers.is_empty()).or(line.last());
+                    owner[at] = open.copied();
+                    open.copied().into_iter().for_each(|one| all[one].answers.push(at));
+                }
+                _ => {}
+            }
+        }
+        let fresh = lines.keys().map(|conn| conn.0 + 1).max().unwrap_or(0);
+        Self { events, all, owner, fresh, accepts: !accepted.is_empty() }
+    }
+
+    pub(super) fn owner(&self, event: usize) -> Option<usize> {
+        self.owner[event]
+    }
+
+    /// A connection that only this exchange uses.
+    fn own(&self, one: usize) -> WireConn {
+        WireConn(self.fresh + one as u32)
+    }
+
+    /// The trace under these assumptions.
+    pub(super) fn with(&self, fates: &[Fate]) -> Vec<Event<M>> {
+        let is_used =
+            |conn| self.all.iter().zip(fates).any(|(one, fate)| one.conn == conn && *fate == Fate::Kept);
+        let mut trace = Vec::new();
+        for (at, event) in self.events.iter().enumerate() {
+            match (event, self.owner[at]) {
+                (_, Some(one)) => match fates[one] {
+                    Fate::Kept => trace.push(event.clone()),
+                    Fate::Loose if at == self.all[one].sent => trace.extend(self.loose(one)),
+                    _ => {}
+                },
+                // The end of a connection on which nothing is left.
+                (Event::HungUp(conn), None)
+                    if self.all.iter().any(|one| one.conn == *conn) && !is_used(*conn) => {}
+                _ => trace.push(event.clone()),
+            }
+        }
+        trace
+    }
+
+    /// The trace, with these exchanges on connections of their own.
+    pub(super) fn apart(&self, fates: &[Fate]) -> Vec<Event<M>> {
+        let mut trace = Vec::new();
+        for (at, event) in self.events.iter().enumerate() {
+            match self.owner[at] {
+                Some(one) if fates[one] == Fate::Kept => trace.push(moved(event, self.own(one))),
+                Some(one) if fates[one] == Fate::Loose && at == self.all[one].sent => {
+                    trace.extend(self.loose(one));
+                }
+                None if !matches!(event, Event::HungUp(_) | Event::Opened(_)) => trace.push(event.clone()),
+                _ => {}
+            }
+        }
+        trace
+    }
+
+    /// The trace, with what these two were answered the other way round.
+    pub(super) fn crossed(&self, fates: &[Fate], one: usize, other: usize) -> Option<Vec<Event<M>>> {
+        let (&[left], &[right]) = (&self.all[one].answers[..], &self.all[other].answers[..]) else {
+            return None;
+        };
+        let (Event::Received(at, here), Event::Received(to, there)) =
+            (&self.events[left], &self.events[right])
+        else {
+            return None;
+        };
+        let mut events = self.events.to_vec();
+        events[left] = Event::Received(*at, there.clone());
+        events[right] = Event::Received(*to, here.clone());
+        Some(Exchanges::new(&events).with(fates))
+    }
+
+    /// The trace without its last event, and with this answer to this request, on a connection of its own.
+    pub(super) fn redirected(&self, fates: &[Fate], one: usize, answer: &M) -> Vec<Event<M>> {
+        let mut fates = fates.to_vec();
+        fates[one] = Fate::Loose;
+        let mut trace = self.with(&fates);
+        trace.pop();
+        let conn = self.own(one);
+        trace.retain(|event| !matches!(event, Event::HungUp(other) if *other == conn));
+        trace.push(Event::Received(conn, answer.clone()));
+        trace
+    }
+
+    /// One exchange after the other, in this order; each on its connection, or on one of its own. In between, what is loose,
+    /// not before it was sent.
+    pub(super) fn serial(&self, order: &[usize], is_apart: bool, loose: &[usize]) -> Vec<Event<M>> {
+        let since = |one: usize| {
+            let sent = self.all[one].sent;
+            order
+                .iter()
+                .rposition(|done| self.all[*done].answer().is_some_and(|answer| answer < sent))
+                .map_or(0, |at| at + 1)
+        };
+        let mut trace = Vec::new();
+        for (place, one) in order.iter().enumerate() {
+            loose
+                .iter()
+                .filter(|loose| since(**loose) == place)
+                .for_each(|loose| trace.extend(self.loose(*loose)));
+            let conn = if is_apart { self.own(*one) } else { self.all[*one].conn };
+            trace.extend(self.all[*one].events().map(|at| moved(&self.events[at], conn)));
+        }
+        trace
+    }
+
+    fn loose(&self, one: usize) -> [Event<M>; 2] {
+        let conn = self.own(one);
+        [moved(&self.events[self.all[one].sent], conn), Event::HungUp(conn)]
+    }
+}
+
+/// The same on another connection.
+fn moved<M: Clone>(event: &Event<M>, conn: WireConn) -> Event<M> {
+    match event {
+        Event::Opened(_) => Event::Opened(conn),
+        Event::Accepted(_) => Event::Accepted(conn),
+        Event::Sent(_, message) => Event::Sent(conn, message.clone()),
+        Event::Received(_, message) => Event::Received(conn, message.clone()),
+        Event::Closed(_) => Event::Closed(conn),
+        Event::HungUp(_) => Event::HungUp(conn),
+        Event::Quiescent => Event::Quiescent,
+    }
+}

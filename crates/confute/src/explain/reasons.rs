@@ -1,0 +1,351 @@
+//! Why nothing explains a trace, as a proof: what matters, and what rules out each way to explain it.
+//!
+//! Everything here is found by *counterfactuals*: the trace is changed, and the engine judges it again. What could not be
+//! judged within the budget is not claimed.
+
+use std::cell::Cell;
+use std::fmt::Debug;
+
+use super::exchange::{Exchanges, Fate};
+use super::orders;
+use crate::lang::ServerModel;
+use crate::network::Network;
+use crate::tester::{Options, judge};
+use crate::trace::{Event, WireConn};
+use crate::verdict::{Diagnosis, Expectation, Inconclusive, Verdict};
+
+/// How many turns one judgement may take, besides two hundred for each event.
+const MOST_TURNS: u64 = 20_000;
+/// How often a changed trace may be judged.
+const MOST_JUDGED: u32 = 1_000;
+/// How many grounds are given.
+const MOST_GROUNDS: usize = 6;
+/// So many other answers must not do in the place of one that would.
+const MOST_OTHERS: usize = 4;
+
+/// Why nothing explains a trace. Events are told by their place in it, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reasons {
+    /// The events that matter: the rest could have been anything, and still nothing would explain these. None of their
+    /// exchanges can be spared, unless `incomplete`.
+    pub matter: Vec<usize>,
+    /// Whether there are others.
+    pub spared: bool,
+    /// What rules out each class of hypotheses, the most telling first.
+    pub grounds: Vec<Ground>,
+    /// How many more grounds there are.
+    pub left_out: usize,
+    /// What must have happened instead, for each diagnosis.
+    pub deviations: Vec<Deviation>,
+    /// Whether the budget ran out before everything was looked at.
+    pub incomplete: bool,
+}
+
+/// What rules out a class of hypotheses about the events that matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// They would fit if each first request had been handled after its second; but that cannot be.
+    Order {
+        /// The requests, without what follows from the rest.
+        swapped: Vec<(usize, usize)>,
+        /// The whole order in which they would fit.
+        order: Vec<usize>,
+        /// Why not.
+        bar: Bar,
+    },
+    /// If these requests were handled in this order, the last of them had to be answered otherwise.
+    Case {
+        /// The requests.
+        order: Vec<usize>,
+        /// Those among them whose place was open, and the last.
+        open: Vec<usize>,
+        /// The answer that was seen.
+        answer: usize,
+        /// What was expected instead.
+        expected: Vec<Expectation>,
+        /// Whether that leaves some out.
+        more: bool,
+    },
+    /// They would fit if these two answers were the other way round.
+    Crossed {
+        /// The answers.
+        answers: (usize, usize),
+    },
+    /// They would fit if the last answer were the answer to this request, which had none.
+    Astray {
+        /// The answer.
+        answer: usize,
+        /// The request.
+        sent: usize,
+    },
+    /// They would fit on connections of their own.
+    Together {
+        /// The requests that shared one.
+        sent: Vec<usize>,
+        /// Which.
+        conn: WireConn,
+    },
+    /// This can never be the answer to that.
+    Never {
+        /// The request.
+        sent: usize,
+        /// The answer.
+        answer: usize,
+    },
+    /// They would fit without this request and its answers.
+    Premise {
+        /// The request.
+        sent: usize,
+        /// The last of its answers, if it got one.
+        answer: Option<usize>,
+    },
+}
+
+/// Why a request cannot have been handled after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bar {
+    /// It was answered before the other was sent.
+    Answered {
+        /// The request.
+        sent: usize,
+        /// Its answer.
+        answer: usize,
+        /// The other request.
+        before: usize,
+    },
+    /// It was sent before the other on the same connection.
+    Queued {
+        /// The request.
+        sent: usize,
+        /// The other request.
+        before: usize,
+        /// The connection.
+        conn: WireConn,
+    },
+}
+
+/// A way for a server to do what was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deviation {
+    /// The rules that it must have broken.
+    pub rules: Vec<&'static str>,
+    /// How often at least.
+    pub times: u32,
+    /// The requests, among those that matter, in handling any of which it may have: if one alone is enough.
+    pub at: Vec<usize>,
+}
+
+/// Judges changed traces, as long as the budget lasts.
+pub(super) struct Bench<'a, S: ServerModel> {
+    pub(super) model: &'a S,
+    pub(super) network: &'a dyn Network,
+    pub(super) options: Options<'a>,
+    left: Cell<u32>,
+    /// Whether something was left unjudged.
+    pub(super) short: Cell<bool>,
+}
+
+impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
+    /// `None` if nobody knows.
+    pub(super) fn refuted(&self, events: &[Event<S::Msg>]) -> Option<bool> {
+        self.judge(events, &self.options)
+    }
+
+    fn judge(&self, events: &[Event<S::Msg>], options: &Options<'_>) -> Option<bool> {
+        if self.left.get() == 0 {
+            self.short.set(true);
+            return None;
+        }
+        self.left.set(self.left.get() - 1);
+        match judge(self.model, self.network, events, options) {
+            Verdict::Refuted(_) => Some(true),
+            Verdict::Unrefuted => Some(false),
+            Verdict::Inconclusive(reason) => {
+                self.short.set(true);
+                if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
+                    self.left.set(0);
+                }
+                None
+            }
+        }
+    }
+
+    /// Whether it would do to break these rules in handling the message that was sent there.
+    fn fits_by(&self, events: &[Event<S::Msg>], broken: &Diagnosis, at: usize) -> bool {
+        let mut relaxed = self.options.relaxed.clone();
+        relaxed.extend(&broken.rules);
+        let free = self.options.relaxed.clone();
+        let options =
+            Options { relaxed, free, deviations: broken.deviations, at: Some(at), ..self.options.clone() };
+        self.judge(events, &options) == Some(false)
+    }
+
+    pub(super) fn fits(&self, events: &[Event<S::Msg>]) -> bool {
+        self.refuted(events) == Some(false)
+    }
+}
+
+/// Why nothing explains these events, of which the last is the one that makes them unexplainable. `None` if that cannot be
+/// shown within the budget. `diagnoses` are what [`blame`](crate::blame) made of them.
+pub fn reasons<S: ServerModel>(
+    model: &S,
+    network: &dyn Network,
+    events: &[Event<S::Msg>],
+    diagnoses: &[Diagnosis],
+    options: &Options<'_>,
+) -> Option<Reasons>
+where
+    S::Msg: Clone + Debug,
+{
+    let turns = options.turns.min(MOST_TURNS + 200 * events.len() as u64);
+    let options = Options { turns, ..options.clone() };
+    let bench = Bench { model, network, options, left: Cell::new(MOST_JUDGED), short: Cell::new(false) };
+    let parts = Exchanges::new(events);
+    if bench.refuted(events) != Some(true) {
+        return None;
+    }
+    let fates = conflict(&bench, &parts);
+    let kept: Vec<usize> = (0..fates.len()).filter(|one| fates[*one] == Fate::Kept).collect();
+    let matters = |event: &usize| match parts.owner(*event) {
+        Some(one) => fates[one] == Fate::Kept,
+        None => !matches!(events[*event], Event::Opened(_) | Event::HungUp(_)),
+    };
+    let mut grounds = Vec::new();
+    if !parts.accepts {
+        grounds.extend(shared(&bench, &parts, &fates, &kept));
+        grounds.extend(crossed(&bench, &parts, &fates));
+        grounds.extend(astray(&bench, &parts, &fates));
+        grounds.extend(orders::grounds(&bench, &parts, &fates, &kept));
+    }
+    let told: Vec<usize> = grounds.iter().flat_map(Ground::requests).collect();
+    let last = parts.owner(events.len() - 1);
+    for one in kept.iter().filter(|one| Some(**one) != last && !told.contains(&parts.all[**one].sent)) {
+        let mut without = fates.clone();
+        without[*one] = Fate::Gone;
+        if bench.fits(&parts.with(&without)) {
+            let exchange = &parts.all[*one];
+            grounds.push(Ground::Premise { sent: exchange.sent, answer: exchange.answer() });
+        }
+    }
+    if let (&[one], []) = (&kept[..], &grounds[..])
+        && !parts.accepts
+        && let Some(answer) = parts.all[one].answer()
+    {
+        grounds.push(Ground::Never { sent: parts.all[one].sent, answer });
+    }
+    let left_out = grounds.len().saturating_sub(MOST_GROUNDS);
+    grounds.truncate(MOST_GROUNDS);
+    // What the server does on connections of its own, it may do for any request.
+    let is_suspect = |one: &usize| parts.accepts || fates[*one] == Fate::Kept;
+    let suspects: Vec<usize> = (0..fates.len()).filter(is_suspect).map(|one| parts.all[one].sent).collect();
+    let deviations = diagnoses
+        .iter()
+        .map(|one| {
+            let at = suspects.iter().copied().filter(|at| bench.fits_by(events, one, *at));
+            Deviation { rules: one.rules.clone(), times: one.deviations, at: at.collect() }
+        })
+        .collect();
+    Some(Reasons {
+        matter: (0..events.len()).filter(matters).collect(),
+        spared: fates.contains(&Fate::Loose),
+        grounds,
+        left_out,
+        deviations,
+        incomplete: bench.short.get(),
+    })
+}
+
+/// Which exchanges nothing explains, whatever the others came to: as few as possible.
+fn conflict<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<'_, S::Msg>) -> Vec<Fate> {
+    let mut fates = vec![Fate::Kept; parts.all.len()];
+    let last = parts.owner(parts.events.len() - 1);
+    // The latest first: what is established early is easier to follow than what is seen of it later.
+    let others: Vec<usize> = (0..fates.len()).rev().filter(|one| Some(*one) != last).collect();
+    let mut size = others.len();
+    while size > 0 {
+        for these in others.chunks(size) {
+            let mut fewer = fates.clone();
+            these.iter().for_each(|one| fewer[*one] = Fate::Loose);
+            if fewer != fates && bench.refuted(&parts.with(&fewer)) == Some(true) {
+                fates = fewer;
+            }
+        }
+        size /= 2;
+    }
+    fates
+}
+
+/// Whether it matters that requests shared a connection.
+fn shared<S: ServerModel<Msg: Clone>>(
+    bench: &Bench<'_, S>,
+    parts: &Exchanges<'_, S::Msg>,
+    fates: &[Fate],
+    kept: &[usize],
+) -> Option<Ground> {
+    let conn = kept
+        .iter()
+        .map(|one| parts.all[*one].conn)
+        .find(|conn| kept.iter().filter(|one| parts.all[**one].conn == *conn).count() > 1)?;
+    let on: Vec<usize> =
+        kept.iter().map(|one| &parts.all[*one]).filter(|one| one.conn == conn).map(|one| one.sent).collect();
+    bench.fits(&parts.apart(fates)).then_some(Ground::Together { sent: on, conn })
+}
+
+/// Whether the last answer was mixed up with that to a request that was under way at the same time.
+fn crossed<S: ServerModel<Msg: Clone>>(
+    bench: &Bench<'_, S>,
+    parts: &Exchanges<'_, S::Msg>,
+    fates: &[Fate],
+) -> Option<Ground> {
+    let right = parts.events.len() - 1;
+    let last = parts.owner(right)?;
+    for (one, other) in parts.all.iter().enumerate() {
+        let Some(left) = other.answer().filter(|left| one != last && *left > parts.all[last].sent) else {
+            continue;
+        };
+        let mut fates = fates.to_vec();
+        fates[one] = Fate::Kept;
+        if parts.crossed(&fates, one, last).is_some_and(|trace| bench.fits(&trace)) {
+            return Some(Ground::Crossed { answers: (left, right) });
+        }
+    }
+    None
+}
+
+/// Whether the last event would do as the answer to another request, which had none.
+fn astray<S: ServerModel<Msg: Clone>>(
+    bench: &Bench<'_, S>,
+    parts: &Exchanges<'_, S::Msg>,
+    fates: &[Fate],
+) -> Option<Ground> {
+    let answer = parts.events.len() - 1;
+    parts.owner(answer)?;
+    let fits = |one: usize, message: &S::Msg| bench.fits(&parts.redirected(fates, one, message));
+    let messages = |at: &usize| match &parts.events[*at] {
+        Event::Received(_, message) if *at != answer => Some(message),
+        _ => None,
+    };
+    let Event::Received(_, seen) = &parts.events[answer] else { return None };
+    let open = (0..fates.len()).filter(|one| parts.all[*one].answers.is_empty());
+    // Where anything would do, it says nothing that this does.
+    let is_choosy = |one: &usize| {
+        let others: Vec<usize> = (0..answer).filter(|at| messages(at).is_some()).collect();
+        let mut latest = others.iter().rev().take(MOST_OTHERS).filter_map(messages);
+        !others.is_empty() && latest.all(|other| !fits(*one, other))
+    };
+    let one = open.filter(|one| fits(*one, seen)).find(is_choosy)?;
+    Some(Ground::Astray { answer, sent: parts.all[one].sent })
+}
+
+impl Ground {
+    /// The requests that it speaks of.
+    fn requests(&self) -> Vec<usize> {
+        match self {
+            Ground::Order { swapped, .. } => swapped.iter().flat_map(|(one, other)| [*one, *other]).collect(),
+            Ground::Case { order, .. } => order.clone(),
+            Ground::Crossed { .. } | Ground::Astray { .. } => Vec::new(),
+            Ground::Together { sent, .. } => sent.clone(),
+            Ground::Premise { sent, .. } | Ground::Never { sent, .. } => vec![*sent],
+        }
+    }
+}
