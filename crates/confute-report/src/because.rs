@@ -1,11 +1,10 @@
 //! Why nothing explains a case: the proof, in a few sentences.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use confute::network::Tcp;
+use confute::Names;
 use confute::trace::Event;
-use confute::{Names, Options, Pulse, reasons};
-use confute_drive::{Finding, Proof, Protocol};
+use confute_drive::{Finding, Proof, Protocol, reasons_for};
 
 use crate::said;
 use crate::text::clip;
@@ -24,17 +23,11 @@ pub fn prove<P: Protocol>(protocol: &P, finding: &mut Finding<P>) {
 }
 
 fn proof<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Option<Proof> {
-    let (trace, diagnoses) = match &finding.shrunk {
-        Some(Ok(shrunk)) => (&shrunk.trace, &shrunk.diagnoses),
-        _ => (&finding.trace, &finding.diagnoses),
+    let trace = match &finding.shrunk {
+        Some(Ok(shrunk)) => &shrunk.trace,
+        _ => &finding.trace,
     };
-    let start = Instant::now();
-    let watch = |_: &Pulse| start.elapsed() > TIME;
-    let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
-    // What the case is blamed on after others were seen too.
-    let known = |rules: &Vec<&str>| finding.diagnoses.iter().any(|one| one.rules == *rules);
-    let diagnoses: Vec<_> = diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();
-    let found = reasons(protocol.model(), &Tcp::default(), trace, &diagnoses, &options)?;
+    let found = reasons_for(protocol, finding, TIME)?;
     if found.matter.len() > MOST {
         let sentences = vec!["The case is too long to say which messages matter.".to_owned()];
         return Some(Proof { matter: Vec::new(), sentences });
