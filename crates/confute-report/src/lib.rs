@@ -11,6 +11,7 @@ pub mod lines;
 pub mod note;
 mod secrets;
 pub mod shrink;
+pub mod standing;
 pub mod style;
 pub mod summary;
 pub mod text;

@@ -13,7 +13,7 @@ use anyhow::{Context as _, Result};
 use confute_drive::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Protocol, Sink, Trouble, campaign,
 };
-use confute_report::files::Reports;
+use confute_report::files::{Reports, Run};
 use confute_report::{Subject, advice, lines, shrink, summary, violation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -35,10 +35,8 @@ pub(crate) fn run<P: Protocol>(
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
     let stop = stopped_by_signals()?;
-    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
-    if flags.format == Format::Json {
-        teller.lines = Some(lines::Lines::new(flags.verbose));
-    }
+    let screen = screen::Screen::new(flags, color);
+    let mut teller = Teller { screen, lines: lines::Lines::new(), remarks: Vec::new() };
     let mut outcome = campaign(protocol, &plan, make, &mut teller, &stop);
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
@@ -56,11 +54,13 @@ pub(crate) fn run<P: Protocol>(
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
-        paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
+        let (plan, outcome, remarks) = (&plan, &outcome, &teller.remarks);
+        let run = Run { protocol, subject, plan, outcome, lines: &teller.lines, remarks };
+        paths = reports.write(&run).context("cannot write the reports")?;
     }
-    match teller.lines {
-        Some(lines) => lines.end(subject, &plan, &outcome, out)?,
-        None => {
+    match flags.format {
+        Format::Json => teller.lines.end(subject, &plan, &outcome, flags.verbose, out)?,
+        Format::Human => {
             let (quiet, verbose) = (flags.quiet, flags.verbose);
             let told = summary::Told { remarks: &teller.remarks, paths: &paths, quiet, verbose };
             summary::write(subject, &plan, &outcome, &told, out)?;
@@ -97,7 +97,7 @@ fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
 /// Tells those who watch, and those who read along.
 struct Teller {
     screen: screen::Screen,
-    lines: Option<lines::Lines>,
+    lines: lines::Lines,
     /// What the server was found to be able to do.
     remarks: Vec<String>,
 }
@@ -109,9 +109,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn ended(&mut self, case: &CaseReport) {
-        if let Some(lines) = &mut self.lines {
-            lines.case(case);
-        }
+        self.lines.case(case);
     }
 
     fn found(&mut self, finding: &Finding<P>, news: News) {
@@ -121,6 +119,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
+        self.lines.trouble(trouble);
         self.screen.say(&format!("trouble: {trouble}"));
     }
 

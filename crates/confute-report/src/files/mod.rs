@@ -1,10 +1,14 @@
-//! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary.
+//! The files of a run: for each violation its trace and its script, as found and shrunk; the run as JSON Lines, as a summary with
+//! its schema, and for collectors of test results.
 //!
 //! A trace has the form that `confute check` reads, though `check` does not know the models of live protocols yet; a script
-//! has a header like it, then a step a line.
+//! has a header like it, then a step a line. Every file is there as a whole or not at all; the summary comes last.
+
+mod junit;
+mod put;
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
@@ -12,9 +16,30 @@ use confute::trace::{Event, Header, Writer};
 use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
 use serde_json::json;
 
-use crate::{Subject, lines};
+use crate::Subject;
+use crate::lines::{self, Lines, SUMMARY_SCHEMA};
+use put::put;
 
 const VERSION: u32 = 1;
+
+/// What is written about the whole run. The summary is the last: where it is, the others are too.
+const WHOLE: [&str; 4] = ["events.jsonl", "junit.xml", "summary.schema.json", "summary.json"];
+
+/// All there is to say about a run.
+pub struct Run<'a, P: Protocol> {
+    /// What was spoken.
+    pub protocol: &'a P,
+    /// What was tested.
+    pub subject: &'a Subject<'a>,
+    /// How.
+    pub plan: &'a Plan,
+    /// What came of it.
+    pub outcome: &'a Outcome<P>,
+    /// What happened on the way.
+    pub lines: &'a Lines,
+    /// What the server was found to be able to do.
+    pub remarks: &'a [String],
+}
 
 /// Where they go.
 pub struct Reports {
@@ -22,22 +47,22 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// Makes the directory, and makes sure that it can be written to.
+    /// Makes the directory, and makes sure that it can be written to. What an earlier run said there is taken away: if this one
+    /// does not come to its end, nobody is to take the one for the other.
     pub fn create(root: &Path) -> Result<Self> {
-        let summary = root.join("summary.json");
+        let probe = root.join("summary.json");
         fs::create_dir_all(root)
-            .and_then(|()| File::create(&summary))
+            .and_then(|()| File::create(&probe))
             .with_context(|| format!("cannot write to {}", root.display()))?;
+        for name in WHOLE {
+            let _ = fs::remove_file(root.join(name));
+        }
         Ok(Self { root: root.to_owned() })
     }
 
     /// Writes everything; says which files.
-    pub fn write<P: Protocol>(
-        &self,
-        subject: &Subject<'_>,
-        plan: &Plan,
-        outcome: &Outcome<P>,
-    ) -> io::Result<Vec<PathBuf>> {
+    pub fn write<P: Protocol>(&self, run: &Run<'_, P>) -> io::Result<Vec<PathBuf>> {
+        let Run { subject, plan, outcome, .. } = *run;
         let mut paths = Vec::new();
         let mut findings = Vec::new();
         for finding in &outcome.findings {
@@ -62,10 +87,18 @@ impl Reports {
             findings.push(about);
         }
         let mut summary = lines::summary(subject, plan, outcome);
+        summary["$schema"] = json!("summary.schema.json");
         summary["findings"] = json!(findings);
-        let path = self.root.join("summary.json");
-        fs::write(&path, format!("{summary:#}\n"))?;
-        paths.push(path);
+        for name in WHOLE {
+            let path = self.root.join(name);
+            put(&path, |file| match name {
+                "events.jsonl" => run.lines.end(subject, plan, outcome, true, file),
+                "junit.xml" => file.write_all(junit::junit(run).map_err(io::Error::other)?.as_bytes()),
+                "summary.schema.json" => file.write_all(SUMMARY_SCHEMA.as_bytes()),
+                _ => writeln!(file, "{summary:#}"),
+            })?;
+            paths.push(path);
+        }
         Ok(paths)
     }
 }
@@ -82,9 +115,11 @@ fn write_trace<P: Protocol>(
         note: Some(format!("case {} (seed {})", finding.name, finding.seed)),
         ..Header::new(subject.model, "tcp")
     };
-    let mut writer = Writer::new(BufWriter::new(File::create(path)?), &header)?;
-    events.iter().try_for_each(|event| writer.write(event))?;
-    writer.finish().map(drop)
+    put(path, |file| {
+        let mut writer = Writer::new(file, &header)?;
+        events.iter().try_for_each(|event| writer.write(event))?;
+        writer.finish().map(drop)
+    })
 }
 
 fn write_script<P: Protocol>(
@@ -94,7 +129,6 @@ fn write_script<P: Protocol>(
     finding: &Finding<P>,
     steps: &[Step<P::Ask>],
 ) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
     let header = json!({
         "confute": "script",
         "version": VERSION,
@@ -104,10 +138,11 @@ fn write_script<P: Protocol>(
         "connections": plan.limits.connections,
         "relaxed": finding.relaxed,
     });
-    writeln!(file, "{header}")?;
-    for step in steps {
-        serde_json::to_writer(&mut file, step)?;
-        file.write_all(b"\n")?;
-    }
-    file.flush()
+    put(path, |file| {
+        writeln!(file, "{header}")?;
+        steps.iter().try_for_each(|step| {
+            serde_json::to_writer(&mut *file, step)?;
+            file.write_all(b"\n")
+        })
+    })
 }
