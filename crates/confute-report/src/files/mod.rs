@@ -1,5 +1,5 @@
 //! The files of a run: for each violation its trace and its script, as found and shrunk; the run as JSON Lines, as a summary with
-//! its schema, and for collectors of test results.
+//! its schema, for collectors of test results, and as a page for people.
 //!
 //! A trace has the form that `confute check` reads, though `check` does not know the models of live protocols yet; a script
 //! has a header like it, then a step a line. Every file is there as a whole or not at all; the summary comes last.
@@ -16,14 +16,14 @@ use confute::trace::{Event, Header, Writer};
 use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
 use serde_json::json;
 
-use crate::Subject;
 use crate::lines::{self, Lines, SUMMARY_SCHEMA};
+use crate::{Subject, html};
 use put::put;
 
 const VERSION: u32 = 1;
 
 /// What is written about the whole run. The summary is the last: where it is, the others are too.
-const WHOLE: [&str; 4] = ["events.jsonl", "junit.xml", "summary.schema.json", "summary.json"];
+const WHOLE: [&str; 5] = ["events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
 
 /// All there is to say about a run.
 pub struct Run<'a, P: Protocol> {
@@ -94,6 +94,7 @@ impl Reports {
             put(&path, |file| match name {
                 "events.jsonl" => run.lines.end(subject, plan, outcome, true, file),
                 "junit.xml" => file.write_all(junit::junit(run).map_err(io::Error::other)?.as_bytes()),
+                "report.html" => file.write_all(html::page(run).as_bytes()),
                 "summary.schema.json" => file.write_all(SUMMARY_SCHEMA.as_bytes()),
                 _ => writeln!(file, "{summary:#}"),
             })?;

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, shared with those of the driver")]
 
+mod browser;
+mod fabricated;
 mod files;
+mod page;
 #[path = "../../../confute-drive/tests/drive/protocol.rs"]
 mod protocol;
 #[path = "../../../confute-drive/tests/drive/server.rs"]
