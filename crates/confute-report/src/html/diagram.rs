@@ -21,7 +21,7 @@ const SHORT: usize = 160;
 /// Where numbers end, where times do, and where the strip of alternatives begins.
 const NUMBER: usize = 44;
 const TIME: usize = 114;
-const STRIP: usize = 122;
+const STRIP: usize = 130;
 /// Columns of bars; what does not find room shares the last one.
 const COLUMNS: usize = 16;
 const BAR: usize = 14;
@@ -115,7 +115,8 @@ impl Layout {
             @for lane in &self.lanes {
                 @let (from, to) = if whole { (TOP - 12, end) } else { (self.y[lane.first] - 12, self.y[lane.last] + 8) };
                 line.rail x1=(lane.x) x2=(lane.x) y1=(from) y2=(to) {}
-                text.name x=(lane.x) y=(from - 4) text-anchor="middle" { "c" (lane.conn.0) }
+                // Where they stand close, messages say it themselves.
+                @if whole { text.name x=(lane.x) y=(from - 4) text-anchor="middle" { "c" (lane.conn.0) } }
             }
             line.rail.server x1=(self.server.0) x2=(self.server.0) y1=(TOP - 12) y2=(end) {}
             text.name x=(self.server.0) y=(TOP - 16) text-anchor="middle" { "server" }
@@ -145,7 +146,7 @@ impl Layout {
                 text.beside x=(TIME) y=(y + 4) text-anchor="end" { (moment(micros)) }
             }
             @if let Some(open) = row.open {
-                rect.open x=(STRIP) y=(y - 6) width=(4 + open.checked_ilog2().map_or(0, |log| 2 + log as usize * 2).min(20)) height="12" {}
+                rect.open x=(STRIP) y=(y - 6) width=(open.checked_ilog2().map_or(0, |log| 6 + log as usize * 2).min(24)) height="12" {}
                 text.beside x=(STRIP + 28) y=(y + 4) { (open) }
             }
             (self.arrow(y, row))
