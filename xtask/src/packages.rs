@@ -10,7 +10,7 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 8] = [
+const NEEDED: [Needed; 9] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
@@ -23,6 +23,7 @@ const NEEDED: [Needed; 8] = [
     },
     Needed { program: "haproxy", package: "haproxy", what_for: "a real gateway to test" },
     Needed { program: "squid", package: "squid", what_for: "a real gateway to test" },
+    Needed { program: "chromium", package: "chromium", what_for: "the page of a report is opened in it" },
 ];
 
 /// Installs what is missing, if this is Debian and we may. Returns what is still missing, a line each.

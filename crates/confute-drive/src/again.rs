@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Options, Pulse, Reasons, Verdict, judge, reasons};
+use confute::{Options, Pulse, Reasons, Tester, Verdict, judge, reasons};
 
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, Ended, Setup, run_case};
@@ -148,6 +148,8 @@ pub fn judge_again<P: Protocol>(
         trouble: None,
         name: deed.name.to_owned(),
         trace: trace.to_vec(),
+        // Nobody wrote down when.
+        micros: vec![0; trace.len()],
         script: deed.script.to_vec(),
         figures: Figures::default(),
         raw: Vec::new(),
@@ -174,4 +176,27 @@ pub fn reasons_for<P: Protocol>(protocol: &P, finding: &Finding<P>, time: Durati
     let watch = |_: &Pulse| start.elapsed() > time;
     let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
     reasons(&Watched(protocol.model(), &coverage), &Tcp::default(), trace, &diagnoses, &options)
+}
+
+/// How many alternatives the tester has open after each event, as far as it gets in this time and with this much memory.
+pub fn alternatives_of<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    relaxed: &[&'static str],
+    (time, memory): (Duration, usize),
+) -> Vec<usize> {
+    let coverage = Coverage::default();
+    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
+    let start = Instant::now();
+    let watch = |_: &Pulse| start.elapsed() > time;
+    let options = Options { watch: Some(&watch), memory, relaxed: relaxed.to_vec(), ..Options::default() };
+    let mut tester = Tester::new(model, &network, options);
+    let counts = trace.iter().map_while(|event| {
+        if start.elapsed() > time || !tester.so_far().is_unrefuted() {
+            return None;
+        }
+        tester.observe(event.clone());
+        Some(if tester.so_far().is_refuted() { 0 } else { tester.alternatives() })
+    });
+    counts.collect()
 }

@@ -24,7 +24,7 @@ mod talk;
 mod tls;
 mod trouble;
 
-pub use again::{Again, Deed, Rerun, judge_again, reasons_for};
+pub use again::{Again, Deed, Rerun, alternatives_of, judge_again, reasons_for};
 pub use campaign::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally, campaign,
     campaign_after, case_seed,

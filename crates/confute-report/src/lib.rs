@@ -1,13 +1,14 @@
 //! What is said of a run: to people on a terminal, and to programs in files.
 //!
 //! The command line and tests of a user's own use the same: a [`Subject`] says what was tested, a campaign's outcome what came
-//! of it. [`summary`] writes both for people, [`lines`] as JSON, [`files`] into a directory. Nothing here talks to a server
-//! but [`shrink`], which makes cases smaller before they are told.
+//! of it. [`summary`] writes both for people, [`lines`] as JSON, [`files`] into a directory, also as a page. Nothing here
+//! talks to a server but [`shrink`], which makes cases smaller before they are told.
 
 pub mod advice;
 pub mod baseline;
 pub mod because;
 pub mod files;
+mod html;
 mod ladder;
 pub mod lines;
 pub mod note;
@@ -18,6 +19,7 @@ mod rust_test;
 mod secrets;
 pub mod session;
 pub mod shrink;
+pub mod standing;
 pub mod stored;
 pub mod style;
 pub mod summary;

@@ -1,32 +1,48 @@
 //! The run for programs: one JSON object a line, with a version. Fields are only ever added within a version.
+//!
+//! A run may last for days. So of cases and troubles the first 5,000 are kept and the latest 5,000; a line between them says
+//! how many are missing. Violations are all told, the run with its counts comes last.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol};
+use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol, Trouble};
 use serde_json::{Value, json};
 
 use crate::{Subject, advice, exit_code, said};
 
 const VERSION: u32 = 1;
 
-/// What is told at the end, in order.
+/// What `summary.json` looks like, as a JSON Schema.
+pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/summary.schema.json");
+
+/// So many of the first cases and troubles are kept, and as many of the latest.
+const HALF: usize = 5_000;
+
+/// What happens in a run, to be told at the end: in order, and bounded however long it is.
+#[derive(Default)]
 pub struct Lines {
-    /// Whether cases are told too.
-    all: bool,
-    cases: Vec<Value>,
+    first: Vec<Value>,
+    latest: VecDeque<Value>,
+    /// How many lines between them are not kept.
+    cut: Cut,
+}
+
+/// What is left out.
+#[derive(Default)]
+struct Cut {
+    cases: u64,
+    troubles: u64,
 }
 
 impl Lines {
-    /// With cases, or without.
-    pub fn new(all: bool) -> Self {
-        Self { all, cases: Vec::new() }
+    /// Nothing has happened yet.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// A case has ended.
     pub fn case(&mut self, case: &CaseReport) {
-        if !self.all {
-            return;
-        }
         let verdict = match &case.verdict {
             confute::Verdict::Unrefuted => "unrefuted",
             confute::Verdict::Refuted(_) => "refuted",
@@ -40,7 +56,7 @@ impl Lines {
             Ended::Stopped => "stopped",
             _ => "trouble",
         };
-        self.cases.push(json!({
+        self.keep(json!({
             "confute": "case",
             "version": VERSION,
             "number": case.number,
@@ -55,22 +71,76 @@ impl Lines {
         }));
     }
 
-    /// The run has ended: writes it all.
+    /// The conversation broke off.
+    pub fn trouble(&mut self, trouble: &Trouble) {
+        self.keep(json!({
+            "confute": "trouble",
+            "version": VERSION,
+            "what": trouble.to_string(),
+            "next": advice::next(trouble),
+        }));
+    }
+
+    fn keep(&mut self, line: Value) {
+        if self.first.len() < HALF {
+            self.first.push(line);
+            return;
+        }
+        self.latest.push_back(line);
+        if self.latest.len() > HALF
+            && let Some(line) = self.latest.pop_front()
+        {
+            let count = if line["confute"] == "case" { &mut self.cut.cases } else { &mut self.cut.troubles };
+            *count += 1;
+        }
+    }
+
+    /// The run has ended: writes it, with what happened on the way or without.
     pub fn end<P: Protocol>(
-        self,
+        &self,
         subject: &Subject<'_>,
         plan: &Plan,
         outcome: &Outcome<P>,
+        all: bool,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        for case in &self.cases {
-            writeln!(out, "{case}")?;
+        if all {
+            writeln!(out, "{}", start(subject, plan))?;
+            for line in &self.first {
+                writeln!(out, "{line}")?;
+            }
+            let Cut { cases, troubles } = self.cut;
+            if cases + troubles > 0 {
+                let cut =
+                    json!({ "confute": "cut", "version": VERSION, "cases": cases, "troubles": troubles });
+                writeln!(out, "{cut}")?;
+            }
+            for line in &self.latest {
+                writeln!(out, "{line}")?;
+            }
         }
         for one in &outcome.findings {
             writeln!(out, "{}", finding(one, plan))?;
         }
         writeln!(out, "{}", summary(subject, plan, outcome))
     }
+}
+
+/// What was to be done.
+fn start(subject: &Subject<'_>, plan: &Plan) -> Value {
+    json!({
+        "confute": "start",
+        "version": VERSION,
+        "server": subject.shown,
+        "model": subject.model,
+        "seed": plan.seed,
+        "level": plan.level.name(),
+        "allowed": plan.allow,
+        "connections": plan.limits.connections,
+        "workers": plan.workers,
+        "cases": plan.cases,
+        "max_milliseconds": plan.max_time.map(|time| time.as_secs_f64() * 1e3),
+    })
 }
 
 /// One violation.
@@ -179,4 +249,22 @@ pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcom
             "times": times,
         })).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_run_is_cut_in_the_middle() {
+        let mut lines = Lines::new();
+        for number in 0..2 * HALF as u64 + 7 {
+            lines.keep(
+                json!({ "confute": if number % 2 == 0 { "case" } else { "trouble" }, "number": number }),
+            );
+        }
+        assert_eq!((lines.first.len(), lines.latest.len()), (HALF, HALF));
+        assert_eq!((lines.cut.cases, lines.cut.troubles), (4, 3));
+        assert_eq!(lines.latest[0]["number"], HALF as u64 + 7);
+    }
 }

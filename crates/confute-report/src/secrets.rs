@@ -46,26 +46,30 @@ impl Secrets {
         if self.0.is_empty() {
             return;
         }
-        self.clean_all(&mut finding.trace);
+        self.clean_all(&mut finding.trace, &mut finding.micros);
         self.clean_refutation(&mut finding.refutation);
         self.clean_bytes(&mut finding.raw);
         let sentences = finding.proof.iter_mut().flat_map(|proof| &mut proof.sentences);
         sentences.for_each(|sentence| *sentence = self.clean(sentence));
         if let Some(Ok(shrunk)) = &mut finding.shrunk {
-            self.clean_all(&mut shrunk.trace);
+            self.clean_all(&mut shrunk.trace, &mut shrunk.micros);
             self.clean_refutation(&mut shrunk.refutation);
             self.clean_bytes(&mut shrunk.raw);
         }
     }
 
-    /// Whatever cannot be cleaned is left out.
-    fn clean_all<T: serde::Serialize + serde::de::DeserializeOwned>(&self, list: &mut Vec<T>) {
-        let cleaned = list.iter().filter_map(|one| {
+    /// Whatever cannot be cleaned is left out, with its time.
+    fn clean_all<T: serde::Serialize + serde::de::DeserializeOwned>(
+        &self,
+        list: &mut Vec<T>,
+        times: &mut Vec<u64>,
+    ) {
+        let cleaned = list.iter().zip(times.iter()).filter_map(|(one, time)| {
             let mut value = serde_json::to_value(one).ok()?;
             self.clean_value(&mut value);
-            serde_json::from_value(value).ok()
+            Some((serde_json::from_value(value).ok()?, *time))
         });
-        *list = cleaned.collect();
+        (*list, *times) = cleaned.collect();
     }
 
     fn clean_refutation(&self, refutation: &mut Refutation) {

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::Result;
-use confute_drive::{Factory, Outcome, Plan, Protocol, Sink, campaign_after};
+use confute_drive::{CaseReport, Factory, Outcome, Plan, Protocol, Sink, Trouble, campaign_after};
 
+use crate::lines::Lines;
 use crate::regressions::{self, Tried};
 use crate::{Subject, because, shrink};
 
@@ -55,7 +56,30 @@ pub trait Watch<P: Protocol>: Sink<P> {
     }
 }
 
-impl<P: Protocol> Watch<P> for () {}
+/// Takes down what the files of a run need to know.
+#[derive(Default)]
+pub struct Recorder {
+    /// What happened on the way.
+    pub lines: Lines,
+    /// What the server was found to be able to do.
+    pub remarks: Vec<String>,
+}
+
+impl<P: Protocol> Sink<P> for Recorder {
+    fn surveyed(&mut self, remarks: &[String]) {
+        self.remarks = remarks.to_vec();
+    }
+
+    fn ended(&mut self, case: &CaseReport) {
+        self.lines.case(case);
+    }
+
+    fn trouble(&mut self, trouble: &Trouble) {
+        self.lines.trouble(trouble);
+    }
+}
+
+impl<P: Protocol> Watch<P> for Recorder {}
 
 /// Does it. Ends soon after `stop` is set, with what is known by then.
 pub fn run<P: Protocol>(

@@ -4,7 +4,7 @@
 //! without anything else at hand.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::Subject;
+use crate::files::put;
 
 const VERSION: u64 = 1;
 const EXAMPLE: &str = r#"{"confute":"case","version":1,"model":"http",…}"#;
@@ -120,19 +121,12 @@ impl<P: Protocol> Stored<P> {
 
     /// Writes it down.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let mut text = Vec::new();
-        let header = Marked { confute: "case", version: VERSION, about: &self.about };
-        writeln!(text, "{}", serde_json::to_string(&header)?)?;
-        for step in &self.script {
-            writeln!(text, "{}", json!({ "step": step }))?;
-        }
-        for event in &self.trace {
-            writeln!(text, "{}", json!({ "event": event }))?;
-        }
-        // In one go, so that nobody finds half of it.
-        let draft = path.with_extension("part");
-        fs::write(&draft, text)?;
-        fs::rename(&draft, path)
+        put(path, |file| {
+            let header = Marked { confute: "case", version: VERSION, about: &self.about };
+            writeln!(file, "{}", serde_json::to_string(&header)?)?;
+            self.script.iter().try_for_each(|step| writeln!(file, "{}", json!({ "step": step })))?;
+            self.trace.iter().try_for_each(|event| writeln!(file, "{}", json!({ "event": event })))
+        })
     }
 
     /// Reads the steps and the events of a file whose header was read.

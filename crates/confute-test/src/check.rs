@@ -12,8 +12,8 @@ use confute::lang::{Level, ServerModel as _};
 use confute_drive::{Conclusion, Generator, Outcome, Plan, Protocol, Target};
 use confute_http::{Http, Traffic};
 use confute_memcached::{Memcached, MemcachedModel};
-use confute_report::files::Reports;
-use confute_report::session::{self, Done, Job};
+use confute_report::files::{Reports, Run};
+use confute_report::session::{self, Done, Job, Recorder};
 use confute_report::{Secrets, Subject, quantity, summary};
 use serde_json::{Value, json};
 
@@ -235,13 +235,23 @@ impl<P: Protocol + 'static> Check<P> {
             shrink_time: (!self.shrink_time.is_zero()).then_some(self.shrink_time),
             regressions: self.regressions.as_deref(),
         };
-        let done = session::run(&job, &mut (), &AtomicBool::new(false))?;
+        let mut recorder = Recorder::default();
+        let done = session::run(&job, &mut recorder, &AtomicBool::new(false))?;
+        let Recorder { lines, remarks } = recorder;
         let paths = match &reports {
-            Some(reports) => reports.write(&subject, &self.plan, &done.outcome)?,
+            Some(reports) => reports.write(&Run {
+                protocol: &self.protocol,
+                subject: &subject,
+                plan: &self.plan,
+                outcome: &done.outcome,
+                lines: &lines,
+                remarks: &remarks,
+            })?,
             None => Vec::new(),
         };
         let notes = done.notes();
-        let told = summary::Told { remarks: &[], paths: &paths, notes: &notes, quiet: false, verbose: false };
+        let told =
+            summary::Told { remarks: &remarks, paths: &paths, notes: &notes, quiet: false, verbose: false };
         let mut text = Vec::new();
         summary::write(&subject, &self.plan, &done.outcome, &told, &mut text)?;
         let mut text = String::from_utf8_lossy(&text).into_owned();

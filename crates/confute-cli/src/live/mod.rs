@@ -15,7 +15,7 @@ use confute_drive::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Protocol, Sink, Trouble,
 };
 use confute_report::baseline::{Baseline, Compared};
-use confute_report::files::Reports;
+use confute_report::files::{Reports, Run};
 use confute_report::session::{self, Done, Job, Watch};
 use confute_report::text::{WIDTH, count, wrap};
 use confute_report::{Subject, advice, lines, summary, violation};
@@ -44,10 +44,8 @@ pub(crate) fn run<P: Protocol>(
     };
     plan.known = known.as_ref().map(Baseline::known).unwrap_or_default();
     let stop = stopped_by_signals()?;
-    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
-    if flags.format == Format::Json {
-        teller.lines = Some(lines::Lines::new(flags.verbose));
-    }
+    let screen = screen::Screen::new(flags, color);
+    let mut teller = Teller { screen, lines: lines::Lines::new(), remarks: Vec::new() };
     let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
     let regressions = flags.regressions.as_deref();
     let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions };
@@ -67,11 +65,13 @@ pub(crate) fn run<P: Protocol>(
     }
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
-        paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
+        let (plan, outcome, remarks) = (&plan, &outcome, &teller.remarks);
+        let run = Run { protocol, subject, plan, outcome, lines: &teller.lines, remarks };
+        paths = reports.write(&run).context("cannot write the reports")?;
     }
-    match teller.lines {
-        Some(lines) => lines.end(subject, &plan, &outcome, out)?,
-        None => {
+    match flags.format {
+        Format::Json => teller.lines.end(subject, &plan, &outcome, flags.verbose, out)?,
+        Format::Human => {
             let (quiet, verbose, remarks) = (flags.quiet, flags.verbose, &teller.remarks);
             let told = summary::Told { remarks, paths: &paths, notes: &notes, quiet, verbose };
             summary::write(subject, &plan, &outcome, &told, out)?;
@@ -136,7 +136,7 @@ pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
 /// Tells those who watch, and those who read along.
 struct Teller {
     screen: screen::Screen,
-    lines: Option<lines::Lines>,
+    lines: lines::Lines,
     /// What the server was found to be able to do.
     remarks: Vec<String>,
 }
@@ -148,9 +148,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn ended(&mut self, case: &CaseReport) {
-        if let Some(lines) = &mut self.lines {
-            lines.case(case);
-        }
+        self.lines.case(case);
     }
 
     fn found(&mut self, finding: &Finding<P>, news: News) {
@@ -160,6 +158,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
+        self.lines.trouble(trouble);
         self.screen.say(&format!("trouble: {trouble}"));
     }
 

@@ -102,9 +102,9 @@ fn json_lines() {
     assert_eq!(exit, Exit::Unrefuted);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = lines.iter().map(|line| line["confute"].as_str().unwrap()).collect();
-    assert_eq!(kinds, ["case", "case", "case", "case", "case", "violation", "run"]);
-    assert_eq!((&lines[5]["refutes"], &lines[5]["level"]), (&false.into(), &"should".into()));
-    assert_eq!((&lines[6]["warnings"], &lines[6]["violations"]), (&1.into(), &0.into()));
+    assert_eq!(kinds, ["start", "case", "case", "case", "case", "case", "violation", "run"]);
+    assert_eq!((&lines[6]["refutes"], &lines[6]["level"]), (&false.into(), &"should".into()));
+    assert_eq!((&lines[7]["warnings"], &lines[7]["violations"]), (&1.into(), &0.into()));
     let (exit, _) = live(server.address, &["--cases", "5", "--strict", "-q"]);
     assert_eq!(exit, Exit::Refuted);
     let (exit, text) = live(server.address, &["--cases", "5", "--strict", "--allow", "line/says-ok"]);

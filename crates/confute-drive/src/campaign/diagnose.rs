@@ -53,13 +53,14 @@ pub(crate) fn diagnose<P: Protocol>(
         relaxed: relaxed.to_vec(),
         ..Options::default()
     };
-    let mut trace = run.trace;
+    let (mut trace, mut micros) = (run.trace, run.micros);
     let Verdict::Refuted(found) = judge(model, &network, &trace, &options) else { return None };
     // It says where nothing was explainable any more; the shortest refuted beginning says which event is to blame.
     let refutation: Refutation = explain(model, &network, &trace, &found, &options);
     let shorter = &trace[..(refutation.event + 1).min(trace.len())];
     if judge(model, &network, shorter, &options).is_refuted() {
         trace.truncate(shorter.len());
+        micros.truncate(trace.len());
     }
     let silent = matches!(trace.last(), Some(Event::Quiescent));
     // A third of the time at most, or blame has none left.
@@ -91,6 +92,7 @@ pub(crate) fn diagnose<P: Protocol>(
         seed,
         script: run.script,
         trace,
+        micros,
         relaxed: relaxed.to_vec(),
         raw: run.raw,
         known: false,

@@ -44,6 +44,8 @@ pub struct Finding<P: Protocol> {
     pub script: Vec<Step<P::Ask>>,
     /// What happened, up to the event that nothing explains.
     pub trace: Vec<Event<Msg<P>>>,
+    /// When each event was noted, in microseconds since the case began.
+    pub micros: Vec<u64>,
     /// Rules that were not asked for in this case.
     pub relaxed: Vec<&'static str>,
     /// The latest bytes on the wire.

@@ -87,6 +87,9 @@ pub struct CaseRun<P: Protocol> {
     pub script: Vec<Step<P::Ask>>,
     /// What happened.
     pub trace: Vec<Event<Msg<P>>>,
+    /// When each event was noted, in microseconds since the case began: what was sent just before its first byte was, what
+    /// was received after its last.
+    pub micros: Vec<u64>,
     /// What the tester thinks of it.
     pub verdict: Verdict,
     /// Why it ended.
@@ -292,6 +295,7 @@ impl<P: Protocol> Case<'_, P> {
             name: self.setup.name.to_owned(),
             script: self.script,
             trace: self.record.trace,
+            micros: self.record.micros,
             verdict,
             ended,
             trouble: self.trouble,

@@ -22,6 +22,9 @@ const OPINIONS: usize = 12;
 pub(super) struct Record<'a, S: ServerModel> {
     tester: Tester<'a, S>,
     pub(super) trace: Vec<Event<S::Msg>>,
+    /// When each of them was told, in microseconds since the case began.
+    pub(super) micros: Vec<u64>,
+    start: Instant,
     pub(super) figures: Figures,
     /// When the present thought began.
     thought: &'a Cell<Instant>,
@@ -34,11 +37,14 @@ pub(super) struct Record<'a, S: ServerModel> {
 }
 
 impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
+    /// The case begins now: `thought` says when that is.
     pub(super) fn new(tester: Tester<'a, S>, thought: &'a Cell<Instant>, gauge: &'a Gauge) -> Self {
-        let (trace, figures) = (Vec::new(), Figures::default());
+        let (trace, micros, figures) = (Vec::new(), Vec::new(), Figures::default());
         Self {
             tester,
             trace,
+            micros,
+            start: thought.get(),
             figures,
             thought,
             gauge,
@@ -57,6 +63,7 @@ impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
         let start = Instant::now();
         self.thought.set(start);
         self.trace.push(event.clone());
+        self.micros.push(start.saturating_duration_since(self.start).as_micros() as u64);
         self.over = !self.tester.observe(event).is_unrefuted();
         self.figures.events += 1;
         if self.figures.events.is_multiple_of(LOOK) {

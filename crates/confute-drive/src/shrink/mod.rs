@@ -58,6 +58,8 @@ pub struct Shrunk<P: Protocol> {
     pub script: Vec<Step<P::Ask>>,
     /// What happened, up to the event that nothing explains.
     pub trace: Vec<Event<Msg<P>>>,
+    /// When each event was noted, in microseconds since the case began.
+    pub micros: Vec<u64>,
     /// What was seen, and what was expected instead.
     pub refutation: Refutation,
     /// Which rules it can be blamed on by itself: those of the finding, or more of them.
@@ -314,6 +316,7 @@ impl<P: Protocol> Search<'_, '_, P> {
             requests: (before, draft::asks(&steps)),
             script: steps,
             trace: found.trace,
+            micros: found.micros,
             refutation: found.refutation,
             diagnoses: found.diagnoses,
             raw: found.raw,

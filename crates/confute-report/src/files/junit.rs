@@ -1,0 +1,137 @@
+//! `junit.xml`, for whoever collects test results: every rule of the model is a test case.
+//!
+//! A rule that was respected passes, one that was never put to the test is skipped. A warning is skipped too, and says why:
+//! it does not count, so it must not fail, but the rule was broken, so it must not pass either. Where several rules could be to
+//! blame, the one that is named first fails and the others are skipped: there are as many failures as violations. What
+//! concerns no rule (a violation that none explains, a run that is inconclusive) is a case of its own: it must not go unseen.
+
+use std::time::Duration;
+
+use confute_drive::{Conclusion, Finding, Protocol};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::Run;
+use crate::standing::{self, Standing};
+use crate::violation::{name, violation};
+
+/// The whole file.
+pub(super) fn junit<P: Protocol>(run: &Run<'_, P>) -> Result<String, quick_junit::SerializeError> {
+    let Run { subject, plan, outcome, .. } = *run;
+    let mut suite = TestSuite::new(printable(subject.model));
+    suite.set_time(outcome.elapsed);
+    let properties = [
+        ("server", subject.shown.to_owned()),
+        ("model", subject.model.to_owned()),
+        ("seed", plan.seed.to_string()),
+        ("level", plan.level.name().to_owned()),
+        ("requests", outcome.figures.requests.to_string()),
+        ("answers", outcome.figures.answers.to_string()),
+    ];
+    suite.add_properties(properties.map(|(name, value)| Property::new(name, printable(&value))));
+    for (rule, standing) in standing::all(subject, plan, outcome) {
+        let status = rule_status(run, rule.name, &standing);
+        suite.add_test_case(case(run, rule.name, status));
+    }
+    for finding in outcome.findings.iter().filter(|finding| finding.diagnoses.is_empty()) {
+        let status = if finding.refutes(plan.level) {
+            told(run, NonSuccessKind::Failure, &[finding])
+        } else if finding.level.is_none() {
+            told(run, NonSuccessKind::Error, &[finding])
+        } else {
+            skipped(&format!("a warning: {}", name(finding)))
+        };
+        suite.add_test_case(case(run, &format!("violation {}", finding.number), status));
+    }
+    if let Conclusion::Inconclusive(why) = &outcome.conclusion {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(printable(why)).set_type("inconclusive");
+        suite.add_test_case(case(run, "conclusive", status));
+    }
+    let mut report = Report::new("confute");
+    report.set_time(outcome.elapsed);
+    report.add_test_suite(suite);
+    report.to_string()
+}
+
+fn case<P: Protocol>(run: &Run<'_, P>, name: &str, status: TestCaseStatus) -> TestCase {
+    let mut case = TestCase::new(printable(name), status);
+    // Nobody knows how long a single rule took; without a time some readers trip.
+    case.set_classname(printable(run.subject.model)).set_time(Duration::ZERO);
+    case
+}
+
+fn rule_status<P: Protocol>(run: &Run<'_, P>, rule: &str, standing: &Standing) -> TestCaseStatus {
+    let Run { plan, outcome, .. } = *run;
+    let is_first = |finding: &&Finding<P>| {
+        finding.refutes(plan.level) && finding.diagnoses.first().is_some_and(|one| one.rules.contains(&rule))
+    };
+    let failures: Vec<&Finding<P>> = outcome.findings.iter().filter(is_first).collect();
+    if !failures.is_empty() {
+        return told(run, NonSuccessKind::Failure, &failures);
+    }
+    let list: Vec<String> = standing.findings().iter().map(|number| format!("violation {number}")).collect();
+    let list = list.join(", ");
+    match standing {
+        Standing::Violated(_) | Standing::Suspected(_) => {
+            skipped(&format!("may be what was violated, among others: see {list}"))
+        }
+        Standing::Warned(_) => {
+            let level = plan.level.name();
+            skipped(&format!("a warning, because rules count from level {level} on: see {list}"))
+        }
+        Standing::Allowed => skipped("not asked for (--allow)"),
+        Standing::Never => skipped("never put to the test"),
+        Standing::Respected => TestCaseStatus::success(),
+    }
+}
+
+/// What the terminal says of these findings.
+fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Finding<P>]) -> TestCaseStatus {
+    let mut text = Vec::new();
+    for finding in findings {
+        // Nothing fails to be written into memory.
+        let _ = violation(run.subject, finding, run.plan, false, &mut text);
+    }
+    let text = String::from_utf8_lossy(&text);
+    let text = anstream::adapter::strip_str(&text).to_string();
+    let reasons: Vec<String> = findings.iter().map(|finding| reason(finding)).collect();
+    let mut status = TestCaseStatus::non_success(kind);
+    let level = findings.iter().filter_map(|finding| finding.level).max();
+    status
+        .set_message(printable(&reasons.join("; ")))
+        .set_type(level.map_or("unknown", confute::lang::Level::name))
+        .set_description(printable(&text));
+    status
+}
+
+/// Why, in a line.
+fn reason<P: Protocol>(finding: &Finding<P>) -> String {
+    let refutation = match &finding.shrunk {
+        Some(Ok(shrunk)) => &shrunk.refutation,
+        _ => &finding.refutation,
+    };
+    let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
+    let seen = crate::text::clip(seen, 200);
+    match refutation.expected.first() {
+        Some(one) => {
+            let right =
+                one.message.as_deref().map_or("nothing".to_owned(), |text| crate::text::clip(text, 200));
+            format!("{}: seen {seen}, expected {right}", name(finding))
+        }
+        None => format!("{}: seen {seen}", name(finding)),
+    }
+}
+
+fn skipped(why: &str) -> TestCaseStatus {
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(printable(why));
+    status
+}
+
+/// XML has no way to write control characters: something else stands in their place.
+fn printable(text: &str) -> String {
+    let is_allowed = |c: char| {
+        matches!(c, '\t' | '\n' | ' '..='\u{7e}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..) && c != '\u{fffe}'
+    };
+    text.chars().map(|c| if is_allowed(c) { c } else { '\u{fffd}' }).collect()
+}

@@ -1,0 +1,106 @@
+//! The files of a run: each violation as a [case](crate::stored), shrunk and as it was found; the run as JSON Lines, as a
+//! summary with its schema, for collectors of test results, and as a page for people.
+//!
+//! Every file is there as a whole or not at all; the summary comes last.
+
+mod junit;
+mod put;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use confute_drive::{Outcome, Plan, Protocol};
+use serde_json::json;
+
+use crate::lines::{self, Lines, SUMMARY_SCHEMA};
+use crate::stored::{File, Form, Stored};
+use crate::{Subject, html, rust_test};
+pub(crate) use put::put;
+
+/// The smallest case of a violation, and the one that was met first.
+const CASE: &str = "violation.case";
+/// A test that does it again.
+const TEST: &str = "regression.rs";
+const FOUND: &str = "as-found.case";
+
+/// What is written about the whole run. The summary is the last: where it is, the others are too.
+const WHOLE: [&str; 5] = ["events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
+
+/// All there is to say about a run.
+pub struct Run<'a, P: Protocol> {
+    /// What was spoken.
+    pub protocol: &'a P,
+    /// What was tested.
+    pub subject: &'a Subject<'a>,
+    /// How.
+    pub plan: &'a Plan,
+    /// What came of it.
+    pub outcome: &'a Outcome<P>,
+    /// What happened on the way.
+    pub lines: &'a Lines,
+    /// What the server was found to be able to do.
+    pub remarks: &'a [String],
+}
+
+/// Where they go.
+pub struct Reports {
+    root: PathBuf,
+}
+
+impl Reports {
+    /// Makes the directory, and makes sure that it can be written to. What an earlier run said there is taken away: if this one
+    /// does not come to its end, nobody is to take the one for the other.
+    pub fn create(root: &Path) -> Result<Self> {
+        let probe = root.join("summary.json");
+        fs::create_dir_all(root)
+            .and_then(|()| fs::File::create(&probe))
+            .with_context(|| format!("cannot write to {}", root.display()))?;
+        for name in WHOLE {
+            let _ = fs::remove_file(root.join(name));
+        }
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// Writes everything; says which files.
+    pub fn write<P: Protocol>(&self, run: &Run<'_, P>) -> io::Result<Vec<PathBuf>> {
+        let Run { subject, plan, outcome, .. } = *run;
+        let mut paths = Vec::new();
+        let mut findings = Vec::new();
+        for finding in &outcome.findings {
+            let folder = self.root.join(format!("violation-{}", finding.number));
+            fs::create_dir_all(&folder)?;
+            let mut about = lines::finding(finding, plan);
+            let path = folder.join(CASE);
+            Stored::new(subject, plan, finding, Form::Shrunk).write(&path)?;
+            about["file"] = json!(path);
+            let test = folder.join(TEST);
+            let stored = File::open(&path).map_err(io::Error::other)?;
+            put(&test, |file| file.write_all(rust_test(&stored).as_bytes()))?;
+            paths.extend([path, test]);
+            if let Some(Ok(_)) = &finding.shrunk {
+                let path = folder.join(FOUND);
+                Stored::new(subject, plan, finding, Form::Found).write(&path)?;
+                about["file_as_found"] = json!(path);
+                paths.push(path);
+            }
+            findings.push(about);
+        }
+        let mut summary = lines::summary(subject, plan, outcome);
+        summary["$schema"] = json!("summary.schema.json");
+        summary["findings"] = json!(findings);
+        for name in WHOLE {
+            let path = self.root.join(name);
+            put(&path, |file| match name {
+                "events.jsonl" => run.lines.end(subject, plan, outcome, true, file),
+                "junit.xml" => file.write_all(junit::junit(run).map_err(io::Error::other)?.as_bytes()),
+                "report.html" => file.write_all(html::page(run).as_bytes()),
+                "summary.schema.json" => file.write_all(SUMMARY_SCHEMA.as_bytes()),
+                _ => writeln!(file, "{summary:#}"),
+            })?;
+            paths.push(path);
+        }
+        Ok(paths)
+    }
+}

@@ -1,0 +1,212 @@
+//! `report.html`: a run as one page that needs nothing else. No network, no build; light and dark; readable without scripts,
+//! but for the bytes of a message that is clicked.
+//!
+//! Whatever a server sent is hostile. All text goes through maud, which escapes it; what the script reads is JSON without a
+//! `<`; and the page's own policy runs no script but the one that carries a name nobody could foresee. The page stays
+//! below [`LARGEST`] bytes, however long the run: what is left out is said.
+
+mod bytes;
+mod coverage;
+mod diagram;
+mod scene;
+mod violation;
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use confute_drive::{Conclusion, Protocol};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::files::Run;
+use crate::text::{count, elapsed, grouped};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// How many bytes the page may have.
+const LARGEST: usize = 5_000_000;
+/// How many of them are for the violations.
+const VIOLATIONS: usize = 4_000_000;
+/// How many violations are shown; of more there are files.
+const SHOWN: usize = 40;
+
+/// How much of a violation is shown.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Events.
+    rows: usize,
+    /// Bytes of a message.
+    bytes: usize,
+    /// Characters of a text.
+    text: usize,
+    /// Pieces of raw bytes.
+    pieces: usize,
+}
+
+impl Most {
+    const FULL: Self = Self { rows: 200, bytes: 2048, text: 2000, pieces: 32 };
+
+    /// Half of it, down to what is needed to say anything at all; `None` there.
+    fn half(self) -> Option<Self> {
+        (self.rows > 8).then_some(Self {
+            rows: (self.rows / 2).max(8),
+            bytes: (self.bytes / 2).max(64),
+            text: (self.text / 2).max(120),
+            pieces: (self.pieces / 2).max(2),
+        })
+    }
+}
+
+/// The whole page.
+pub(crate) fn page<P: Protocol>(run: &Run<'_, P>) -> String {
+    let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    let policy = format!(
+        "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
+    );
+    let title = format!("Confute: {} {}", clipped(run.subject.shown, 80), verdict(&run.outcome.conclusion));
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (title) }
+                style nonce=(nonce) { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { (header(run)) }
+                main {
+                    (violations(run))
+                    (troubles(run))
+                    (coverage::rules(run))
+                    (coverage::branches(run))
+                }
+                script nonce=(nonce) { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    let page = page.into_string();
+    debug_assert!(page.len() < LARGEST, "{} bytes", page.len());
+    page
+}
+
+fn verdict(conclusion: &Conclusion) -> &'static str {
+    match conclusion {
+        Conclusion::Refuted => "refuted",
+        Conclusion::Unrefuted => "unrefuted",
+        Conclusion::Inconclusive(_) => "inconclusive",
+    }
+}
+
+fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
+    let (subject, plan, outcome) = (run.subject, run.plan, run.outcome);
+    let (figures, tally) = (&outcome.figures, &outcome.tally);
+    let word = verdict(&outcome.conclusion);
+    let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
+    let others = outcome.findings.len() - refuting;
+    let load = figures.outstanding.quantiles();
+    html! {
+        p.verdict.(word) { (word) }
+        h1 { (clipped(subject.shown, 300)) }
+        @if let Conclusion::Inconclusive(why) = &outcome.conclusion { p { (clipped(why, 1000)) } }
+        dl.facts {
+            dt { "Found" }
+            dd {
+                (count(refuting as u64, "violation"))
+                @if others > 0 { ", " (count(others as u64, "warning")) }
+            }
+            dt { "Model" } dd { (subject.model) ", rules count from level " (plan.level.name()) " on" }
+            dt { "Seed" } dd { code { (plan.seed) } }
+            dt { "Traffic" }
+            dd {
+                (count(figures.requests, "request")) ", " (count(figures.answers, "answer")) ", "
+                (count(figures.opened, "connection")) " in " (elapsed(outcome.elapsed))
+            }
+            dt { "Cases" }
+            dd {
+                (grouped(tally.cases)) ": " (grouped(tally.unrefuted)) " unrefuted, " (grouped(tally.refuted)) " refuted"
+                @for (number, what) in [
+                    (tally.inconclusive, "not judged within the budget"),
+                    (tally.empty, "without any answer"),
+                    (tally.early, "ended early"),
+                    (tally.doubtful, "refuted at first, but not when judged again"),
+                ] {
+                    @if number > 0 { ", " (grouped(number)) " " (what) }
+                }
+            }
+            dt { "Load" }
+            dd { "outstanding requests at each send: median " (grouped(load.median)) ", at most " (grouped(load.max)) }
+            dt { "Premise" } dd { (subject.premise) }
+            @if !run.remarks.is_empty() {
+                dt { "Server" }
+                dd { @for remark in run.remarks.iter().take(20) { (clipped(remark, 300)) br; } }
+            }
+            @if !outcome.relaxed.is_empty() {
+                dt { "Relaxed" } dd { "no longer asked for at the end: " (outcome.relaxed.join(", ")) }
+            }
+            dt { "Files" }
+            dd {
+                a href="summary.json" { "summary.json" } ", " a href="events.jsonl" { "events.jsonl" } ", "
+                a href="junit.xml" { "junit.xml" }
+            }
+        }
+    }
+}
+
+/// Each as large as its share of the page allows.
+fn violations<P: Protocol>(run: &Run<'_, P>) -> Markup {
+    let findings = &run.outcome.findings;
+    let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
+    html! {
+        @for finding in findings.iter().take(SHOWN) {
+            @let open = scene::open(run.protocol, finding);
+            (fitting(share, |most| violation::section(run, finding, &open, most)))
+        }
+        @if findings.len() > SHOWN {
+            p.cut { "And " (findings.len() - SHOWN) " more: they are in summary.json and in their folders." }
+        }
+    }
+}
+
+/// The most that fits.
+fn fitting(share: usize, show: impl Fn(&Most) -> Markup) -> Markup {
+    let mut most = Most::FULL;
+    loop {
+        let shown = show(&most);
+        match most.half() {
+            Some(less) if shown.0.len() > share => most = less,
+            _ => return shown,
+        }
+    }
+}
+
+fn troubles<P: Protocol>(run: &Run<'_, P>) -> Markup {
+    html! {
+        @if !run.outcome.troubles.is_empty() {
+            section {
+                h2 { "Trouble" }
+                p { "Trouble is no violation: it says what happened, not that it was wrong." }
+                ul {
+                    @for (trouble, times) in &run.outcome.troubles {
+                        li {
+                            (clipped(&trouble.to_string(), 1000))
+                            @if *times > 1 { " (" (grouped(*times)) " times)" }
+                            @let next = crate::advice::next(trouble);
+                            @if !next.is_empty() { br; span.next { "Next: " (next) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// At most so many characters; says how many are missing.
+fn clipped(text: &str, most: usize) -> String {
+    let all = text.chars().count();
+    if all <= most {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(most).collect();
+    format!("{start}… ({} more characters)", grouped((all - most) as u64))
+}

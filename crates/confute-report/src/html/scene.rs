@@ -1,0 +1,197 @@
+//! What of a case is shown: the events around the one that nothing explains, with their times, their bytes, and how many
+//! alternatives the tester had open.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use confute::Refutation;
+use confute::trace::{Event, WireConn};
+use confute_drive::{Chunk, Finding, Msg, Protocol, alternatives_of};
+
+use super::bytes::{Bytes, by_event};
+use super::{Most, clipped};
+use crate::said;
+
+/// How long the tester may think again, for the strip beside the diagram.
+const THOUGHT: Duration = Duration::from_secs(1);
+/// With how much memory.
+const MEMORY: usize = 256 << 20;
+
+/// A case, as it is told: the small one, if there is one.
+pub(super) struct Told<'a, P: Protocol> {
+    pub(super) trace: &'a [Event<Msg<P>>],
+    pub(super) micros: &'a [u64],
+    pub(super) raw: &'a [Chunk],
+    pub(super) refutation: &'a Refutation,
+}
+
+impl<'a, P: Protocol> Told<'a, P> {
+    pub(super) fn of(finding: &'a Finding<P>) -> Self {
+        match &finding.shrunk {
+            Some(Ok(small)) => Self {
+                trace: &small.trace,
+                micros: &small.micros,
+                raw: &small.raw,
+                refutation: &small.refutation,
+            },
+            _ => Self {
+                trace: &finding.trace,
+                micros: &finding.micros,
+                raw: &finding.raw,
+                refutation: &finding.refutation,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sent,
+    Received,
+    Other,
+}
+
+/// One event.
+pub(super) struct Row {
+    /// Counted as the terminal does: from one, without openings.
+    pub(super) number: usize,
+    pub(super) micros: Option<u64>,
+    pub(super) kind: Kind,
+    pub(super) conn: Option<WireConn>,
+    /// Whether the server opened the connection.
+    pub(super) accepted: bool,
+    pub(super) text: String,
+    pub(super) json: Option<String>,
+    pub(super) bytes: Option<Bytes>,
+    /// How many alternatives the tester had open after it.
+    pub(super) open: Option<usize>,
+    /// Nothing explains it.
+    pub(super) fatal: bool,
+}
+
+impl Row {
+    /// What its connection is called.
+    pub(super) fn lane(&self) -> String {
+        self.conn.map_or_else(String::new, |conn| format!("c{}", conn.0))
+    }
+}
+
+/// While a request was under way: from one row to another, or beyond what is shown.
+pub(super) struct Span {
+    pub(super) conn: WireConn,
+    pub(super) from: Option<usize>,
+    pub(super) to: Option<usize>,
+    /// Whether it ends with an answer.
+    pub(super) answered: bool,
+}
+
+pub(super) struct Scene {
+    pub(super) rows: Vec<Row>,
+    pub(super) spans: Vec<Span>,
+    /// How many events before and after are left out.
+    pub(super) before: usize,
+    pub(super) after: usize,
+}
+
+impl Scene {
+    pub(super) fn new<P: Protocol>(protocol: &P, finding: &Finding<P>, open: &[usize], most: &Most) -> Self {
+        let Told { trace, micros, raw, refutation } = Told::of(finding);
+        let places: Vec<usize> =
+            (0..trace.len()).filter(|place| !matches!(trace[*place], Event::Opened(_))).collect();
+        let fatal = refutation.event.min(trace.len().saturating_sub(1));
+        let at = places.iter().position(|place| *place >= fatal).unwrap_or(places.len());
+        // A little of what came after, if anything did.
+        let end = (at + 1 + most.rows / 8).min(places.len());
+        let start = end.saturating_sub(most.rows);
+        let shown = &places[start..end];
+        let accepted: Vec<WireConn> = trace
+            .iter()
+            .filter_map(|event| if let Event::Accepted(conn) = event { Some(*conn) } else { None })
+            .collect();
+        let mut bytes = by_event(trace, micros, raw, shown, most.bytes);
+        let rows = shown.iter().enumerate().map(|(row, &place)| {
+            let event = &trace[place];
+            let (kind, text, json) = match event {
+                Event::Sent(_, message) => (Kind::Sent, said(message), serde_json::to_string(message).ok()),
+                Event::Received(_, message) => {
+                    (Kind::Received, said(message), serde_json::to_string(message).ok())
+                }
+                Event::Accepted(_) => (Kind::Other, "(the server opens)".to_owned(), None),
+                Event::Closed(_) => (Kind::Other, "(the server closes)".to_owned(), None),
+                Event::HungUp(_) => (Kind::Other, "(the connection ends)".to_owned(), None),
+                _ => (Kind::Other, "(nothing more comes)".to_owned(), None),
+            };
+            let conn = event.conn();
+            Row {
+                number: start + row + 1,
+                micros: micros.get(place).copied(),
+                kind,
+                conn,
+                accepted: conn.is_some_and(|conn| accepted.contains(&conn)),
+                text: clipped(&text, most.text),
+                json: json.map(|json| clipped(&json, most.text)),
+                bytes: bytes.remove(&place),
+                open: open.get(place).copied(),
+                fatal: place == fatal,
+            }
+        });
+        let rows: Vec<Row> = rows.collect();
+        let spans = spans(protocol, trace, shown);
+        Self { rows, spans, before: start, after: places.len() - end }
+    }
+}
+
+/// While each request of the tester was under way: answers come in order on a connection.
+fn spans<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>], shown: &[usize]) -> Vec<Span> {
+    let mut waiting: BTreeMap<WireConn, Vec<(usize, u32)>> = BTreeMap::new();
+    let mut apart: Vec<WireConn> = Vec::new();
+    let mut all: Vec<(WireConn, usize, Option<usize>, bool)> = Vec::new();
+    for (place, event) in trace.iter().enumerate() {
+        let Some(conn) = event.conn() else { continue };
+        match event {
+            Event::Accepted(_) => apart.push(conn),
+            _ if apart.contains(&conn) => {}
+            Event::Sent(_, message) => match protocol.answers(message) {
+                0 => {}
+                answers => waiting.entry(conn).or_default().push((place, answers)),
+            },
+            Event::Received(_, message) if protocol.completes(message) => {
+                let Some(line) = waiting.get_mut(&conn) else { continue };
+                let Some((sent, answers)) = line.first_mut() else { continue };
+                *answers -= 1;
+                if *answers == 0 {
+                    all.push((conn, *sent, Some(place), true));
+                    line.remove(0);
+                }
+            }
+            Event::Closed(_) | Event::HungUp(_) => {
+                let left = waiting.remove(&conn).unwrap_or_default();
+                all.extend(left.into_iter().map(|(sent, _)| (conn, sent, Some(place), false)));
+            }
+            _ => {}
+        }
+    }
+    for (conn, line) in waiting {
+        all.extend(line.into_iter().map(|(sent, _)| (conn, sent, None, false)));
+    }
+    let (Some(first), Some(last)) = (shown.first(), shown.last()) else { return Vec::new() };
+    let in_sight = |(_, sent, end, _): &(_, usize, Option<usize>, _)| {
+        sent <= last && end.is_none_or(|end| end >= *first)
+    };
+    let row = |place: usize| shown.binary_search(&place).ok();
+    let mut spans: Vec<Span> = all
+        .into_iter()
+        .filter(in_sight)
+        .map(|(conn, sent, end, answered)| {
+            let to = end.and_then(row);
+            Span { conn, from: row(sent), to, answered: answered && to.is_some() }
+        })
+        .collect();
+    spans.sort_by_key(|span| span.from);
+    spans
+}
+
+/// How many alternatives the tester has open after each event, as far as it gets within its time.
+pub(super) fn open<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Vec<usize> {
+    alternatives_of(protocol, Told::of(finding).trace, &finding.relaxed, (THOUGHT, MEMORY))
+}

@@ -1,0 +1,225 @@
+//! One violation on the page.
+
+use confute_drive::{Finding, Protocol, Shrunk, Unshrunk};
+use maud::{Markup, PreEscaped, html};
+use serde_json::{Value, json};
+
+use super::bytes::{hex, text};
+use super::diagram::{moment, svg};
+use super::scene::{Kind, Row, Scene, Told};
+use super::{Most, clipped};
+use crate::files::Run;
+use crate::text::{count, grouped};
+use crate::violation::name;
+
+/// All about it.
+pub(super) fn section<P: Protocol>(
+    run: &Run<'_, P>,
+    finding: &Finding<P>,
+    open: &[usize],
+    most: &Most,
+) -> Markup {
+    let prefix = format!("v{}", finding.number);
+    let counts = finding.refutes(run.plan.level);
+    let scene = Scene::new(run.protocol, finding, open, most);
+    let because = because(finding);
+    html! {
+        section.violation id=(prefix) {
+            h2 { @if counts { "Violation " } @else { "Warning " } (finding.number) ": " (name(finding)) }
+            (asked(run, finding))
+            @if !because.is_empty() {
+                h3 { "Why nothing explains it" }
+                @for sentence in &because { p { (clipped(sentence, most.text)) } }
+            }
+            (expected(finding, most))
+            (case(finding))
+            h3 { "What happened" }
+            (cuts(&scene))
+            div.scroll tabindex="0" role="region" aria-label={ "Diagram of violation " (finding.number) } {
+                (svg(&scene, &prefix))
+            }
+            p.legend {
+                "A bar beside the server's line lasts from a request to its answer: the request was handled at some "
+                "moment in between. Bars side by side overlap: either may have been handled first. Delays are "
+                "drawn ever smaller the longer they are. "
+                @if scene.rows.iter().any(|row| row.open.is_some()) {
+                    "Open: how many alternatives the tester had yet to rule out after the event. "
+                }
+                span.scripted { "Choose a message to see its bytes." }
+            }
+            div.panel id={ (prefix) "-panel" } tabindex="-1" role="region" aria-label="Bytes of a message" hidden {}
+            (listing(&scene))
+            (pieces(finding, most))
+            script type="application/json" id={ (prefix) "-data" } { (PreEscaped(embedded(&data(&scene)))) }
+        }
+    }
+}
+
+/// The explanation in sentences, where there is one.
+fn because<P: Protocol>(finding: &Finding<P>) -> Vec<String> {
+    finding.proof.as_ref().map(|proof| proof.sentences.clone()).unwrap_or_default()
+}
+
+fn asked<P: Protocol>(run: &Run<'_, P>, finding: &Finding<P>) -> Markup {
+    let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
+    let rules = broken.filter_map(|name| run.subject.rules.iter().find(|rule| rule.name == *name));
+    html! {
+        dl.rules {
+            @for rule in rules.take(20) {
+                dt { code { (rule.name) } " " span.level { (rule.level.name()) } }
+                dd {
+                    (rule.summary)
+                    @if let Some(clause) = (run.subject.clause)(rule.name) { " " cite { (clause) } }
+                }
+            }
+        }
+    }
+}
+
+fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
+    const FEW: usize = 6;
+    let refutation = Told::of(finding).refutation;
+    html! {
+        dl.compare {
+            dt { "Seen" }
+            dd.seen { code { @if refutation.seen.is_empty() { "nothing" } @else { (clipped(&refutation.seen, most.text)) } } }
+            dt { "Expected" }
+            dd {
+                @for one in refutation.expected.iter().take(FEW) {
+                    div {
+                        code { @if let Some(message) = &one.message { (clipped(message, most.text)) } @else { "nothing" } }
+                        // A turn looks at many rules; of interest are those that are to blame.
+                        @let blamed = one.rules.iter().filter(|rule| finding.diagnoses.iter().any(|two| two.rules.contains(rule)));
+                        @let blamed: Vec<&str> = blamed.copied().collect();
+                        @if !blamed.is_empty() { " " small { "by " (blamed.join(", ")) } }
+                    }
+                }
+                @if refutation.more || refutation.expected.len() > FEW { div { "and other things" } }
+            }
+        }
+    }
+}
+
+fn case<P: Protocol>(finding: &Finding<P>) -> Markup {
+    let folder = format!("violation-{}", finding.number);
+    html! {
+        p {
+            "Met in " (count(finding.times, "case")) "; here " (clipped(&finding.name, 100)) " with "
+            (count(finding.trace.len() as u64, "event")) " ("
+            a href={ (folder) "/events.jsonl" } { "events" } ", " a href={ (folder) "/script.jsonl" } { "script" } "). "
+            @match &finding.shrunk {
+                None => {}
+                Some(Ok(small)) => {
+                    (smaller(small)) " ("
+                    a href={ (folder) "/shrunk-events.jsonl" } { "events" } ", "
+                    a href={ (folder) "/shrunk-script.jsonl" } { "script" } ")."
+                }
+                Some(Err(Unshrunk::NotAgain(runs))) => {
+                    "It did not show again in " (count(*runs, "run")) " of the same script."
+                }
+                Some(Err(why)) => { "Not made smaller: " (clipped(&why.to_string(), 300)) "." }
+            }
+        }
+    }
+}
+
+fn smaller<P: Protocol>(small: &Shrunk<P>) -> Markup {
+    let ((before, now), (shown, runs)) = (small.requests, small.again);
+    html! {
+        "Made smaller from " (count(before as u64, "request")) " to " (grouped(now as u64))
+        @if small.unfinished { ", with more time perhaps fewer" }
+        @if runs > 0 { "; the smaller case showed it again in " strong { (shown) " of " (runs) " runs" } }
+    }
+}
+
+/// What is not shown.
+fn cuts(scene: &Scene) -> Markup {
+    html! {
+        @if scene.before + scene.after > 0 {
+            p.cut {
+                "Only a part is shown: " (count(scene.rows.len() as u64, "event")) " around the one that nothing explains; "
+                (grouped(scene.before as u64)) " before and " (grouped(scene.after as u64)) " after are left out."
+            }
+        }
+    }
+}
+
+fn way(row: &Row) -> &'static str {
+    match row.kind {
+        Kind::Sent => "sent",
+        Kind::Received => "received",
+        Kind::Other => "",
+    }
+}
+
+/// The same as the diagram, in words.
+fn listing(scene: &Scene) -> Markup {
+    html! {
+        details {
+            summary { "The same as a list" }
+            div.scroll tabindex="0" role="region" aria-label="Events as a list" {
+                table {
+                    thead { tr { th { "No" } th { "Time" } th { "On" } th { "What" } th { "Message" } } }
+                    tbody {
+                        @for row in &scene.rows {
+                            tr.fatal[row.fatal] {
+                                td { (row.number) }
+                                td.time { @if let Some(micros) = row.micros { (moment(micros)) } }
+                                td { (row.lane()) }
+                                td { (way(row)) }
+                                td { code { (clipped(&row.text, 300)) } @if row.fatal { " " strong { "nothing explains this" } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The latest bytes, as they were written and read.
+fn pieces<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
+    let raw = Told::of(finding).raw;
+    let skipped = raw.len().saturating_sub(most.pieces);
+    html! {
+        @if !raw.is_empty() {
+            details {
+                summary { "The latest bytes on the wire" }
+                @if skipped > 0 { p.cut { (count(skipped as u64, "earlier piece")) " left out." } }
+                @for piece in &raw[skipped..] {
+                    @let shown = &piece.bytes[..piece.bytes.len().min(most.bytes)];
+                    p.piece {
+                        "c" (piece.conn.0) @if piece.sent { " written" } @else { " read" } " at " (moment(piece.micros))
+                        ", " (count(piece.bytes.len() as u64, "byte"))
+                        @if shown.len() < piece.bytes.len() { " (the first " (grouped(shown.len() as u64)) " shown)" }
+                    }
+                    pre { (text(shown)) }
+                }
+            }
+        }
+    }
+}
+
+/// What the script shows when a message is chosen.
+fn data(scene: &Scene) -> Value {
+    let rows = scene.rows.iter().filter(|row| row.kind != Kind::Other);
+    let rows = rows.map(|row| {
+        json!({
+            "number": row.number,
+            "lane": row.lane(),
+            "way": way(row),
+            "time": row.micros.map(moment),
+            "text": row.text,
+            "json": row.json,
+            "hex": row.bytes.as_ref().map(|bytes| hex(&bytes.shown)),
+            "whole": row.bytes.as_ref().map(|bytes| bytes.whole),
+            "shared": row.bytes.as_ref().is_some_and(|bytes| bytes.shared),
+        })
+    });
+    rows.collect()
+}
+
+/// JSON that ends no element and begins none, wherever it stands.
+fn embedded(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}

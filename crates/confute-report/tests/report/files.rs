@@ -1,0 +1,174 @@
+//! The files for programs: read by what they are made for.
+
+use std::fs;
+use std::path::Path;
+
+use confute::lang::Level;
+use confute_drive::{Conclusion, Unshrunk};
+use confute_report::lines::SUMMARY_SCHEMA;
+use serde_json::{Value, json};
+
+use crate::protocol::{READ_CURRENT, SAYS_OK, SET_LASTS};
+use crate::server::{Manner, Server, nobody};
+use crate::{Ran, ran, written};
+
+/// No field that the schema does not name: only for us; whoever else reads it is to be ready for more.
+fn strict(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(strict);
+            if map.contains_key("properties") && map.get("type") == Some(&json!("object")) {
+                map.insert("additionalProperties".to_owned(), json!(false));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(strict),
+        _ => {}
+    }
+}
+
+fn check_summary(folder: &Path) -> Value {
+    let mut schema: Value = serde_json::from_str(SUMMARY_SCHEMA).unwrap();
+    jsonschema::meta::validate(&schema).unwrap();
+    strict(&mut schema);
+    let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(&summary).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert_eq!(errors, Vec::<String>::new(), "{summary:#}");
+    // One that can fail.
+    let mut wrong = summary.clone();
+    wrong["verdict"] = json!("perhaps");
+    assert!(!validator.is_valid(&wrong));
+    let beside = fs::read_to_string(folder.join(summary["$schema"].as_str().unwrap())).unwrap();
+    assert_eq!(beside, SUMMARY_SCHEMA);
+    summary
+}
+
+/// Each case's name with what became of it, and its message.
+fn check_junit(folder: &Path) -> Vec<(String, &'static str, String)> {
+    let text = fs::read_to_string(folder.join("junit.xml")).unwrap();
+    let xml = roxmltree::Document::parse(&text).unwrap();
+    let properties: Vec<&str> = xml
+        .descendants()
+        .filter(|node| node.has_tag_name("property"))
+        .filter_map(|node| node.attribute("name"))
+        .collect();
+    assert!(["server", "model", "seed"].iter().all(|name| properties.contains(name)), "{text}");
+    let cases = xml.descendants().filter(|node| node.has_tag_name("testcase"));
+    let cases = cases.map(|case| {
+        let result = case.children().find(roxmltree::Node::is_element);
+        let what = match result.map(|result| result.tag_name().name()) {
+            Some("failure") => "failure",
+            Some("error") => "error",
+            Some("skipped") => "skipped",
+            other => {
+                assert_eq!(other, None);
+                "pass"
+            }
+        };
+        let message = result.and_then(|result| result.attribute("message")).unwrap_or_default();
+        if what == "failure" {
+            let told = result.and_then(|result| result.text()).unwrap();
+            assert!(told.contains("violation 1: ") && told.contains("= expected:"), "{told}");
+            assert!(!told.contains('\u{1b}'));
+        }
+        (case.attribute("name").unwrap().to_owned(), what, message.to_owned())
+    });
+    cases.collect()
+}
+
+fn events(folder: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn of(rule: &str, cases: &[(String, &'static str, String)]) -> (&'static str, String) {
+    let case = cases.iter().find(|(name, ..)| name == rule).unwrap();
+    (case.1, case.2.clone())
+}
+
+#[test]
+fn a_violation() {
+    let server = Server::start(Manner::ReadsNothing(5));
+    let ran = ran(&server, Level::Store, 20);
+    assert_eq!(ran.outcome.conclusion, Conclusion::Refuted);
+    for finding in &ran.outcome.findings {
+        assert_eq!(finding.micros.len(), finding.trace.len());
+        assert!(finding.micros.is_sorted());
+    }
+    let folder = written("violation", &ran);
+    let summary = check_summary(&folder);
+    assert_eq!(summary["findings"][0]["shrunk"]["unfinished"], json!(false), "{summary:#}");
+    let cases = check_junit(&folder);
+    let (what, message) = of(READ_CURRENT.name, &cases);
+    assert_eq!(what, "failure");
+    assert!(message.contains("line/read-current") && message.contains("expected"), "{message}");
+    assert_eq!(of(SAYS_OK.name, &cases).0, "pass");
+    let lines = events(&folder);
+    assert_eq!(lines.first().unwrap()["confute"], "start");
+    assert_eq!(lines.last().unwrap()["confute"], "run");
+    assert_eq!(lines.iter().filter(|line| line["confute"] == "case").count(), 20);
+    assert_eq!(
+        lines.iter().filter(|line| line["confute"] == "violation").count(),
+        ran.outcome.findings.len()
+    );
+}
+
+#[test]
+fn a_warning_neither_passes_nor_fails() {
+    let server = Server::start(Manner::SaysDone);
+    let folder = written("warning", &ran(&server, Level::Store, 5));
+    assert_eq!(check_summary(&folder)["warnings"], 1);
+    let cases = check_junit(&folder);
+    let (what, message) = of(SAYS_OK.name, &cases);
+    assert!(what == "skipped" && message.contains("warning"), "{message}");
+    assert_eq!(of(READ_CURRENT.name, &cases).0, "pass");
+}
+
+#[test]
+fn nobody_there() {
+    let mut server = Server::start(Manner::Correct);
+    server.address = nobody();
+    let folder = written("nobody", &ran(&server, Level::Store, 5));
+    let summary = check_summary(&folder);
+    assert_eq!((&summary["verdict"], &summary["exit"]), (&json!("inconclusive"), &json!(3)));
+    let cases = check_junit(&folder);
+    assert_eq!(of("conclusive", &cases).0, "error");
+    assert_eq!(of(SET_LASTS.name, &cases), ("skipped", "never put to the test".to_owned()));
+    assert!(events(&folder).iter().any(|line| line["confute"] == "trouble"));
+}
+
+#[test]
+fn whatever_the_bytes_and_the_blame() {
+    let server = Server::start(Manner::ReadsNothing(5));
+    let Ran { plan, mut outcome, told } = ran(&server, Level::Store, 20);
+    let finding = &mut outcome.findings[0];
+    let nasty = "]]>\0\u{1}\u{1b}[31m\u{ffff}\u{fffe}\u{85}<&\"'\u{10ffff}</script>";
+    finding.refutation.seen = nasty.to_owned();
+    finding.name = nasty.to_owned();
+    finding.shrunk = Some(Err(Unshrunk::NotAgain(3)));
+    let mut other = finding.diagnoses[0].clone();
+    other.rules = vec![SET_LASTS.name];
+    finding.diagnoses.push(other);
+    let ran = Ran { plan, outcome, told };
+    let folder = written("nasty", &ran);
+    assert_eq!(
+        check_summary(&folder)["findings"][0]["shrunk"]["error"].as_str().map(str::is_empty),
+        Some(false)
+    );
+    let cases = check_junit(&folder);
+    let (what, message) = of(READ_CURRENT.name, &cases);
+    assert!(
+        what == "failure" && message.contains("<&\"'") && message.contains(", or line/set-lasts"),
+        "{message}"
+    );
+    let (what, message) = of(SET_LASTS.name, &cases);
+    assert!(what == "skipped" && message.contains("violation 1"), "{message}");
+
+    // Nothing to blame: a failure of its own, and no rule fails.
+    let Ran { plan, mut outcome, told } = ran;
+    outcome.findings[0].diagnoses.clear();
+    let cases = check_junit(&written("unblamed", &Ran { plan, outcome, told }));
+    assert_eq!(of("violation 1", &cases).0, "failure");
+    assert_eq!(of(SET_LASTS.name, &cases).0, "pass");
+}
