@@ -100,8 +100,7 @@ impl<P: Protocol> Shrinker<'_, P> {
         if silent && self.time < self.limits.patience * WAITS {
             return Err(Unshrunk::NoTime);
         }
-        let sent = |event: &&Event<Msg<P>>| matches!(event, Event::Sent(..));
-        let requests = finding.trace.iter().filter(sent).count();
+        let requests = finding.requests();
         let mut search = Search {
             shrinker: self,
             finding,
