@@ -35,7 +35,7 @@ pub(crate) fn run(
     args.flags.plan(place, rules)?;
     let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
     let (model, shown) = ("http-gateway", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets, bound: None };
     let proxy = match (args.forward, path) {
         (false, _) => Proxy::new(target, path, origin, path),
         (true, "/") => Proxy::forward(target, origin),
@@ -68,7 +68,7 @@ fn both(
         "nobody else writes below this URL; what is below {proxy_path} is forwarded to {origin}, and nobody else talks to that"
     );
     let (model, shown) = ("http-dual", &*args.url);
-    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets };
+    let subject = Subject { model, premise: &premise, shown, target: place, rules, secrets, bound: None };
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
     let http = Http { target, prefix: path.to_owned(), is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);

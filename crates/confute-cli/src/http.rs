@@ -4,13 +4,14 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow, bail};
-use confute_drive::{Generator, Target, Tls, Trust};
+use confute_drive::{Generator, Replay, Target, Tls, Trust};
 use confute_http::encode;
-use confute_http::{Http, Reads, Traffic};
+use confute_http::{Exhaust, Http, Reads, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
 use crate::gateway;
+use crate::live::bound::Bound;
 use crate::live::secrets::Secrets;
 use crate::live::{self, Subject, flags};
 
@@ -53,7 +54,15 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         target: place,
         rules: confute_http::rules::RULES,
         secrets,
+        bound: None,
     };
+    if let Some(requests) = args.exhaustive {
+        let all = Exhaust::new(requests.into());
+        let bound = Bound { requests: requests.into(), scripts: all.len() };
+        let subject = Subject { bound: Some(bound), ..subject };
+        let make = |case: u64| -> Box<dyn Generator<Http>> { Box::new(Replay::new(all.script(case))) };
+        return live::run(&http, &subject, &args.flags, &make, color, out);
+    }
     let make = |case: u64| traffic(&http, case);
     live::run(&http, &subject, &args.flags, &make, color, out)
 }

@@ -22,6 +22,7 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         target: Target::new(flags::address(&shown)?),
         rules: confute_memcached::rules::ALL,
         secrets: Secrets::default(),
+        bound: None,
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
     let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };

@@ -1,6 +1,7 @@
 //! Tests live servers: flags, progress, reports. What is spoken, and what is sent, comes from the protocols.
 
 mod advice;
+pub(crate) mod bound;
 pub(crate) mod flags;
 mod lines;
 mod report;
@@ -26,6 +27,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::args::{Color, Format};
 use crate::exit::Exit;
 
+use bound::Bound;
 pub(crate) use flags::Flags;
 use secrets::Secrets;
 
@@ -43,6 +45,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) rules: &'static [Rule],
     /// What must not be shown.
     pub(crate) secrets: Secrets,
+    /// What is tried out to the end, if anything is.
+    pub(crate) bound: Option<Bound>,
 }
 
 /// Tests a server and says what came of it.
@@ -55,11 +59,15 @@ pub(crate) fn run<P: Protocol>(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let rules = subject.rules;
-    let plan = flags.plan(subject.target, rules)?;
+    let mut plan = flags.plan(subject.target, rules)?;
+    if let Some(bound) = subject.bound {
+        plan = bound.plan(plan, flags);
+    }
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(report::Reports::create).transpose()?;
     let stop = stopped_by_signals()?;
-    let mut teller = Teller { screen: screen::Screen::new(flags, color), lines: None, remarks: Vec::new() };
+    let screen = screen::Screen::new(flags, subject.bound, color);
+    let mut teller = Teller { screen, lines: None, remarks: Vec::new() };
     if flags.format == Format::Json {
         teller.lines = Some(lines::Lines::new(flags.verbose));
     }

@@ -44,6 +44,7 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
         target: Target::new(address),
         rules: Store.rules(),
         secrets: Secrets::default(),
+        bound: None,
     };
     let mut out = Vec::new();
     let exit = run(&Lines::default(), &subject, &flags, &make, Color::Never, &mut out)?;

@@ -352,7 +352,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         } else if self.tally.unrefuted + self.tally.refuted == 0 {
             Conclusion::Inconclusive("no case could be judged within its budget".to_owned())
         } else if self.plan.exhaustive && !self.plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
-            Conclusion::Inconclusive("not all of it could be run and judged".to_owned())
+            Conclusion::Inconclusive("nothing was refuted, but not everything was run and judged".to_owned())
         } else {
             Conclusion::Unrefuted
         };
