@@ -135,29 +135,67 @@ impl Row {
 
 /// Runs until the first violation.
 fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
-    let limits = Limits { connections: 8, patience: PATIENCE, ..Limits::default() };
-    let max_time = Some(Duration::from_secs(args.max_time));
-    // Whoever does not answer breaks no rule of a higher level.
-    let level = Level::Live;
-    let plan = |target| Plan { limits, seed, max_time, max_failures: 1, level, ..Plan::new(target) };
-    // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
-    let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
-    let config = Config::default().tags(tags).bug(bug);
-    let start = |config| Embedded::start(config).context("cannot start the embedded server");
-    if bug.area() == Area::Proxying {
-        let origin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let origin = origin.context("no port is free")?;
-        let server = start(config.proxy("/proxy/", origin))?;
-        let proxy = Proxy::new(authority(&server), "/proxy/", origin, "/");
-        let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
-        let target = Target { listen: Some(origin), ..Target::new(server.addr()) };
-        return Ok(hunt::hunt(&proxy, &plan(target), &make, None));
+    let plan = plan(seed, Duration::from_secs(args.max_time));
+    let stage = Stage::of(bug)?;
+    Ok(match &stage {
+        Stage::Gateway(server, proxy) => {
+            hunt::hunt(&**proxy, &plan(gateway(server, proxy)), &|case| passage(case), None)
+        }
+        Stage::Origin(server, http) => {
+            hunt::hunt(&**http, &plan(Target::new(server.addr())), &|case| traffic(http, case), None)
+        }
+    })
+}
+
+/// What to do with a server, until the first violation.
+pub(crate) fn plan(seed: u64, max_time: Duration) -> impl Fn(Target) -> Plan {
+    move |target| Plan {
+        limits: Limits { connections: 8, patience: PATIENCE, ..Limits::default() },
+        seed,
+        max_time: Some(max_time),
+        max_failures: 1,
+        // Whoever does not answer breaks no rule of a higher level.
+        level: Level::Live,
+        ..Plan::new(target)
     }
-    let server = start(config)?;
-    let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
-    let make =
-        |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
-    Ok(hunt::hunt(&http, &plan(Target::new(server.addr())), &make, None))
+}
+
+/// A server that makes a mistake, and how to talk to it.
+pub(crate) enum Stage {
+    Origin(Embedded, Box<Http>),
+    Gateway(Embedded, Box<Proxy>),
+}
+
+impl Stage {
+    pub(crate) fn of(bug: Bug) -> Result<Self> {
+        // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
+        let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
+        let config = Config::default().tags(tags).bug(bug);
+        let start = |config| Embedded::start(config).context("cannot start the embedded server");
+        if bug.area() == Area::Proxying {
+            let origin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+            let origin = origin.context("no port is free")?;
+            let server = start(config.proxy("/proxy/", origin))?;
+            let proxy = Proxy::new(authority(&server), "/proxy/", origin, "/");
+            return Ok(Self::Gateway(server, Box::new(proxy)));
+        }
+        let server = start(config)?;
+        let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
+        Ok(Self::Origin(server, Box::new(http)))
+    }
+}
+
+/// Where a gateway is, and where it expects the tester.
+pub(crate) fn gateway(server: &Embedded, proxy: &Proxy) -> Target {
+    Target { listen: Some(proxy.origin), ..Target::new(server.addr()) }
+}
+
+pub(crate) fn passage<'a>(case: u64) -> Box<dyn Generator<Proxy> + 'a> {
+    Box::new(Passage::of_case(case))
+}
+
+pub(crate) fn traffic<'a>(http: &Http, case: u64) -> Box<dyn Generator<Http> + 'a> {
+    Box::new(Traffic::of_case(http.clone(), STEPS, case))
 }
 
 fn authority(server: &Embedded) -> Authority {

@@ -1,5 +1,5 @@
 //! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs`,
-//! `cargo xtask eval …` and `cargo xtask bench http`.
+//! `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench http`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
@@ -12,6 +12,7 @@ mod faults;
 mod hunt;
 mod live;
 mod packages;
+mod shrunk;
 mod soak;
 mod speed;
 mod test;
@@ -44,6 +45,8 @@ enum Chore {
     Faults(faults::Args),
     /// Let the embedded HTTP server make each of its mistakes, and say how soon it is found and what is blamed
     Bugs(bugs::Args),
+    /// Let it make each of its mistakes, and say how small the case is that shows it, beside the smallest there is
+    Shrunk(shrunk::Args),
     /// The paper's evaluation, redone and extended: how soon mutants and shipped servers are refuted
     Eval {
         #[command(subcommand)]
@@ -92,6 +95,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),
+        Chore::Shrunk(args) => shrunk::run(&args),
         Chore::Eval { what } => eval::run(&what),
         Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
     }

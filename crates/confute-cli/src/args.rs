@@ -91,6 +91,15 @@ pub(crate) struct Http {
     /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Vec<String>,
+    /// Try every script of up to N requests, the smallest first: GET, HEAD, PUT and DELETE of two resources, with If-Match or
+    /// If-None-Match or without, one after the other and two at a time. Exit code 0 only if all of them ran.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u8).range(1..=5),
+        conflicts_with_all = ["path", "origin", "cases", "connections"]
+    )]
+    pub(crate) exhaustive: Option<u8>,
     /// Don't find out first what the server takes: it is to take GET, HEAD, PUT and DELETE below the URL, and is refuted if
     /// it does not.
     #[arg(long, conflicts_with = "path")]
@@ -128,6 +137,7 @@ Examples:
   confute http http://127.0.0.1:8080/dav --max-time 5m --workers 2
   confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
   confute http http://127.0.0.1:8080/ --report-dir found --format json
+  confute http http://127.0.0.1:8080/ --exhaustive 2    every script of up to two requests
   confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
   confute http http://127.0.0.1:8080/ --origin 127.0.0.1:9090 --proxy-path /proxy/    both at once
   confute http http://127.0.0.1:3128/ --origin 127.0.0.1:9090 --forward    a proxy

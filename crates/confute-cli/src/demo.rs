@@ -147,6 +147,7 @@ fn subject(plan: &Plan) -> Subject<'static> {
         clause: confute_http::rules::clause,
         settings: serde_json::Value::Null,
         secrets: Secrets::default(),
+        bound: None,
     }
 }
 

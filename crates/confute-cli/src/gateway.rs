@@ -45,8 +45,17 @@ pub(crate) fn run(
     };
     let proxy = proxy.discovered(place, &limits(args));
     let settings = json!({ "origin": origin, "forward": args.forward, "mapping": proxy.model.mapping });
-    let subject =
-        Subject { model, premise: &premise, shown, target: place, rules, clause, settings, secrets };
+    let subject = Subject {
+        model,
+        premise: &premise,
+        shown,
+        target: place,
+        rules,
+        clause,
+        settings,
+        secrets,
+        bound: None,
+    };
     let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
     live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
@@ -75,8 +84,17 @@ fn both(
     let (model, shown) = ("http-dual", &*args.url);
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
     let settings = json!({ "origin": origin, "proxy_path": proxy_path, "mapping": proxy.model.mapping });
-    let subject =
-        Subject { model, premise: &premise, shown, target: place, rules, clause, settings, secrets };
+    let subject = Subject {
+        model,
+        premise: &premise,
+        shown,
+        target: place,
+        rules,
+        clause,
+        settings,
+        secrets,
+        bound: None,
+    };
     let http = Http { target, prefix: path, is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);
     let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };

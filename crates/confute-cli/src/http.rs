@@ -4,14 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use confute_drive::Generator;
-use confute_http::{Http, Reads, Traffic};
+use confute_drive::{Generator, Replay};
+use confute_http::{Exhaust, Http, Reads, Traffic};
 
 use crate::args::{self, Color};
 use crate::exit::Exit;
 use crate::gateway;
 use crate::live;
 use confute_report::Subject;
+use confute_report::bound::Bound;
 use confute_test::way::{Way, way};
 use serde_json::json;
 
@@ -41,7 +42,15 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         clause: confute_http::rules::clause,
         settings,
         secrets,
+        bound: None,
     };
+    if let Some(requests) = args.exhaustive {
+        let all = Exhaust::new(requests.into());
+        let bound = Bound { requests: requests.into(), scripts: all.len() };
+        let subject = Subject { bound: Some(bound), ..subject };
+        let make = |case: u64| -> Box<dyn Generator<Http>> { Box::new(Replay::new(all.script(case))) };
+        return live::run(&http, &subject, &args.flags, &make, color, out);
+    }
     let make = |case: u64| traffic(&http, case);
     live::run(&http, &subject, &args.flags, &make, color, out)
 }

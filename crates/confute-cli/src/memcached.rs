@@ -26,6 +26,7 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         clause: |_| None,
         settings: json!({ "keeps": args.keeps }),
         secrets: Secrets::default(),
+        bound: None,
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
     let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };

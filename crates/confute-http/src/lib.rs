@@ -20,7 +20,7 @@
 //! traffic: [`encode`] and [`decode`] lie between that and the bytes.
 //!
 //! [`Http`] is what a driver needs to know of all this; [`Traffic`] makes up what to ask, and [`Reads`] does so where nothing
-//! may be written.
+//! may be written. [`Exhaust`] is every script of up to so many requests.
 //!
 //! [`proxy`] is the same for gateways: the model, its rules, the protocol and the traffic. [`dual`] puts both together, for
 //! one server that is both.
@@ -35,6 +35,7 @@ pub mod decode;
 pub mod dual;
 pub mod encode;
 pub mod etag;
+mod exhaust;
 mod generate;
 mod mark;
 pub mod message;
@@ -48,6 +49,7 @@ pub mod text;
 mod told;
 pub mod wire;
 
+pub use exhaust::Exhaust;
 pub use generate::{Reads, Traffic};
 pub use model::{Expected, Origin, TagStyle};
 pub use protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::message::Tag;
 use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags};
 use crate::text;
 
@@ -61,6 +62,11 @@ pub(crate) fn simpler(ask: &Ask) -> Vec<Ask> {
         Ask { if_range: None, ..ask.clone() },
         Ask { chunked: false, ..ask.clone() },
     ];
+    // What refers to nothing needs nothing before it.
+    simpler.extend([
+        Ask { if_match: ask.if_match.as_ref().map(guessed), ..ask.clone() },
+        Ask { if_none_match: ask.if_none_match.as_ref().map(guessed), ..ask.clone() },
+    ]);
     let shorter = |tags: &Option<AskTags>| tags.as_ref().map(fewer).unwrap_or_default();
     simpler
         .extend(shorter(&ask.if_match).into_iter().map(|tags| Ask { if_match: Some(tags), ..ask.clone() }));
@@ -72,6 +78,20 @@ pub(crate) fn simpler(ask: &Ask) -> Vec<Ask> {
     );
     simpler.retain(|one| one != ask);
     simpler
+}
+
+/// The same, with a tag that was never there in place of each that was told.
+fn guessed(tags: &AskTags) -> AskTags {
+    let guessed = |tag: &AskTag| match tag {
+        AskTag::Guess(tag) => AskTag::Guess(tag.clone()),
+        _ => AskTag::Guess(Tag::strong(Tag::MADE_UP)),
+    };
+    match tags {
+        AskTags::Any => AskTags::Any,
+        AskTags::Lines(lines) => {
+            AskTags::Lines(lines.iter().map(|line| line.iter().map(guessed).collect()).collect())
+        }
+    }
 }
 
 /// Lists with one tag less, and all on one line.
@@ -112,7 +132,6 @@ fn short(body: &str) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Tag;
 
     #[test]
     fn every_one_is_simpler_and_it_ends() {
@@ -140,6 +159,9 @@ mod tests {
         assert!(seen.contains(&Ask { body: Some("d".into()), ..Ask::default() }));
         let only = Ask { if_match: tags(vec![vec![AskTag::Weak(1)]]), ..ask.clone() };
         assert!(seen.contains(&only));
+        let guess =
+            Ask { if_match: tags(vec![vec![AskTag::Guess(Tag::strong(Tag::MADE_UP))]]), ..only.clone() };
+        assert!(seen.contains(&guess));
         assert_eq!(renumber(&only, &|step| step + 7).if_match, tags(vec![vec![AskTag::Weak(8)]]));
         assert_eq!(renumber(&ask, &|step| step), ask);
     }

@@ -7,6 +7,7 @@
 pub mod advice;
 pub mod baseline;
 pub mod because;
+pub mod bound;
 pub mod files;
 mod html;
 mod ladder;
@@ -54,6 +55,8 @@ pub struct Subject<'a> {
     pub settings: Value,
     /// What must not be shown.
     pub secrets: Secrets,
+    /// What is tried out to the end, if anything is.
+    pub bound: Option<bound::Bound>,
 }
 
 /// What a script can learn without reading.

@@ -225,11 +225,13 @@ pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcom
             "inconclusive": tally.inconclusive,
             "empty": tally.empty,
             "early": tally.early,
+            "stopped": tally.stopped,
             "doubtful": tally.doubtful,
         },
         "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
         "branches": outcome.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
             .collect::<serde_json::Map<_, _>>(),
+        "exhaustive": subject.bound.map(|bound| bound.json(outcome)),
         "requests": figures.requests,
         "answers": figures.answers,
         "events": figures.events,

@@ -67,9 +67,16 @@ fn verdict<P: Protocol>(
     {
         return writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why}; nothing was tested");
     }
-    let over = format!("{answers} in {}, {}", count(outcome.tally.cases, "case"), elapsed(outcome.elapsed));
+    let over = match subject.bound {
+        // How many there were is said already.
+        Some(_) => format!("{answers}, {}", elapsed(outcome.elapsed)),
+        None => format!("{answers} in {}, {}", count(outcome.tally.cases, "case"), elapsed(outcome.elapsed)),
+    };
     let alone = match outcome.figures.outstanding.median() {
-        1 if outcome.figures.requests > 0 => "; median outstanding was one: hardly anything was concurrent",
+        // What is tried out to the end says itself what is concurrent.
+        1 if outcome.figures.requests > 0 && subject.bound.is_none() => {
+            "; median outstanding was one: hardly anything was concurrent"
+        }
         _ => "",
     };
     match &outcome.conclusion {
@@ -79,11 +86,16 @@ fn verdict<P: Protocol>(
             writeln!(out, "{BAD}refuted{BAD:#}: {shown}: {number} ({over}{alone})")
         }
         Conclusion::Unrefuted => {
-            writeln!(
-                out,
-                "{GOOD}unrefuted{GOOD:#}: {shown}: all explained by {} ({over}{alone})",
-                subject.model
-            )
+            let known = outcome.findings.iter().filter(|finding| finding.known).count() as u64;
+            let explained = match subject.bound {
+                Some(bound) if outcome.findings.is_empty() => {
+                    format!("{}; nothing was refuted", bound.done(outcome))
+                }
+                Some(bound) => format!("{}; nothing new was refuted", bound.done(outcome)),
+                None if known > 0 => format!("nothing but {}", count(known, "known violation")),
+                None => format!("all explained by {}", subject.model),
+            };
+            writeln!(out, "{GOOD}unrefuted{GOOD:#}: {shown}: {explained} ({over}{alone})")
         }
         Conclusion::Inconclusive(why) => {
             writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why} ({over}{alone})")
@@ -113,6 +125,9 @@ fn basis<P: Protocol>(
         );
     }
     note(out, "premise", &wrap(subject.premise, WIDTH - 14))?;
+    if let Some(bound) = subject.bound {
+        note(out, "scripts", &bound.notes(outcome))?;
+    }
     let mut cases =
         vec![format!("{} unrefuted, {} refuted", grouped(tally.unrefuted), grouped(tally.refuted))];
     if tally.inconclusive > 0 {
@@ -123,6 +138,9 @@ fn basis<P: Protocol>(
     }
     if tally.early > 0 {
         cases.push(format!("{} ended early", grouped(tally.early)));
+    }
+    if tally.stopped > 0 {
+        cases.push(format!("{} under way when it was time to stop", grouped(tally.stopped)));
     }
     if tally.doubtful > 0 {
         cases.push(format!("{} refuted at first, but not when judged again", grouped(tally.doubtful)));

@@ -225,6 +225,7 @@ impl<P: Protocol + 'static> Check<P> {
             clause: self.clause,
             settings: self.settings,
             secrets: Secrets::default(),
+            bound: None,
         };
         let make = |case: u64| (self.make)(case);
         let job = Job {

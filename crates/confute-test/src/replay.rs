@@ -282,6 +282,7 @@ impl Again<'_> {
             clause: self.clause,
             settings: about.settings.clone(),
             secrets: self.secrets.clone(),
+            bound: None,
         };
         let mut text = Vec::new();
         violation(&subject, &finding, plan, self.replay.verbose, &mut text)?;

@@ -12,15 +12,18 @@ use confute_report::quantity;
 use crate::args::Format;
 use crate::near;
 
+/// How long it takes if nobody says.
+const LONG: Duration = Duration::from_secs(30);
+
 /// How long, how hard, and what to say.
 #[derive(Debug, Args)]
 pub(crate) struct Flags {
     /// What all random choices come from [default: another one each time; it is always printed].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How long to test: 30s, 5m, 1h.
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
-    pub(crate) max_time: Duration,
+    /// How long to test: 30s, 5m, 1h [default: 30s, or as long as it takes if everything is tried].
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
+    pub(crate) max_time: Option<Duration>,
     /// How many cases to run at most.
     #[arg(long, value_name = "N")]
     pub(crate) cases: Option<u64>,
@@ -116,7 +119,7 @@ impl Flags {
             seed: self.seed.unwrap_or_else(fresh_seed),
             workers: self.workers.into(),
             cases: self.cases,
-            max_time: Some(self.max_time),
+            max_time: Some(self.max_time.unwrap_or(LONG)),
             max_failures: self.max_failures.max(1),
             allow,
             level: match self.level {

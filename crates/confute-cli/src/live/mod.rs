@@ -36,6 +36,9 @@ pub(crate) fn run<P: Protocol>(
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let mut plan = flags.plan(subject.target, subject.rules)?;
+    if let Some(bound) = subject.bound {
+        plan = bound.plan(plan, flags.max_time);
+    }
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
     let known = match &flags.baseline {
@@ -44,7 +47,7 @@ pub(crate) fn run<P: Protocol>(
     };
     plan.known = known.as_ref().map(Baseline::known).unwrap_or_default();
     let stop = stopped_by_signals()?;
-    let screen = screen::Screen::new(flags, color);
+    let screen = screen::Screen::new(flags, subject.bound, color);
     let mut teller = Teller { screen, lines: lines::Lines::new(), remarks: Vec::new() };
     let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
     let regressions = flags.regressions.as_deref();
@@ -101,7 +104,7 @@ fn compare<P: Protocol>(
         let updated = known.updated(plan, outcome);
         updated.write(path)?;
         lines.push(format!("written to {}", path.display()));
-        outcome.expect(&updated.known(), plan.level);
+        outcome.expect(&updated.known(), plan);
     } else if !gone.is_empty() {
         lines.push("--baseline-update removes what is no longer met".to_owned());
     }

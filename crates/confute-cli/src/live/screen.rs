@@ -6,8 +6,10 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use confute_drive::Live;
+use confute_report::bound::Bound;
 
 use super::Flags;
+
 use crate::args::Color;
 use crate::output;
 use confute_report::text::{clip, count, grouped};
@@ -20,19 +22,26 @@ pub(super) struct Screen {
     shown: bool,
     /// Smoothed.
     rate: f64,
+    /// What there is to do, if that is known.
+    bound: Option<Bound>,
 }
 
 impl Screen {
-    pub(super) fn new(flags: &Flags, color: Color) -> Self {
+    pub(super) fn new(flags: &Flags, bound: Option<Bound>, color: Color) -> Self {
         let terminal = output::is_watched() && !flags.quiet;
-        Self {
+        let mut screen = Self {
             color,
             terminal,
             tells: terminal || flags.verbose,
             told: Duration::ZERO,
             shown: false,
             rate: 0.0,
+            bound,
+        };
+        if let Some(bound) = bound {
+            screen.say(&bound.all());
         }
+        screen
     }
 
     pub(super) fn show(&mut self, live: &Live) {
@@ -42,7 +51,7 @@ impl Screen {
             return;
         }
         self.told = live.elapsed;
-        let line = line(live, self.rate);
+        let line = self.bound.map_or_else(|| line(live, self.rate), |bound| bound.line(live));
         let mut err = output::stderr(self.color);
         let _ = if self.terminal { write!(err, "\r\x1b[K{line}") } else { writeln!(err, "{line}") };
         let _ = err.flush();

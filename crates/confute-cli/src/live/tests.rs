@@ -47,6 +47,7 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
         clause: |_| None,
         settings: serde_json::Value::Null,
         secrets: Secrets::default(),
+        bound: None,
     };
     let mut out = Vec::new();
     let exit = run(&Lines::default(), &subject, &flags, &make, Color::Never, &mut out)?;

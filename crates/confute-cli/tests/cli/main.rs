@@ -9,6 +9,7 @@
 mod broken;
 mod check;
 mod demo;
+mod exhaustive;
 mod help;
 mod hostile;
 mod live;

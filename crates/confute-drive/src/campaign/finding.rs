@@ -1,5 +1,7 @@
 //! What a server did wrong: a case that nothing explains, and the rules that must have been broken.
 
+use std::cmp::Ordering;
+
 use confute::lang::Level;
 use confute::trace::Event;
 use confute::{Diagnosis, Refutation};
@@ -73,6 +75,11 @@ impl<P: Protocol> Finding<P> {
         self.diagnoses.iter().any(|one| sets.iter().any(|set| same(one, set)))
     }
 
+    /// How many requests it took.
+    pub fn requests(&self) -> usize {
+        self.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
+    }
+
     /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.
     pub(crate) fn is_as_sure_as(&self, other: &Self) -> bool {
         self.level >= other.level && self.is_about(other) && covers(other, self)
@@ -101,6 +108,8 @@ impl<P: Protocol> Finding<P> {
 /// All of them, each once.
 pub(super) struct Findings<P: Protocol> {
     pub(super) list: Vec<Finding<P>>,
+    /// Whether what has the fewest requests is kept, even if another one proves more.
+    pub(super) smallest: bool,
 }
 
 impl<P: Protocol> Findings<P> {
@@ -124,18 +133,24 @@ impl<P: Protocol> Findings<P> {
         known.diagnoses.retain(|one| found.diagnoses.iter().any(|other| other.rules == one.rules));
         let sharper = known.diagnoses.len() < before;
         let better = sharper || (as_sharp && found.trace.len() < known.trace.len());
+        let better = match found.requests().cmp(&known.requests()) {
+            Ordering::Less if self.smallest => true,
+            Ordering::Greater if self.smallest => false,
+            _ => better,
+        };
         found.diagnoses.clone_from(&known.diagnoses);
         known.times = found.times;
         if sharper {
-            found.level = found.diagnoses.iter().map(|one| one.level).min();
-        } else {
-            found.level = known.level;
+            known.level = known.diagnoses.iter().map(|one| one.level).min();
         }
+        found.level = known.level;
         if better {
             *known = found;
+        } else if sharper {
+            known.incomplete = found.incomplete;
         }
         let place = if sharper { self.absorb(place) } else { place };
-        (place, if better { News::Better } else { News::Again })
+        (place, if better || sharper { News::Better } else { News::Again })
     }
 
     /// What is proven of a rule explains whatever else could be blamed on it. Where the finding is then.
@@ -148,9 +163,20 @@ impl<P: Protocol> Findings<P> {
         let (same, mut others): (Vec<_>, Vec<_>) = self.list.drain(..).partition(|other| {
             !other.diagnoses.is_empty() && is_same(other, &one) && !is_beyond(other, &one)
         });
-        let times = same.iter().map(|other| other.times).sum::<u64>();
+        let times = one.times + same.iter().map(|other| other.times).sum::<u64>();
         let at = others.iter().filter(|other| other.number < one.number).count();
-        others.insert(at, Finding { times: one.times + times, ..one });
+        let smaller = same.into_iter().filter(|other| self.smallest && other.requests() < one.requests());
+        let one = match smaller.min_by_key(Finding::requests) {
+            Some(smaller) => Finding {
+                number: one.number,
+                diagnoses: one.diagnoses,
+                incomplete: one.incomplete,
+                level: one.level,
+                ..smaller
+            },
+            None => one,
+        };
+        others.insert(at, Finding { times, ..one });
         self.list = others;
         at
     }

@@ -50,6 +50,9 @@ pub struct Plan {
     pub workers: usize,
     /// How many cases at most.
     pub cases: Option<u64>,
+    /// Whether these are all cases that there are, in order of size. Then it is unrefuted only if all of them ran to their ends,
+    /// and what shows a violation with the fewest requests is kept.
+    pub exhaustive: bool,
     /// How long at most.
     pub max_time: Option<Duration>,
     /// How many violations are enough. One that no rule was found for counts each time it is met.
@@ -74,6 +77,7 @@ impl Plan {
             seed: 0,
             workers: 1,
             cases: None,
+            exhaustive: false,
             max_time: Some(Duration::from_secs(30)),
             max_failures: 20,
             allow: Vec::new(),
@@ -110,8 +114,17 @@ pub struct Tally {
     pub empty: u64,
     /// Ended before its script did, for want of time or because too much was open.
     pub early: u64,
+    /// Under way when it was time to stop.
+    pub stopped: u64,
     /// Refuted while it ran, but not when it was judged again: not counted as a violation.
     pub doubtful: u64,
+}
+
+impl Tally {
+    /// Whether so many cases ran to their ends and were judged. What was refuted ran up to where that was seen.
+    pub fn is_all_of(&self, cases: u64) -> bool {
+        self.early + self.stopped == 0 && self.unrefuted + self.refuted == cases
+    }
 }
 
 /// All that is known at the end.
@@ -235,7 +248,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         Self {
             plan,
             sink,
-            findings: Findings { list: Vec::new() },
+            findings: Findings { list: Vec::new(), smallest: plan.exhaustive },
             troubles: Vec::new(),
             tally: Tally::default(),
             figures: Figures::default(),
@@ -272,6 +285,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             Verdict::Inconclusive(_) => self.tally.inconclusive += 1,
         }
         self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
+        self.tally.stopped += u64::from(case.ended == crate::Ended::Stopped);
         self.figures.merge(&case.figures);
         self.sink.ended(&case);
         match case.trouble.take() {
@@ -349,23 +363,23 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             relaxed,
             branches: Vec::new(),
         };
-        outcome.conclusion = outcome.concluded(self.plan.level);
+        outcome.conclusion = outcome.concluded(self.plan);
         outcome
     }
 }
 
 impl<P: Protocol> Outcome<P> {
     /// These sets of rules were known to be broken after all: what breaking one of them explains does not refute.
-    pub fn expect(&mut self, known: &[Vec<String>], level: Level) {
+    pub fn expect(&mut self, known: &[Vec<String>], plan: &Plan) {
         for finding in &mut self.findings {
             finding.known = finding.is_explained_by(known);
         }
-        self.conclusion = self.concluded(level);
+        self.conclusion = self.concluded(plan);
     }
 
-    fn concluded(&self, level: Level) -> Conclusion {
+    fn concluded(&self, plan: &Plan) -> Conclusion {
         let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
-        if self.findings.iter().any(|finding| finding.refutes(level)) {
+        if self.findings.iter().any(|finding| finding.refutes(plan.level)) {
             Conclusion::Refuted
         } else if let Some((trouble, _)) = self.troubles.first() {
             Conclusion::Inconclusive(trouble.to_string())
@@ -381,6 +395,8 @@ impl<P: Protocol> Outcome<P> {
             inconclusive("nothing was tested: no answer was seen")
         } else if self.tally.unrefuted + self.tally.refuted == 0 {
             inconclusive("no case could be judged within its budget")
+        } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
+            inconclusive("nothing was refuted, but not everything was run and judged")
         } else {
             Conclusion::Unrefuted
         }

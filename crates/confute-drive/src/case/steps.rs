@@ -105,7 +105,7 @@ impl<P: Protocol> Case<'_, P> {
         let found = message.and_then(|message| Some((self.opened_or_accepted(on)?, message)));
         let Some((token, message)) = found else {
             self.record.figures.skipped += 1;
-            if let (Some(step), false) = (self.script.last_mut(), waits_for_references) {
+            if let Some(step) = self.script.last_mut() {
                 // Nothing was done, and nothing is to be done next time.
                 *step = Step::Wait(Until::Millis(0));
             }

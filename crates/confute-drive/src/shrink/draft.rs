@@ -45,6 +45,35 @@ pub(super) fn without<P: Protocol>(
     renumber(protocol, steps.len(), kept.map(|(place, step)| (Some(place), step.clone())).collect())
 }
 
+/// The same without this step, where what referred to it refers to another one. Nothing if nothing did, or if that one comes too
+/// late.
+pub(super) fn rerouted<P: Protocol>(
+    protocol: &P,
+    steps: &[Step<P::Ask>],
+    from: usize,
+    to: usize,
+) -> Option<Steps<P>> {
+    let mut other = steps.to_vec();
+    let mut changed = false;
+    for (place, step) in other.iter_mut().enumerate() {
+        let Step::Ask { ask, .. } = step else { continue };
+        let now = protocol.renumber(ask, &|step| if step == from { to } else { step });
+        if now != *ask {
+            if place <= to {
+                return None;
+            }
+            (*ask, changed) = (now, true);
+        }
+    }
+    changed.then(|| without(protocol, &other, &BTreeSet::from([from])))
+}
+
+/// The places of all requests.
+pub(super) fn asked<A>(steps: &[Step<A>]) -> Vec<usize> {
+    let is_ask = |(_, step): &(usize, &Step<A>)| matches!(step, Step::Ask { .. });
+    steps.iter().enumerate().filter(is_ask).map(|(place, _)| place).collect()
+}
+
 /// Which steps can be left out one by one: all but waits for answers, which go with what they wait for.
 pub(super) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
     let is_loose = |step: &Step<A>| !matches!(step, Step::Wait(Until::Outstanding(_) | Until::Answered(_)));

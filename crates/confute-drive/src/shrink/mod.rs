@@ -34,6 +34,9 @@ const WAITS: u32 = 12;
 /// How often a script is tried that does not fail each time.
 const CHANCES: u32 = 6;
 
+/// Of so many requests any two are left out together.
+const FEW: usize = 12;
+
 /// Makes scripts smaller.
 pub struct Shrinker<'a, P: Protocol> {
     /// What is spoken.
@@ -108,8 +111,7 @@ impl<P: Protocol> Shrinker<'_, P> {
         if silent && self.time < self.limits.patience * WAITS {
             return Err(Unshrunk::NoTime);
         }
-        let sent = |event: &&Event<Msg<P>>| matches!(event, Event::Sent(..));
-        let requests = finding.trace.iter().filter(sent).count();
+        let requests = finding.requests();
         let mut search = Search {
             shrinker: self,
             finding,
@@ -192,8 +194,12 @@ impl<P: Protocol> Search<'_, '_, P> {
         loop {
             let before = self.steps();
             self.leave_out();
+            self.reroute();
             self.simplify();
             self.calm_down();
+            if self.steps() == before {
+                self.leave_out_pairs();
+            }
             if self.steps() == before || self.is_late() {
                 break;
             }
@@ -218,6 +224,37 @@ impl<P: Protocol> Search<'_, '_, P> {
                 return;
             }
             size = size.div_ceil(2).max(1);
+        }
+    }
+
+    /// Leaves out what is needed only because something refers to it, where that can refer to something else.
+    fn reroute(&mut self) {
+        let protocol = self.shrinker.protocol;
+        for from in draft::asked(&self.steps()).into_iter().rev() {
+            let steps = self.steps();
+            let others = draft::asked(&steps).into_iter().rev().filter(|to| *to != from);
+            for fewer in others.filter_map(|to| draft::rerouted(protocol, &steps, from, to)) {
+                if self.is_late() || self.attempt(fewer) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Leaves out two requests at once that make up for each other, where there are few.
+    fn leave_out_pairs(&mut self) {
+        let steps = self.steps();
+        let asked = draft::asked(&steps);
+        if asked.len() > FEW {
+            return;
+        }
+        for (place, one) in asked.iter().enumerate() {
+            for other in &asked[place + 1..] {
+                let dropped = BTreeSet::from([*one, *other]);
+                if self.is_late() || self.attempt(draft::without(self.shrinker.protocol, &steps, &dropped)) {
+                    return;
+                }
+            }
         }
     }
 

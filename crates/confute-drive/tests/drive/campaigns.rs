@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use confute::lang::Level;
 use confute_drive::{
-    CaseReport, Conclusion, Finding, Generator, Live, News, Outcome, Plan, Sink, Target, Trouble, campaign,
+    CaseReport, Conclusion, Finding, Generator, Limits, Live, News, Outcome, Peer, Plan, Replay, Sink, Step,
+    Target, Trouble, Until, campaign,
 };
 
 use crate::limits;
-use crate::protocol::{Busy, Lines, READ_CURRENT, SAYS_OK, SET_LASTS};
+use crate::protocol::{Ask, Busy, Lines, READ_CURRENT, SAYS_OK, SET_LASTS};
 use crate::server::{Manner, Server, nobody};
 
 fn plan(address: SocketAddr) -> Plan {
@@ -48,6 +49,46 @@ fn correct_server() {
     assert_eq!((outcome.tally.cases, outcome.tally.unrefuted), (40, 40));
     assert!(outcome.figures.answers > 10_000);
     assert_eq!(outcome.figures.outstanding.count(), outcome.figures.requests);
+}
+
+/// So many scripts: a value is set and got again, once, twice, and so on.
+fn go_through(scripts: u64, plan: Plan, stop: bool) -> Outcome<Lines> {
+    let script = |case: u64| -> Box<dyn Generator<Lines>> {
+        let ask = |ask| Step::Ask { on: Peer::Opened(0), ask, cuts: Vec::new() };
+        let steps = (0..=case as u32).flat_map(|time| {
+            let barrier = || Step::Wait(Until::Outstanding(0));
+            [ask(Ask::Set(0, time + 1)), barrier(), ask(Ask::Get(0)), barrier()]
+        });
+        Box::new(Replay::new(steps.collect()))
+    };
+    let plan = Plan { cases: Some(scripts), exhaustive: true, max_time: None, ..plan };
+    campaign(&Lines { has_probe: true }, &plan, &script, &mut (), &AtomicBool::new(stop))
+}
+
+#[test]
+fn all_scripts_there_are() {
+    let server = Server::start(Manner::Correct);
+    let outcome = go_through(30, plan(server.address), false);
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+    assert!(outcome.tally.is_all_of(30) && !outcome.tally.is_all_of(31), "{:?}", outcome.tally);
+    // What was not run to its end is not claimed.
+    let outcome = go_through(30, plan(server.address), true);
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)), "{:?}", outcome.conclusion);
+    let short = Limits { steps: 50, ..limits() };
+    let outcome = go_through(30, Plan { limits: short, ..plan(server.address) }, false);
+    assert_eq!((outcome.tally.cases, outcome.tally.early), (30, 18));
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)), "{:?}", outcome.conclusion);
+}
+
+#[test]
+fn the_smallest_script_is_kept() {
+    for workers in [1, 3] {
+        let server = Server::start(Manner::ReadsNothing(1));
+        let outcome = go_through(30, Plan { workers, ..plan(server.address) }, false);
+        assert_eq!(outcome.conclusion, Conclusion::Refuted);
+        let sizes: Vec<usize> = outcome.findings.iter().map(Finding::requests).collect();
+        assert_eq!(sizes, [2], "{:?}", rules(&outcome));
+    }
 }
 
 #[test]

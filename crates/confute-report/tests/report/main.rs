@@ -69,6 +69,7 @@ fn subject(target: Target) -> Subject<'static> {
         clause: |rule| (rule == "line/set-lasts").then_some("RFC 1 <section> 2"),
         settings: serde_json::Value::Null,
         secrets: Secrets::default(),
+        bound: None,
     }
 }
 
