@@ -177,6 +177,7 @@ fn find<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>, args: &Arg
         limits: &plan.limits,
         time: Duration::from_secs(args.shrink_time),
         blame_time: plan.blame_time,
+        prefix: &plan.prefix,
         stop: &false.into(),
     };
     let shrunk = shrinker.shrink(&finding, &mut |_| {});
