@@ -281,8 +281,10 @@ mod tests {
     use super::*;
 
     fn asks(steps: &[Step<Ask>]) -> Vec<&Ask> {
-        let ask = |step| if let &Step::Ask { ref ask, .. } = step { Some(ask) } else { None };
-        steps.iter().filter_map(ask).collect()
+        steps
+            .iter()
+            .filter_map(|step| if let Step::Ask { ask, .. } = step { Some(ask) } else { None })
+            .collect()
     }
 
     /// One request: four methods with 5 conditions each (none; `*` and a guess in either field): 20.
