@@ -8,6 +8,7 @@
 mod campaign;
 mod case;
 mod coverage;
+mod export;
 mod figures;
 mod limits;
 mod line;
@@ -27,6 +28,7 @@ pub use campaign::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Sink, Tally, campaign, case_seed,
 };
 pub use case::{CaseRun, Ended, Setup, run_case};
+pub use export::{Export, Exports, Kept};
 pub use figures::{Figures, Gauge};
 pub use limits::{Limits, Target};
 pub use net::Net;

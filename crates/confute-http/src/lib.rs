@@ -35,6 +35,7 @@ pub mod decode;
 pub mod dual;
 pub mod encode;
 pub mod etag;
+mod export;
 mod generate;
 mod mark;
 pub mod message;

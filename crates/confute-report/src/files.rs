@@ -1,4 +1,5 @@
-//! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary.
+//! The files of a run: for each violation its trace and its script, as found and shrunk, and a summary. For people without
+//! Confute there is what the protocol makes of it (`exports.rs`).
 //!
 //! A trace has the form that `confute check` reads, though `check` does not know the models of live protocols yet; a script
 //! has a header like it, then a step a line.
@@ -12,7 +13,7 @@ use confute::trace::{Event, Header, Writer};
 use confute_drive::{Finding, Msg, Outcome, Plan, Protocol, Step};
 use serde_json::json;
 
-use crate::{Subject, lines};
+use crate::{Subject, exports, lines};
 
 const VERSION: u32 = 1;
 
@@ -34,6 +35,7 @@ impl Reports {
     /// Writes everything; says which files.
     pub fn write<P: Protocol>(
         &self,
+        protocol: &P,
         subject: &Subject<'_>,
         plan: &Plan,
         outcome: &Outcome<P>,
@@ -59,6 +61,9 @@ impl Reports {
                 about["shrunk"]["script"] = json!(script);
                 paths.extend([trace, script]);
             }
+            let (exports, remarks) = exports::write(&folder, protocol, subject, finding)?;
+            about["exports"] = json!({ "files": exports, "remarks": remarks });
+            paths.extend(exports);
             findings.push(about);
         }
         let mut summary = lines::summary(subject, plan, outcome);

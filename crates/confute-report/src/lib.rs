@@ -5,6 +5,7 @@
 //! but [`shrink`], which makes cases smaller before they are told.
 
 pub mod advice;
+mod exports;
 pub mod files;
 mod ladder;
 pub mod lines;

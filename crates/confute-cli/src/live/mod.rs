@@ -56,7 +56,7 @@ pub(crate) fn run<P: Protocol>(
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
-        paths = reports.write(subject, &plan, &outcome).context("cannot write the reports")?;
+        paths = reports.write(protocol, subject, &plan, &outcome).context("cannot write the reports")?;
     }
     match teller.lines {
         Some(lines) => lines.end(subject, &plan, &outcome, out)?,
