@@ -106,7 +106,7 @@ pub(super) enum BodyCheck {
 /// What an answer has to be for the fault to show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Check {
-    /// One of these.
+    /// One of these; any if there are none.
     pub(super) status: Vec<u16>,
     /// A tag, or none.
     pub(super) tag: Option<Option<TagCheck>>,
@@ -150,6 +150,8 @@ pub(super) fn criterion(
         program,
         answers,
         ignored: BTreeSet::new(),
+        absent: BTreeSet::new(),
+        references: (Vec::new(), Vec::new()),
         left: Cell::new(MOST_JUDGED),
     };
     if !search.holds(&BTreeSet::new()) {
@@ -161,6 +163,7 @@ pub(super) fn criterion(
     if search.answers.iter().any(|answer| answer.status == 0) {
         return Err("an answer could not be read");
     }
+    search.leave_out();
     search.ignore_what_can_be();
     if (0..=before).any(|place| search.answers[place].incomplete && !search.ignores(place, Aspect::Content)) {
         return Err("an answer broke off");
@@ -175,6 +178,10 @@ struct Search<'a> {
     answers: Vec<Response>,
     /// What is not looked at.
     ignored: BTreeSet<(usize, Aspect)>,
+    /// Requests whose answers are not looked at at all.
+    absent: BTreeSet<usize>,
+    /// Requests whose answers have tags, and dates, that others are made of.
+    references: (Vec<usize>, Vec<usize>),
     /// How many judgements are left.
     left: Cell<u32>,
 }
@@ -182,7 +189,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn judge(&self, answers: &[Response], also: &[&'static str]) -> Option<bool> {
         self.left.set(self.left.get().checked_sub(1)?);
-        let events: Vec<Event<Msg>> = self.program.events(answers, &|ask| self.program.asks[ask].conn);
+        let events: Vec<Event<Msg>> = self.program.events(answers, &self.absent);
         let options = Options {
             turns: MOST_TURNS + 200 * events.len() as u64,
             relaxed: [self.kept.relaxed, also].concat(),
@@ -221,8 +228,20 @@ impl Search<'_> {
 
     fn ignores(&self, place: usize, aspect: Aspect) -> bool {
         let is_part = matches!(aspect, Aspect::Length | Aspect::Body | Aspect::Range);
-        self.ignored.contains(&(place, aspect))
+        let is_absent = self.absent.contains(&self.program.answers[place].to);
+        (is_absent && !self.is_referred_to(place, aspect))
+            || self.ignored.contains(&(place, aspect))
             || (is_part && self.ignored.contains(&(place, Aspect::Content)))
+    }
+
+    /// Whether later requests are made of it, those that matter.
+    fn is_referred_to(&self, place: usize, aspect: Aspect) -> bool {
+        let to = &self.program.answers[place].to;
+        match aspect {
+            Aspect::Tag => self.references.0.contains(to),
+            Aspect::Date => self.references.1.contains(to),
+            _ => false,
+        }
     }
 
     /// The flaws that are wrong by themselves, in any answer.
@@ -243,26 +262,19 @@ impl Search<'_> {
     }
 
     fn ignore_what_can_be(&mut self) {
-        let references = self.program.references();
+        self.references = self.program.references(&self.absent);
         for aspect in ASPECTS {
+            // Content that is sent tells nothing only as a whole: any that is made up would be wrong, but not that of a
+            // correct server. And what requests are made of has to be as it was.
+            let is_needed = |place: usize| match aspect {
+                Aspect::Body | Aspect::Range => self.has_content(place),
+                _ => self.is_referred_to(place, aspect),
+            };
             let free: Vec<_> = (0..self.answers.len())
-                .filter(|place| !self.is_needed(*place, aspect, &references) && !self.ignores(*place, aspect))
+                .filter(|place| !is_needed(*place) && !self.ignores(*place, aspect))
                 .map(|place| (place, aspect))
                 .collect();
             self.ignore(&free);
-        }
-    }
-
-    /// Whether it has to be looked at, whatever the model says.
-    fn is_needed(&self, place: usize, aspect: Aspect, (tags, dates): &(Vec<usize>, Vec<usize>)) -> bool {
-        match aspect {
-            // What requests are made of has to be as it was.
-            Aspect::Tag => tags.contains(&self.program.answers[place].to),
-            Aspect::Date => dates.contains(&self.program.answers[place].to),
-            // Content that is sent tells nothing only as a whole: any that is made up would be wrong, but not that of a
-            // correct server.
-            Aspect::Body | Aspect::Range => self.has_content(place),
-            _ => false,
         }
     }
 
@@ -270,6 +282,46 @@ impl Search<'_> {
     fn has_content(&self, place: usize) -> bool {
         let method = &self.program.asks[self.program.answers[place].to].request.method;
         *method == Method::Get && (200..300).contains(&self.answers[place].status)
+    }
+
+    /// Leaves out exchanges that changed nothing, and all about something else: what explains a run explains it without them.
+    /// (But not some that are about the same thing: what is read there would seem to come from nowhere.)
+    fn leave_out(&mut self) {
+        let program = self.program;
+        let Some(last) = program.answers.last() else { return };
+        let path = |ask: usize| &program.asks[ask].request.path;
+        let others: BTreeSet<_> =
+            (0..program.asks.len()).map(path).filter(|other| *other != path(last.to)).collect();
+        for other in others {
+            let these: Vec<usize> = (0..program.asks.len()).filter(|ask| path(*ask) == other).collect();
+            self.leave_out_all(&these);
+        }
+        let is_idle = |ask: &usize| {
+            let request = &program.asks[*ask].request;
+            *ask != last.to && request.method.is_safe() && !request.close_twice
+        };
+        let idle: Vec<usize> = (0..program.asks.len()).filter(is_idle).collect();
+        self.leave_out_of(&idle);
+    }
+
+    /// Leaves out all of these, if it is refuted without them.
+    fn leave_out_all(&mut self, these: &[usize]) -> bool {
+        let before = self.absent.clone();
+        self.absent.extend(these);
+        let is_refuted = self.refutes(&self.answers);
+        if !is_refuted {
+            self.absent = before;
+        }
+        is_refuted
+    }
+
+    /// Leaves out as many of these as can be.
+    fn leave_out_of(&mut self, these: &[usize]) {
+        if !these.is_empty() && !self.leave_out_all(these) && these.len() > 1 {
+            let (first, second) = these.split_at(these.len() / 2);
+            self.leave_out_of(first);
+            self.leave_out_of(second);
+        }
     }
 
     /// Ignores as many of these as can be.
@@ -300,12 +352,13 @@ impl Search<'_> {
 
     fn check(&self, place: usize) -> Check {
         let seen = &self.answers[place];
+        let is_absent = self.absent.contains(&self.program.answers[place].to);
         let looks = |aspect| !self.ignores(place, aspect);
         let first = (0..self.answers.len())
             .filter(|place| !self.ignores(*place, Aspect::Date))
             .find_map(|place| self.answers[place].last_modified);
         Check {
-            status: vec![seen.status],
+            status: if is_absent { Vec::new() } else { vec![seen.status] },
             tag: looks(Aspect::Tag).then(|| seen.etag.as_ref().map(|tag| self.tag(place, tag))),
             date: looks(Aspect::Date).then(|| Some(seen.last_modified? - first?)),
             body: looks(Aspect::Body).then(|| BodyCheck::In(vec![seen.body.clone()])),

@@ -3,6 +3,7 @@
 //! The scripts decide, though they have no model: what they compare was found out with the model ([`criterion`]).
 
 mod criterion;
+mod curl;
 mod har;
 mod head;
 mod literal;
@@ -49,9 +50,14 @@ pub(crate) fn exports(http: &Http, kept: &Kept<'_, Http>) -> Exports {
         exports.remarks.push(format!("the script cannot decide, and leaves that to whoever reads it: {why}"));
     }
     let top = top(http, kept, &program, &exports.remarks);
-    match python::script(http, kept, &program, criterion.as_ref().map_err(|why| *why), &top) {
+    let known = criterion.as_ref().map_err(|why| *why);
+    match python::script(http, kept, &program, known, &top) {
         Some(content) => exports.files.push(Export { name: "reproduce.py", content, executable: true }),
         None => exports.remarks.push("no reproduce.py: a request cannot be written down".to_owned()),
+    }
+    match curl::script(http, kept, &program, known, &top) {
+        Ok(content) => exports.files.push(Export { name: "reproduce.sh", content, executable: true }),
+        Err(why) => exports.remarks.push(format!("no reproduce.sh: {why}")),
     }
     exports
 }
@@ -83,10 +89,10 @@ pub(crate) fn of_gateway<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
 fn top(http: &Http, kept: &Kept<'_, Http>, program: &Program, remarks: &[String]) -> Top {
     let rules: Vec<String> = kept.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
     let what = if rules.is_empty() { "a case that no rule explains".to_owned() } else { rules.join(", or ") };
-    // Dates come in seconds, and one may begin in the middle of a run.
-    let has_dates = !program.references().1.is_empty();
+    // Dates come in seconds, and one may begin in the middle of a run; and another tester has another pace.
+    let is_delicate = program.has_dates() || program.is_concurrent();
     let runs = match kept.again {
-        Some((shown, runs)) if shown == runs && runs > 0 && !has_dates => 1,
+        Some((shown, runs)) if shown == runs && runs > 0 && !is_delicate => 1,
         _ => OFTEN,
     };
     let mut comment: Vec<String> = kept.about.iter().flat_map(|line| wrapped(line)).collect();

@@ -4,7 +4,7 @@
 //! happens in a run that goes to its end happens in an order that the same sequence of events allows: what refutes the
 //! sequence refutes the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use confute::trace::{Event, WireConn};
 use confute_drive::{Exchange, Kept, Past, Protocol as _, Step, Until};
@@ -138,10 +138,10 @@ impl Program {
         self.asks.iter().position(|asked| asked.step == step)
     }
 
-    /// The requests whose answers are referred to: for their tags, and for their dates.
-    pub(super) fn references(&self) -> (Vec<usize>, Vec<usize>) {
+    /// The requests whose answers are referred to, for their tags and for their dates, by any but these.
+    pub(super) fn references(&self, without: &BTreeSet<usize>) -> (Vec<usize>, Vec<usize>) {
         let (mut tags, mut dates) = (Vec::new(), Vec::new());
-        for asked in &self.asks {
+        for (_, asked) in self.asks.iter().enumerate().filter(|(ask, _)| !without.contains(ask)) {
             let lists = [&asked.ask.if_match, &asked.ask.if_none_match].into_iter().flatten();
             for list in lists {
                 if let AskTags::Lines(lines) = list {
@@ -160,28 +160,39 @@ impl Program {
         (places(tags), places(dates))
     }
 
+    /// Whether dates of answers are asked with.
+    pub(super) fn has_dates(&self) -> bool {
+        !self.references(&BTreeSet::new()).1.is_empty()
+    }
+
+    /// Whether requests are under way at the same time.
+    pub(super) fn is_concurrent(&self) -> bool {
+        self.ops.windows(2).any(|two| matches!(two, [Op::Ask(_), Op::Ask(_)]))
+    }
+
     /// The answer that nothing explains.
     pub(super) fn last(&self) -> Option<&Answered> {
         self.answers.last().filter(|_| self.ends_with_answer)
     }
 
-    /// What a run observes if its answers are these. Of the times only the order is kept: the model asks for nothing else,
-    /// but how long it was waited for 100, and so long it always is.
-    pub(super) fn events(&self, answers: &[Response], conn_of: &dyn Fn(usize) -> u32) -> Vec<Event<Msg>> {
+    /// What a run observes if its answers are these, without some of the exchanges. Of the times only the order is kept: the
+    /// model asks for nothing else, but how long it was waited for 100, and so long it always is.
+    pub(super) fn events(&self, answers: &[Response], without: &BTreeSet<usize>) -> Vec<Event<Msg>> {
         let event = |(place, op): (usize, &Op)| {
             let now = (i64::try_from(place).unwrap_or(0) + 1) * APART;
             match op {
-                Op::Ask(ask) => {
-                    let request = Request { sent_at: now, ..self.asks[*ask].request.clone() };
-                    Some(Event::Sent(WireConn(conn_of(*ask)), Msg::Request(request)))
+                Op::Ask(ask) if !without.contains(ask) => {
+                    let asked = &self.asks[*ask];
+                    let request = Request { sent_at: now, ..asked.request.clone() };
+                    Some(Event::Sent(WireConn(asked.conn), Msg::Request(request)))
                 }
-                Op::Answer(answer) => {
+                Op::Answer(answer) if !without.contains(&self.answers[*answer].to) => {
                     let response = Response { received_at: now, ..answers[*answer].clone() };
-                    let conn = conn_of(self.answers[*answer].to);
+                    let conn = self.asks[self.answers[*answer].to].conn;
                     Some(Event::Received(WireConn(conn), Msg::Response(response)))
                 }
                 Op::End(conn) => Some(Event::HungUp(WireConn(*conn))),
-                Op::Pause(_) => None,
+                Op::Ask(_) | Op::Answer(_) | Op::Pause(_) => None,
             }
         };
         self.ops.iter().enumerate().filter_map(event).collect()

@@ -144,7 +144,10 @@ fn list<T>(all: &[T], one: impl Fn(&T) -> String) -> String {
 /// What is compared, as arguments.
 fn arguments(check: &Check) -> Vec<String> {
     let none = || "None".to_owned();
-    let mut out = vec![format!("status={}", list(&check.status, u16::to_string))];
+    let mut out = Vec::new();
+    if !check.status.is_empty() {
+        out.push(format!("status={}", list(&check.status, u16::to_string)));
+    }
     if let Some(tag) = &check.tag {
         let told = tag.as_ref().map_or_else(none, |tag| {
             let same = tag.same.map_or_else(none, |place| place.to_string());

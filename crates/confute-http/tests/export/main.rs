@@ -18,7 +18,7 @@ use confute_drive::{
     Exports, Finding, Generator, Kept, Limits, Plan, Protocol as _, Shrinker, Target, campaign,
 };
 use confute_http::{Http, Traffic, encode};
-use confute_testbed::embedded::{Area, Bug, Config, Embedded};
+use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
 /// What was found, made smaller and exported.
 struct Found {
@@ -83,7 +83,8 @@ fn run(path: &Path, server: &Embedded) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// What each script says of the wrong server and of a correct one.
+/// What each script says of the wrong server, and of correct ones: one that differs in nothing else, and others, which are told
+/// only if they are accused.
 fn verdicts(bug: Bug, found: &Found) -> Vec<(&'static str, i32, i32, String)> {
     let folder = folder(bug.name());
     let right = Embedded::start(Config::default()).unwrap();
@@ -93,7 +94,14 @@ fn verdicts(bug: Bug, found: &Found) -> Vec<(&'static str, i32, i32, String)> {
         std::fs::write(&path, &file.content).unwrap();
         if file.executable {
             let (wrong, said) = run(&path, &found.server);
-            let (fine, more) = run(&path, &right);
+            let (mut fine, mut more) = run(&path, &right);
+            for tags in [TagStyle::Weak, TagStyle::WeakAtFirst(Duration::from_millis(20))] {
+                let other = Embedded::start(Config::default().tags(tags)).unwrap();
+                let (code, said) = run(&path, &other);
+                if code == 1 {
+                    (fine, more) = (code, said);
+                }
+            }
             verdicts.push((file.name, wrong, fine, format!("{said}\n----\n{more}")));
         }
     }
