@@ -176,11 +176,11 @@ fn filled(line: &str) -> String {
     while let Some((before, after)) = rest.split_once('{') {
         let Some((place, behind)) = after.split_once('}') else { break };
         out.push_str(before);
-        match place.split_once(':') {
-            Some(("tag", number)) => out.push_str(&format!("$(opaque {number})")),
-            Some(("env", name)) => out.push_str(&format!("${{{name}}}")),
-            _ => out.push_str(&format!("{{{place}}}")),
-        }
+        let _ = match place.split_once(':') {
+            Some(("tag", number)) => write!(out, "$(opaque {number})"),
+            Some(("env", name)) => write!(out, "${{{name}}}"),
+            _ => write!(out, "{{{place}}}"),
+        };
         rest = behind;
     }
     format!("\"{out}{rest}\"")

@@ -288,7 +288,7 @@ mod tests {
             chunk(1, false, 1500, "GET /b HTTP/1.1|Host: o||"),
             chunk(1, true, 1700, "HTTP/1.1 204 No||"),
         ];
-        let now = SystemTime::UNIX_EPOCH + Duration::from_micros(784_111_777_007_000);
+        let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_007);
         let recording = Recording { raw: &raw, fatal: Some(WireConn(0)), url: "http://h/", about: &[], now };
         let har: Value = serde_json::from_str(&har(&recording)).unwrap();
         let log = &har["log"];

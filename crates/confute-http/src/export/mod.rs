@@ -121,7 +121,7 @@ fn top(http: &Http, kept: &Kept<'_, Http>, program: &Program, remarks: &[String]
 /// Words in lines. Nothing in a comment may end it.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.replace(['\r', '\n'], " ").split(' ') {
+    for word in text.replace(char::is_control, " ").split(' ') {
         let width = |line: &String| line.chars().count();
         match lines.last_mut() {
             Some(line) if line.is_empty() => line.push_str(word),
