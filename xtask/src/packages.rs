@@ -10,7 +10,7 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 9] = [
+const NEEDED: [Needed; 11] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
@@ -22,6 +22,8 @@ const NEEDED: [Needed; 9] = [
         what_for: "it makes lighttpd a store",
     },
     Needed { program: "haproxy", package: "haproxy", what_for: "a real gateway to test" },
+    Needed { program: "curl", package: "curl", what_for: "exported scripts are run" },
+    Needed { program: "python3", package: "python3", what_for: "exported scripts are run" },
     Needed { program: "squid", package: "squid", what_for: "a real gateway to test" },
     Needed { program: "chromium", package: "chromium", what_for: "the page of a report is opened in it" },
 ];

@@ -22,6 +22,9 @@ use crate::script::{Replay, Step};
 use crate::talk::Talk;
 use crate::trouble::Trouble;
 
+/// How many turns a judgement may take that is one of many, besides two hundred for each event.
+const MOST_TURNS: u64 = 20_000;
+
 /// Runs scripts again.
 pub struct Again<'a, P: Protocol> {
     /// What is spoken.
@@ -199,4 +202,20 @@ pub fn alternatives_of<P: Protocol>(
         Some(if tester.so_far().is_refuted() { 0 } else { tester.alternatives() })
     });
     counts.collect()
+}
+
+/// Whether nothing explains these events when these rules are not asked for; `None` if that is too much work to tell.
+pub fn is_refuted<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    relaxed: Vec<&'static str>,
+) -> Option<bool> {
+    let coverage = Coverage::default();
+    let turns = MOST_TURNS + 200 * trace.len() as u64;
+    let options = Options { turns, relaxed, ..Options::default() };
+    match judge(&Watched(protocol.model(), &coverage), &Tcp::default(), trace, &options) {
+        Verdict::Refuted(_) => Some(true),
+        Verdict::Unrefuted => Some(false),
+        Verdict::Inconclusive(_) => None,
+    }
 }

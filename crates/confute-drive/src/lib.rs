@@ -9,6 +9,7 @@ mod again;
 mod campaign;
 mod case;
 mod coverage;
+mod export;
 mod figures;
 mod limits;
 mod line;
@@ -24,12 +25,13 @@ mod talk;
 mod tls;
 mod trouble;
 
-pub use again::{Again, Deed, Rerun, alternatives_of, judge_again, reasons_for};
+pub use again::{Again, Deed, Rerun, alternatives_of, is_refuted, judge_again, reasons_for};
 pub use campaign::{
     CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally, campaign,
     campaign_after, case_seed,
 };
 pub use case::{CaseRun, Ended, Setup, run_case};
+pub use export::{Export, Exports, Judge, Kept};
 pub use figures::{Figures, Gauge};
 pub use limits::{Limits, Target};
 pub use net::Net;

@@ -7,6 +7,7 @@ use confute::lang::ServerModel;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::export::{Exports, Kept};
 use crate::script::{Peer, Step};
 use crate::talk::Talk;
 use crate::trouble::Trouble;
@@ -188,6 +189,13 @@ pub trait Protocol: Send + Sync {
     fn reached(&self, exchange: &Exchange<Self::Ask, Msg<Self>>) -> Option<usize> {
         let _ = exchange;
         None
+    }
+
+    /// A counterexample for people without Confute: scripts that say whether a server still does it, recordings for other
+    /// tools. Nothing unless a protocol knows how.
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        let _ = kept;
+        Exports::default()
     }
 
     /// Makes room for a case, where the server wants that: a collection, say. Not judged.

@@ -128,6 +128,11 @@ fn tag(tag: &Tag) -> Vec<u8> {
     EntityTag { weak: tag.weak, opaque: text::bytes(&tag.opaque).into_owned() }.to_bytes()
 }
 
+/// A date as it is written.
+pub(crate) fn date(seconds: i64) -> String {
+    String::from_utf8_lossy(&date_bytes(seconds)).into_owned()
+}
+
 /// Dates before 1970, or too late to be written, become the nearest that can be.
 fn date_bytes(seconds: i64) -> Vec<u8> {
     let seconds = u64::try_from(seconds).unwrap_or(0).min(253_402_300_799);

@@ -36,6 +36,7 @@ pub mod dual;
 pub mod encode;
 pub mod etag;
 mod exhaust;
+mod export;
 mod generate;
 mod mark;
 pub mod message;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{branch, smaller, survey};
+use crate::{branch, export, smaller, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -293,6 +293,10 @@ impl Protocol for Http {
 
     fn conceal(&self, bytes: &mut [u8]) {
         self.target.conceal(bytes);
+    }
+
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        export::exports(self, kept)
     }
 }
 

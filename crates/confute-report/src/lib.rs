@@ -8,6 +8,7 @@ pub mod advice;
 pub mod baseline;
 pub mod because;
 pub mod bound;
+mod exports;
 pub mod files;
 mod html;
 mod ladder;

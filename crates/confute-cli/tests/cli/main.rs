@@ -10,6 +10,7 @@ mod broken;
 mod check;
 mod demo;
 mod exhaustive;
+mod export;
 mod help;
 mod hostile;
 mod live;

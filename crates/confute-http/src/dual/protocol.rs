@@ -1,11 +1,12 @@
 //! Both as the driver needs them: each thing is left to the protocol that it belongs to.
 
-use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
 use super::model::Server;
 use super::reader::DualReader;
+use crate::export;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy};
@@ -171,6 +172,10 @@ impl Protocol for Dual {
     fn conceal(&self, bytes: &mut [u8]) {
         self.http.conceal(bytes);
         self.proxy.conceal(bytes);
+    }
+
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        export::of_gateway(kept)
     }
 
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {

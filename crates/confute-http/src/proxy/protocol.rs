@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use confute_drive::{Limits, Past, Protocol, Side, Talk, Target as Place, Trouble};
+use confute_drive::{Exports, Kept, Limits, Past, Protocol, Side, Talk, Target as Place, Trouble};
 use serde::{Deserialize, Serialize};
 
 use super::decode::ProxyReader;
@@ -11,6 +11,7 @@ use super::encode;
 use super::message::{Field, Fields, Frame, MARK, Message, Request, Response};
 use super::model::{Gateway, Mapping};
 use crate::encode::Target;
+use crate::export;
 
 /// What all answers of the origin say, so that neither storing nor transforming excuses a change.
 pub(super) const FORBIDDEN: &str = "no-store, no-transform";
@@ -295,6 +296,10 @@ impl Protocol for Proxy {
 
     fn conceal(&self, bytes: &mut [u8]) {
         self.target.conceal(bytes);
+    }
+
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        export::of_gateway(kept)
     }
 
     fn survey(&self, _: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {

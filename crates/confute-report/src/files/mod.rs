@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::lines::{self, Lines, SUMMARY_SCHEMA};
 use crate::stored::{File, Form, Stored};
-use crate::{Subject, html, rust_test};
+use crate::{Subject, exports, html, rust_test};
 pub(crate) use put::put;
 
 /// The smallest case of a violation, and the one that was met first.
@@ -85,6 +85,9 @@ impl Reports {
                 about["file_as_found"] = json!(path);
                 paths.push(path);
             }
+            let (exports, remarks) = exports::write(&folder, run.protocol, subject, finding)?;
+            about["exports"] = json!({ "files": exports, "remarks": remarks });
+            paths.extend(exports);
             findings.push(about);
         }
         let mut summary = lines::summary(subject, plan, outcome);

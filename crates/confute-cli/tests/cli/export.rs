@@ -1,0 +1,197 @@
+//! What is written for people without Confute decides: exported scripts show a fault of a server that has it, and none of a server
+//! that has not. Stored cases are judged and done again.
+//!
+//! `BUGS=all cargo test -p confute-cli --test cli all_bugs -- --ignored --nocapture` tries every bug of the embedded server, and
+//! says what came of each.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
+use serde_json::Value;
+
+use super::{confute, said};
+
+/// A violation that was found and written down.
+struct Found {
+    server: Embedded,
+    folder: PathBuf,
+    about: Value,
+}
+
+fn url(server: &Embedded) -> String {
+    format!("http://{}/", server.addr())
+}
+
+fn find(bug: Bug) -> Option<Found> {
+    let server = Embedded::start(Config::default().bug(bug)).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("export-{}", bug.name()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let place = folder.display().to_string();
+    let args = ["--seed", "1", "--max-failures", "1", "--max-time", "20s", "--no-survey", "--patience", "1s"];
+    let more = ["-q", "-H", "X-Key: hidden-value", "--report-dir", &place];
+    let (code, out, err) = said(confute().args(["http", &url(&server)]).args(args).args(more));
+    assert!(code == 0 || code == 1, "{out}{err}");
+    let summary = std::fs::read_to_string(folder.join("summary.json")).unwrap();
+    let summary: Value = serde_json::from_str(&summary).unwrap();
+    let about = summary["findings"].as_array()?.iter().find(|one| one["refutes"] == true)?.clone();
+    let folder = folder.join(format!("violation-{}", about["number"]));
+    Some(Found { server, folder, about })
+}
+
+/// What a script exits with, and what it says.
+fn run(path: &Path, server: &Embedded) -> (i32, String) {
+    let interpreter = if path.extension().is_some_and(|end| end == "py") { "python3" } else { "bash" };
+    let mut command = Command::new(interpreter);
+    let output = command.arg(path).arg(url(server)).env("CONFUTE_X_KEY", "hidden-value").output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
+}
+
+/// What each script says of the wrong server, and of correct ones: one that differs in nothing else, and others, which are told
+/// only if they are accused.
+fn verdicts(found: &Found) -> Vec<(&'static str, i32, i32, String)> {
+    let right = Embedded::start(Config::default()).unwrap();
+    let mut verdicts = Vec::new();
+    for name in BOTH {
+        let path = found.folder.join(name);
+        if !path.exists() {
+            continue;
+        }
+        let (wrong, said) = run(&path, &found.server);
+        let (mut fine, mut more) = run(&path, &right);
+        for tags in [TagStyle::Weak, TagStyle::WeakAtFirst(Duration::from_millis(20))] {
+            let other = Embedded::start(Config::default().tags(tags)).unwrap();
+            let (code, said) = run(&path, &other);
+            if code == 1 {
+                (fine, more) = (code, said);
+            }
+        }
+        verdicts.push((name, wrong, fine, format!("{said}\n----\n{more}")));
+    }
+    verdicts
+}
+
+/// The scripts that have to be there tell the two apart, and so does a replay.
+fn decides(name: &str, scripts: &[&str]) {
+    let found = find(Bug::from_name(name).unwrap()).unwrap();
+    let verdicts = verdicts(&found);
+    for script in scripts {
+        let one = verdicts.iter().find(|(file, ..)| file == script);
+        let (_, wrong, fine, said) =
+            one.unwrap_or_else(|| panic!("no {script}: {:#}", found.about["exports"]));
+        assert_eq!((*wrong, *fine), (1, 0), "{name}, {script}: {said}");
+    }
+    for file in std::fs::read_dir(&found.folder).unwrap() {
+        let text = String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned();
+        assert!(!text.contains("hidden-value"), "{text}");
+    }
+    let har = std::fs::read_to_string(found.folder.join("traffic.har")).unwrap();
+    let har: Value = serde_json::from_str(&har).unwrap();
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert_eq!(entries.iter().filter(|entry| entry["_confute"]["fatal"] == true).count(), 1, "{har:#}");
+    replays(&found);
+}
+
+fn replays(found: &Found) {
+    let case = found.folder.join("violation.case").display().to_string();
+    let (code, out, err) = said(confute().args(["replay", &case]));
+    assert!(code == 1 && out.contains("as it was then:"), "{out}{err}");
+    let on = |server: &Embedded| {
+        said(confute().args(["replay", &case, &url(server), "--runs", "30", "--format", "json"]))
+    };
+    let (code, out, err) = on(&found.server);
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 1 && told["shown"].as_u64() >= Some(1), "{out}{err}");
+    let (code, out, err) = on(&Embedded::start(Config::default()).unwrap());
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert!(code == 0 && told["shown"] == 0 && told["runs"] == 30, "{out}{err}");
+}
+
+const BOTH: [&str; 2] = ["reproduce.py", "reproduce.sh"];
+
+#[test]
+fn a_condition_that_is_ignored() {
+    decides("if-match-ignored-on-put", &BOTH);
+}
+
+#[test]
+fn content_instead_of_not_modified() {
+    decides("if-none-match-strong-on-get", &BOTH);
+}
+
+#[test]
+fn a_stale_read() {
+    decides("stale-read", &BOTH);
+}
+
+#[test]
+fn two_winners() {
+    decides("two-winners", &BOTH[..1]);
+}
+
+#[test]
+fn a_wrong_length_for_head() {
+    decides("head-length-zero", &BOTH);
+}
+
+#[test]
+fn a_part_that_is_too_short() {
+    decides("range-one-short", &BOTH[..1]);
+}
+
+#[test]
+fn content_after_not_modified() {
+    decides("body-after-304", &BOTH[..1]);
+}
+
+#[test]
+fn two_hosts() {
+    decides("two-hosts", &BOTH[..1]);
+}
+
+#[test]
+fn broken_cases() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("broken-cases");
+    std::fs::create_dir_all(&folder).unwrap();
+    let header =
+        r#"{"confute":"case","version":1,"model":"http","settings":{"resources":[]},"server":"s","blame":[],
+        "name":"n","seed":1,"connections":1,"seen":""}"#
+            .replace('\n', "");
+    for (text, complaint) in [
+        (String::new(), "not a case; expected a first line such as"),
+        ("{\"confute\":\"trace\"}".to_owned(), "this is a trace; `confute check"),
+        (header.replace("\"version\":1", "\"version\":9"), "version 9 of cases is not known here"),
+        (header.clone(), "the case has no steps"),
+        (header.replace("\"http\"", "\"gopher\""), "no live server is tested by a model called gopher"),
+        (format!("{header}\n{{\"step\":7}}\n"), "neither a step nor an event of model http"),
+    ] {
+        let path = folder.join("a.case");
+        std::fs::write(&path, text).unwrap();
+        let (code, out, err) = said(confute().args(["replay", &path.display().to_string()]));
+        assert!(code == 2 && out.is_empty() && err.contains(complaint), "{out}{err}");
+    }
+    let (code, _, err) = said(confute().args(["replay", "nowhere.case"]));
+    assert!(code == 2 && err.contains("nowhere.case: cannot be read"), "{err}");
+}
+
+#[test]
+#[ignore = "a table of all bugs, for people"]
+#[expect(clippy::print_stdout, reason = "a table is for people")]
+fn all_bugs() {
+    let only = std::env::var("BUGS").unwrap_or_default();
+    let wanted =
+        |bug: &&Bug| only.is_empty() || only == "all" || only.split(',').any(|name| name == bug.name());
+    for bug in Bug::all().iter().filter(|bug| bug.area() != Area::Proxying).filter(wanted) {
+        let Some(found) = find(*bug) else {
+            println!("{:<40} not found", bug.name());
+            continue;
+        };
+        let verdicts = verdicts(&found).into_iter();
+        let told: Vec<String> =
+            verdicts.map(|(file, wrong, fine, _)| format!("{file} {wrong}/{fine}")).collect();
+        let (rule, remarks) = (&found.about["blame"][0]["rules"], &found.about["exports"]["remarks"]);
+        println!("{:<40} {rule:<44} {} {remarks}", bug.name(), told.join(" "));
+    }
+}

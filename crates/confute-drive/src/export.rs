@@ -1,0 +1,103 @@
+//! Counterexamples for people without Confute: what a protocol makes of them is its own affair.
+
+use std::time::SystemTime;
+
+use confute::trace::Event;
+use confute::{Diagnosis, Refutation};
+
+use crate::campaign::Finding;
+use crate::protocol::{Msg, Protocol};
+use crate::raw::Chunk;
+use crate::script::Step;
+
+/// Judges events that were changed.
+pub type Judge<'a, M> = dyn Fn(&[Event<M>], &[&'static str]) -> Option<bool> + 'a;
+
+/// The smallest known case of a violation, and what to say about it.
+pub struct Kept<'a, P: Protocol + ?Sized> {
+    /// The number of the violation.
+    pub number: usize,
+    /// What was done.
+    pub script: &'a [Step<P::Ask>],
+    /// What happened, up to the event that nothing explains.
+    pub trace: &'a [Event<Msg<P>>],
+    /// What was seen, and what was expected instead.
+    pub refutation: &'a Refutation,
+    /// Which rules must have been broken.
+    pub diagnoses: &'a [Diagnosis],
+    /// Rules that were not asked for.
+    pub relaxed: &'a [&'static str],
+    /// The latest bytes on the wire.
+    pub raw: &'a [Chunk],
+    /// The name of the case on the server.
+    pub name: &'a str,
+    /// In how many runs of how many it showed again; `None` if nobody looked.
+    pub again: Option<(u32, u32)>,
+    /// The server, as the user named it.
+    pub url: &'a str,
+    /// What the violation is, in lines.
+    pub about: &'a [String],
+    /// Whether nothing explains other events, without these rules besides those that were not asked for; `None` if that
+    /// cannot be told. A closure of the driver's, so that the search is not compiled once more.
+    pub judge: &'a Judge<'a, Msg<P>>,
+    /// What time it is. Cases tell only how much time has passed since they began.
+    pub now: SystemTime,
+}
+
+impl<'a, P: Protocol> Kept<'a, P> {
+    /// The shrunk case of a finding if there is one, or else the case as it was found.
+    pub fn new(
+        finding: &'a Finding<P>,
+        url: &'a str,
+        about: &'a [String],
+        judge: &'a Judge<'a, Msg<P>>,
+    ) -> Self {
+        let found = Self {
+            number: finding.number,
+            script: &finding.script,
+            trace: &finding.trace,
+            refutation: &finding.refutation,
+            diagnoses: &finding.diagnoses,
+            relaxed: &finding.relaxed,
+            raw: &finding.raw,
+            name: &finding.name,
+            again: None,
+            url,
+            about,
+            judge,
+            now: SystemTime::now(),
+        };
+        match &finding.shrunk {
+            Some(Ok(small)) => Self {
+                script: &small.script,
+                trace: &small.trace,
+                refutation: &small.refutation,
+                raw: &small.raw,
+                name: &small.name,
+                again: Some(small.again),
+                ..found
+            },
+            _ => found,
+        }
+    }
+}
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Export {
+    /// Its name, without a folder.
+    pub name: &'static str,
+    /// What is in it.
+    pub content: String,
+    /// Whether it is a program.
+    pub executable: bool,
+}
+
+/// What became of a counterexample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exports {
+    /// The files.
+    pub files: Vec<Export>,
+    /// What is not there, and why; and what a file cannot do.
+    pub remarks: Vec<String>,
+}

@@ -1,0 +1,409 @@
+//! By what a script without a model can tell that a server still does it.
+//!
+//! The model says: whatever about the answers can be otherwise, and they are refuted all the same, is not looked at. The rest
+//! has to be as it was. What is left out is left out of the trace that is judged, all at once: where the model has a way
+//! to know nothing (no tag told, content that is coded), that stands for whatever a run may see; other values are tried
+//! besides. So a script says that the fault shows only of answers that the model refutes too. Where the search has no time
+//! left, more is compared than need be.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use confute::trace::Event;
+use confute_drive::Kept;
+
+use super::program::Program;
+use crate::message::{Flaw, Method, Msg, Response, Tag, Told};
+use crate::protocol::Http;
+
+/// How many judgements there are at most, for one counterexample.
+const MOST_JUDGED: u32 = 600;
+/// How many values are tried for what is not looked at.
+const TRIED: usize = 3;
+/// What might be said instead.
+const STATUSES: [u16; 9] = [200, 201, 204, 206, 304, 400, 404, 412, 416];
+/// What nobody put anywhere.
+const UNKNOWN: &str = "content that nobody put anywhere";
+
+/// Something about an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Aspect {
+    Tag,
+    Date,
+    /// Everything about the content at once.
+    Content,
+    Length,
+    Body,
+    Range,
+    Allow,
+    Continue,
+}
+
+/// All of them, those that stand for others first.
+const ASPECTS: [Aspect; 8] = [
+    Aspect::Content,
+    Aspect::Tag,
+    Aspect::Date,
+    Aspect::Allow,
+    Aspect::Continue,
+    Aspect::Length,
+    Aspect::Body,
+    Aspect::Range,
+];
+
+impl Aspect {
+    /// Makes it something else. The first is what tells least.
+    fn change(self, seen: &mut Response, variant: usize) {
+        let other = Tag::strong("a-tag-that-nobody-has-seen");
+        match self {
+            Aspect::Tag => {
+                let weak = Tag { weak: true, ..other.clone() };
+                seen.etag = [None, Some(other), Some(weak)].into_iter().nth(variant).flatten();
+            }
+            Aspect::Date => seen.last_modified = [None, Some(1_000_000_000), None][variant],
+            Aspect::Content => {
+                let body = seen.body.clone();
+                (seen.coded, seen.body) = (true, [Arc::from(""), UNKNOWN.into(), body][variant].clone());
+                seen.content_length = [None, Some(987_654), None][variant];
+                seen.content_range = [None, None, Some(Told::Invalid)][variant];
+            }
+            Aspect::Length => seen.content_length = [None, Some(987_654), Some(0)][variant],
+            Aspect::Body => seen.body = [UNKNOWN, "", "<99999>"][variant].into(),
+            Aspect::Range => {
+                let told = [None, Some(Told::Invalid), Some(Told::Nothing(987_654))];
+                seen.content_range = told[variant];
+            }
+            Aspect::Allow => seen.allow = [true, false, true][variant],
+            Aspect::Continue => seen.interim = if variant == 1 { Vec::new() } else { vec![100] },
+        }
+    }
+}
+
+/// What a tag has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TagCheck {
+    pub(super) weak: bool,
+    /// The same as in this earlier answer,
+    pub(super) same: Option<usize>,
+    /// and not the same as in these.
+    pub(super) other: Vec<usize>,
+}
+
+/// What content has to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BodyCheck {
+    /// One of these.
+    In(Vec<Arc<str>>),
+    /// None of these, which would be right.
+    NotIn(Vec<Arc<str>>),
+}
+
+/// What an answer has to be for the fault to show.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Check {
+    /// One of these; any if there are none.
+    pub(super) status: Vec<u16>,
+    /// A tag, or none.
+    pub(super) tag: Option<Option<TagCheck>>,
+    /// A date so many seconds after the first one that is looked at, or none.
+    pub(super) date: Option<Option<i64>>,
+    pub(super) body: Option<BodyCheck>,
+    pub(super) length: Option<Option<u64>>,
+    pub(super) range: Option<Option<Told>>,
+    /// Without `Allow`.
+    pub(super) no_allow: bool,
+    /// Without 100 before it.
+    pub(super) no_continue: bool,
+}
+
+/// When a fault shows.
+pub(super) enum Criterion {
+    /// If every answer is like this.
+    Answers(Vec<Check>),
+    /// If any answer has one of these flaws, whatever else it is.
+    Flaws(Vec<Flaw>),
+}
+
+/// Finds it, or says why there is none.
+pub(super) fn criterion(kept: &Kept<'_, Http>, program: &Program) -> Result<Criterion, &'static str> {
+    let last = program.last().ok_or("that nothing comes can be seen only by waiting")?;
+    if last.response.flaws.contains(&Flaw::Stalled) {
+        return Err("that the rest of an answer does not come can be seen only by waiting");
+    }
+    let mut answers: Vec<Response> =
+        program.answers.iter().map(|answered| answered.response.clone()).collect();
+    let before = answers.len() - 1;
+    // Without its flaws an answer asks for less.
+    answers[..before].iter_mut().for_each(|answer| answer.flaws.clear());
+    let mut search = Search {
+        kept,
+        program,
+        answers,
+        ignored: BTreeSet::new(),
+        absent: BTreeSet::new(),
+        references: (Vec::new(), Vec::new()),
+        left: Cell::new(MOST_JUDGED),
+    };
+    if !search.holds(&BTreeSet::new()) {
+        return Err("without the times at which it was seen it might be right");
+    }
+    if let Some(flaws) = search.flaws() {
+        return Ok(Criterion::Flaws(flaws));
+    }
+    if search.answers.iter().any(|answer| answer.status == 0) {
+        return Err("an answer could not be read");
+    }
+    search.leave_out();
+    search.ignore_what_can_be();
+    if (0..=before).any(|place| search.answers[place].incomplete && !search.ignores(place, Aspect::Content)) {
+        return Err("an answer broke off");
+    }
+    Ok(Criterion::Answers(search.checks()))
+}
+
+struct Search<'a> {
+    kept: &'a Kept<'a, Http>,
+    program: &'a Program,
+    answers: Vec<Response>,
+    /// What is not looked at.
+    ignored: BTreeSet<(usize, Aspect)>,
+    /// Requests whose answers are not looked at at all.
+    absent: BTreeSet<usize>,
+    /// Requests whose answers have tags, and dates, that others are made of.
+    references: (Vec<usize>, Vec<usize>),
+    /// How many judgements are left.
+    left: Cell<u32>,
+}
+
+impl Search<'_> {
+    fn judge(&self, answers: &[Response], also: &[&'static str]) -> Option<bool> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        let events: Vec<Event<Msg>> = self.program.events(answers, &self.absent);
+        (self.kept.judge)(&events, also)
+    }
+
+    fn refutes(&self, answers: &[Response]) -> bool {
+        self.judge(answers, &[]) == Some(true)
+    }
+
+    /// Whether it is the same fault: without one of the rules that are to blame it is none.
+    fn is_same(&self, answers: &[Response]) -> bool {
+        let diagnoses = self.kept.diagnoses;
+        let excused = || diagnoses.iter().any(|one| self.judge(answers, &one.rules) == Some(false));
+        self.refutes(answers) && (diagnoses.is_empty() || excused())
+    }
+
+    /// The answers with what is ignored changed.
+    fn changed(&self, ignored: &BTreeSet<(usize, Aspect)>, variant: usize) -> Vec<Response> {
+        let mut answers = self.answers.clone();
+        ignored.iter().for_each(|(place, aspect)| aspect.change(&mut answers[*place], variant));
+        answers
+    }
+
+    /// Whether it is refuted whatever these are.
+    fn holds(&self, ignored: &BTreeSet<(usize, Aspect)>) -> bool {
+        let variants = if ignored.is_empty() { 1 } else { TRIED };
+        (0..variants).all(|variant| self.refutes(&self.changed(ignored, variant)))
+    }
+
+    fn ignores(&self, place: usize, aspect: Aspect) -> bool {
+        let is_part = matches!(aspect, Aspect::Length | Aspect::Body | Aspect::Range);
+        let is_absent = self.absent.contains(&self.program.answers[place].to);
+        (is_absent && !self.is_referred_to(place, aspect))
+            || self.ignored.contains(&(place, aspect))
+            || (is_part && self.ignored.contains(&(place, Aspect::Content)))
+    }
+
+    /// Whether later requests are made of it, those that matter.
+    fn is_referred_to(&self, place: usize, aspect: Aspect) -> bool {
+        let to = &self.program.answers[place].to;
+        match aspect {
+            Aspect::Tag => self.references.0.contains(to),
+            Aspect::Date => self.references.1.contains(to),
+            _ => false,
+        }
+    }
+
+    /// The flaws that are wrong by themselves, in any answer.
+    fn flaws(&self) -> Option<Vec<Flaw>> {
+        let last = self.answers.len() - 1;
+        let everything: BTreeSet<_> =
+            (0..=last).flat_map(|place| ASPECTS.map(|aspect| (place, aspect))).collect();
+        let is_wrong = |flaw: &&Flaw| {
+            [self.answers[last].status, 200, 206, 404, 500].iter().all(|status| {
+                let mut answers = self.changed(&everything, 0);
+                answers[last].status = *status;
+                answers[last].flaws = vec![**flaw];
+                self.refutes(&answers)
+            })
+        };
+        let flaws: Vec<Flaw> = self.answers[last].flaws.iter().filter(is_wrong).copied().collect();
+        (!flaws.is_empty()).then_some(flaws)
+    }
+
+    fn ignore_what_can_be(&mut self) {
+        self.references = self.program.references(&self.absent);
+        for aspect in ASPECTS {
+            // Content that is sent tells nothing only as a whole: any that is made up would be wrong, but not that of a
+            // correct server. And what requests are made of has to be as it was.
+            let is_needed = |place: usize| match aspect {
+                Aspect::Body | Aspect::Range => self.has_content(place),
+                _ => self.is_referred_to(place, aspect),
+            };
+            let free: Vec<_> = (0..self.answers.len())
+                .filter(|place| !is_needed(*place) && !self.ignores(*place, aspect))
+                .map(|place| (place, aspect))
+                .collect();
+            self.ignore(&free);
+        }
+    }
+
+    /// Whether content is sent that the model looks at.
+    fn has_content(&self, place: usize) -> bool {
+        let method = &self.program.asks[self.program.answers[place].to].request.method;
+        *method == Method::Get && (200..300).contains(&self.answers[place].status)
+    }
+
+    /// Leaves out exchanges that changed nothing, and all about something else: what explains a run explains it without them.
+    /// (But not some that are about the same thing: what is read there would seem to come from nowhere.)
+    fn leave_out(&mut self) {
+        let program = self.program;
+        let Some(last) = program.answers.last() else { return };
+        let path = |ask: usize| &program.asks[ask].request.path;
+        let others: BTreeSet<_> =
+            (0..program.asks.len()).map(path).filter(|other| *other != path(last.to)).collect();
+        for other in others {
+            let these: Vec<usize> = (0..program.asks.len()).filter(|ask| path(*ask) == other).collect();
+            self.leave_out_all(&these);
+        }
+        let is_idle = |ask: &usize| {
+            let request = &program.asks[*ask].request;
+            *ask != last.to && request.method.is_safe() && !request.close_twice
+        };
+        let idle: Vec<usize> = (0..program.asks.len()).filter(is_idle).collect();
+        self.leave_out_of(&idle);
+    }
+
+    /// Leaves out all of these, if it is refuted without them.
+    fn leave_out_all(&mut self, these: &[usize]) -> bool {
+        let before = self.absent.clone();
+        self.absent.extend(these);
+        let is_refuted = self.refutes(&self.answers);
+        if !is_refuted {
+            self.absent = before;
+        }
+        is_refuted
+    }
+
+    /// Leaves out as many of these as can be.
+    fn leave_out_of(&mut self, these: &[usize]) {
+        if !these.is_empty() && !self.leave_out_all(these) && these.len() > 1 {
+            let (first, second) = these.split_at(these.len() / 2);
+            self.leave_out_of(first);
+            self.leave_out_of(second);
+        }
+    }
+
+    /// Ignores as many of these as can be.
+    fn ignore(&mut self, these: &[(usize, Aspect)]) {
+        if these.is_empty() || self.left.get() == 0 {
+            return;
+        }
+        let more: BTreeSet<_> = self.ignored.iter().chain(these).copied().collect();
+        if self.holds(&more) {
+            self.ignored = more;
+        } else if these.len() > 1 {
+            let (first, second) = these.split_at(these.len() / 2);
+            self.ignore(first);
+            self.ignore(second);
+        }
+    }
+
+    fn checks(&self) -> Vec<Check> {
+        let mut checks: Vec<Check> = (0..self.answers.len()).map(|place| self.check(place)).collect();
+        if let Some(last) = checks.last_mut() {
+            match &mut last.body {
+                Some(body) => *body = self.contents().unwrap_or_else(|| body.clone()),
+                None => last.status.extend(self.statuses()),
+            }
+        }
+        checks
+    }
+
+    fn check(&self, place: usize) -> Check {
+        let seen = &self.answers[place];
+        let is_absent = self.absent.contains(&self.program.answers[place].to);
+        let looks = |aspect| !self.ignores(place, aspect);
+        let first = (0..self.answers.len())
+            .filter(|place| !self.ignores(*place, Aspect::Date))
+            .find_map(|place| self.answers[place].last_modified);
+        Check {
+            status: if is_absent { Vec::new() } else { vec![seen.status] },
+            tag: looks(Aspect::Tag).then(|| seen.etag.as_ref().map(|tag| self.tag(place, tag))),
+            date: looks(Aspect::Date).then(|| Some(seen.last_modified? - first?)),
+            body: looks(Aspect::Body).then(|| BodyCheck::In(vec![seen.body.clone()])),
+            length: looks(Aspect::Length).then_some(seen.content_length),
+            range: looks(Aspect::Range).then_some(seen.content_range),
+            no_allow: looks(Aspect::Allow) && !seen.allow,
+            no_continue: looks(Aspect::Continue) && !seen.interim.contains(&100),
+        }
+    }
+
+    fn tag(&self, place: usize, tag: &Tag) -> TagCheck {
+        let mut check = TagCheck { weak: tag.weak, same: None, other: Vec::new() };
+        for earlier in (0..place).filter(|earlier| !self.ignores(*earlier, Aspect::Tag)) {
+            let Some(seen) = &self.answers[earlier].etag else { continue };
+            if seen.opaque == tag.opaque {
+                check.same.get_or_insert(earlier);
+            } else if !check.other.iter().any(|other| self.opaque(*other) == Some(&seen.opaque)) {
+                check.other.push(earlier);
+            }
+        }
+        check
+    }
+
+    fn opaque(&self, place: usize) -> Option<&Arc<str>> {
+        self.answers[place].etag.as_ref().map(|tag| &tag.opaque)
+    }
+
+    /// The last answer, with something else about it.
+    fn last_with(&self, change: &dyn Fn(&mut Response), variant: usize) -> Vec<Response> {
+        let mut answers = self.changed(&self.ignored, variant);
+        if let Some(last) = answers.last_mut() {
+            change(last);
+        }
+        answers
+    }
+
+    /// Whether it is the same fault with something else about the last answer.
+    fn is_same_with(&self, change: &dyn Fn(&mut Response)) -> bool {
+        self.is_same(&self.last_with(change, 0))
+            && (1..TRIED).all(|variant| self.refutes(&self.last_with(change, variant)))
+    }
+
+    /// Other statuses that would be wrong for the same reason.
+    fn statuses(&self) -> Vec<u16> {
+        let seen = self.answers.last().map_or(0, |last| last.status);
+        let others = STATUSES.into_iter().filter(|status| *status != seen);
+        others.filter(|status| self.is_same_with(&|last| last.status = *status)).collect()
+    }
+
+    /// Which content would be wrong for the same reason, where the whole is sent.
+    fn contents(&self) -> Option<BodyCheck> {
+        let (answered, seen) = (self.program.answers.last()?, self.answers.last()?);
+        if self.program.asks[answered.to].request.method != Method::Get || seen.status != 200 {
+            return None;
+        }
+        let puts = self.program.asks.iter().filter_map(|asked| asked.request.body.clone());
+        let known: BTreeSet<Arc<str>> =
+            puts.chain([Arc::from("")]).filter(|body| *body != seen.body).collect();
+        let is_wrong = |body: &Arc<str>| self.is_same_with(&|last| last.body = body.clone());
+        let (wrong, right): (Vec<_>, Vec<_>) = known.into_iter().partition(is_wrong);
+        // Where a rule is relaxed, what is made up of parts of others may be right.
+        if self.kept.relaxed.is_empty() && is_wrong(&UNKNOWN.into()) {
+            return Some(BodyCheck::NotIn(right));
+        }
+        Some(BodyCheck::In(std::iter::once(seen.body.clone()).chain(wrong).collect()))
+    }
+}

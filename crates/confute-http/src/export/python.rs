@@ -1,0 +1,181 @@
+//! A script for Python 3, with nothing but its standard library.
+
+use std::fmt::Write as _;
+
+use confute_drive::Kept;
+
+use super::criterion::{BodyCheck, Check, Criterion};
+use super::head::{Template, template, variable};
+use super::literal::{python_bytes, python_text};
+use super::program::{Op, Program};
+use crate::message::{Flaw, Msg, Odd};
+use crate::protocol::Http;
+use crate::text;
+
+/// What does the steps.
+const ENGINE: &str = include_str!("reproduce.py");
+
+/// What flaws are called there.
+fn flaw(flaw: Flaw) -> &'static str {
+    match flaw {
+        Flaw::Surplus => "surplus",
+        Flaw::Chunks => "chunks",
+        Flaw::Grammar => "grammar",
+        Flaw::Framing => "framing",
+        Flaw::AfterClose => "after-close",
+        Flaw::Tag => "tag",
+        Flaw::Stalled => "stalled",
+    }
+}
+
+/// The whole script.
+pub(super) fn script(
+    http: &Http,
+    kept: &Kept<'_, Http>,
+    program: &Program,
+    criterion: Result<&Criterion, &str>,
+    top: &super::Top,
+) -> Option<String> {
+    let mut out = String::from("#!/usr/bin/env python3\n");
+    for line in &top.comment {
+        out.push_str(format!("# {line}").trim_end());
+        out.push('\n');
+    }
+    let flaws = match criterion {
+        Ok(Criterion::Flaws(flaws)) => flaws.iter().map(|one| python_text(flaw(*one))).collect(),
+        _ => Vec::new(),
+    };
+    let secrets: Vec<String> =
+        http.target.fields.iter().map(|(name, _)| python_text(&variable(name))).collect();
+    let _ = write!(
+        out,
+        "\nimport argparse\nimport os\nimport random\nimport re\nimport socket\nimport ssl\nimport sys\nimport time\n\
+         from email.utils import formatdate, parsedate_to_datetime\nfrom urllib.parse import urlsplit\n\n\
+         WHAT = {}\nURL = {}\n# What Host says, if not what the URL does.\nHOST = {}\n\
+         # Names are made up in every run; they are as long as this one.\nNAME = {}\nRUNS = {}\n\
+         # Fields whose values are taken from the environment.\nSECRETS = [{}]\n\
+         # What is wrong with any answer that has it.\nFLAWS = set([{}])\n\
+         # Why this script cannot decide, if it cannot.\nUNDECIDED = {}\n\n\ndef steps(t):\n",
+        python_text(&top.what),
+        python_text(kept.url),
+        top.host.as_ref().map_or("None".to_owned(), |host| python_text(host)),
+        python_text(kept.name),
+        top.runs,
+        secrets.join(", "),
+        flaws.join(", "),
+        criterion.err().map_or("None".to_owned(), python_text),
+    );
+    for op in &program.ops {
+        match op {
+            Op::Ask(ask) => send(&mut out, http, program, *ask)?,
+            Op::Answer(place) => answer(&mut out, program, *place, criterion.ok()),
+            Op::End(conn) => {
+                let _ = writeln!(out, "    t.end({conn})");
+            }
+            Op::Pause(millis) => {
+                let _ = writeln!(out, "    t.pause({millis})");
+            }
+        }
+    }
+    out.push_str(ENGINE);
+    Some(out)
+}
+
+fn send(out: &mut String, http: &Http, program: &Program, ask: usize) -> Option<()> {
+    let asked = &program.asks[ask];
+    let Template { head, body, recorded } = template(http, program, asked)?;
+    let _ = writeln!(out, "    t.send({}, {},", ask + 1, asked.conn);
+    let lines: Vec<&str> = head.split_inclusive("\r\n").collect();
+    let more = !body.is_empty() || !asked.cuts.is_empty() || asked.request.close_twice;
+    for (place, line) in lines.iter().enumerate() {
+        let end = if place + 1 < lines.len() {
+            ""
+        } else if more {
+            ","
+        } else {
+            ")"
+        };
+        let _ = writeln!(out, "           {}{end}", python_text(line));
+    }
+    let mut arguments = Vec::new();
+    if !body.is_empty() {
+        arguments.push(python_bytes(&body));
+    }
+    if !asked.cuts.is_empty() {
+        let from_head = |at: usize| i64::try_from(at).unwrap_or(0) - i64::try_from(recorded).unwrap_or(0);
+        let cuts: Vec<String> =
+            asked.cuts.iter().map(|(at, millis)| format!("({}, {millis})", from_head(*at))).collect();
+        arguments.push(format!("cuts=[{}]", cuts.join(", ")));
+    }
+    if asked.request.close_twice {
+        arguments.push("times=2".to_owned());
+    }
+    if more {
+        let _ = writeln!(out, "           {})", arguments.join(", "));
+    }
+    Some(())
+}
+
+fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&Criterion>) {
+    let answered = &program.answers[place];
+    let then = format!("{:?}", Msg::Response(answered.response.clone()));
+    let _ = write!(out, "    t.answer({}, {}", answered.to + 1, python_text(&then));
+    let request = &program.asks[answered.to].request;
+    let is_last = place + 1 == program.answers.len() && program.ends_with_answer;
+    let stalls = matches!(request.odd, Some(Odd::HugeChunk | Odd::VastChunk));
+    if is_last && (request.close_twice || stalls) {
+        out.push_str(", optional=True");
+    }
+    if is_last {
+        out.push_str(", last=True");
+    }
+    if let Some(Criterion::Answers(checks)) = criterion {
+        for check in arguments(&checks[place]) {
+            let _ = write!(out, ",\n             {check}");
+        }
+    }
+    out.push_str(")\n");
+}
+
+fn list<T>(all: &[T], one: impl Fn(&T) -> String) -> String {
+    format!("[{}]", all.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+/// What is compared, as arguments.
+fn arguments(check: &Check) -> Vec<String> {
+    let none = || "None".to_owned();
+    let mut out = Vec::new();
+    if !check.status.is_empty() {
+        out.push(format!("status={}", list(&check.status, u16::to_string)));
+    }
+    if let Some(tag) = &check.tag {
+        let told = tag.as_ref().map_or_else(none, |tag| {
+            let same = tag.same.map_or_else(none, |place| place.to_string());
+            let weak = if tag.weak { "True" } else { "False" };
+            format!("({weak}, {same}, {})", list(&tag.other, usize::to_string))
+        });
+        out.push(format!("tag={told}"));
+    }
+    if let Some(date) = check.date {
+        out.push(format!("date={}", date.map_or_else(none, |date| date.to_string())));
+    }
+    if let Some(length) = check.length {
+        out.push(format!("length={}", length.map_or_else(none, |length| length.to_string())));
+    }
+    if let Some(range) = check.range {
+        out.push(format!("part={}", range.map_or_else(none, |told| python_text(&told.to_string()))));
+    }
+    let bodies = |all: &[_]| list(all, |body: &std::sync::Arc<str>| python_bytes(&text::bytes(body)));
+    match &check.body {
+        None => {}
+        Some(BodyCheck::In(all)) => out.push(format!("body_in={}", bodies(all))),
+        Some(BodyCheck::NotIn(all)) => out.push(format!("body_not_in={}", bodies(all))),
+    }
+    if check.no_allow {
+        out.push("no_allow=True".to_owned());
+    }
+    if check.no_continue {
+        out.push("no_continue=True".to_owned());
+    }
+    out
+}

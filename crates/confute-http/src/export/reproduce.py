@@ -1,0 +1,412 @@
+
+
+class Shown(Exception):
+    """The server does it."""
+
+
+class NotShown(Exception):
+    """The server did something else this time."""
+
+
+class CannotTell(Exception):
+    """What came says neither."""
+
+
+class Answer:
+    """One answer, as it came, and what is wrong with it on the wire."""
+
+    def __init__(self):
+        self.status, self.fields, self.body = 0, [], b""
+        self.interim, self.flaws = [], set()
+
+    def get(self, name):
+        found = [value for each, value in self.fields if each.lower() == name.lower()]
+        return ", ".join(found) if found else None
+
+    def tag(self):
+        """(is it weak, what is between the quotes), or None."""
+        found = re.fullmatch(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"', self.get("ETag") or "")
+        return found and (bool(found[1]), found[2])
+
+    def date(self):
+        try:
+            return int(parsedate_to_datetime(self.get("Last-Modified")).timestamp())
+        except (TypeError, ValueError):
+            return None
+
+    def length(self):
+        told = set((self.get("Content-Length") or "").replace(" ", "").split(","))
+        return int(told.pop()) if len(told) == 1 and min(told).isdigit() else None
+
+    def says_close(self):
+        return "close" in (self.get("Connection") or "").lower()
+
+    def __str__(self):
+        parts = [str(self.status)]
+        for name in ("ETag", "Last-Modified", "Content-Range", "Content-Length", "Allow"):
+            if self.get(name) is not None:
+                parts.append(f"{name}: {self.get(name)}")
+        if self.body:
+            parts.append(f"{len(self.body)} bytes {shorten(self.body)}")
+        parts += ["wrong: " + flaw for flaw in sorted(self.flaws)]
+        return ", ".join(parts)
+
+
+def shorten(body):
+    return repr(body if len(body) <= 30 else body[:27] + b"...")[1:]
+
+
+def is_part(told):
+    """Whether a Content-Range is valid."""
+    found = re.fullmatch(r"bytes[ \t]+(?:(\d+)-(\d+)/(\d+|\*)|\*/\d+)", told or "", re.IGNORECASE)
+    if not found or found[1] is None:
+        return bool(found) or told is None
+    first, last, length = int(found[1]), int(found[2]), found[3]
+    return first <= last and (length == "*" or last < int(length))
+
+
+class Line:
+    """One connection."""
+
+    def __init__(self, options):
+        url = options.parts
+        secure = url.scheme == "https"
+        place = (url.hostname, url.port or (443 if secure else 80))
+        self.socket = socket.create_connection(place, timeout=options.patience)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if secure:
+            context = ssl.create_default_context(cafile=options.ca)
+            if options.insecure:
+                context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            context.set_alpn_protocols(["http/1.1"])
+            self.socket = context.wrap_socket(self.socket, server_hostname=url.hostname)
+        self.buffer, self.waiting, self.latest = b"", [], None
+        self.is_last, self.ended = False, False
+
+    def more(self, patience=None):
+        """Reads on; False at the end, or if nothing comes for so long."""
+        if self.ended:
+            return False
+        if patience is not None:
+            self.socket.settimeout(patience)
+        try:
+            came = self.socket.recv(1 << 16)
+        except socket.timeout:
+            return False
+        except OSError:
+            came = b""
+        self.ended = not came
+        self.buffer += came
+        return bool(came)
+
+    def need(self, enough):
+        while not enough(self.buffer):
+            if not self.more():
+                why = "the connection ended" if self.ended else "nothing more came"
+                raise CannotTell(f"an answer, or the rest of it, is missing: {why}")
+
+    def take(self, count):
+        self.need(lambda buffer: len(buffer) >= count)
+        taken, self.buffer = self.buffer[:count], self.buffer[count:]
+        return taken
+
+    def line(self):
+        self.need(lambda buffer: b"\n" in buffer)
+        return self.take(self.buffer.index(b"\n") + 1)
+
+    def head(self, answer):
+        """Status line and fields. Returns whether bytes came before them."""
+        self.buffer = self.buffer.lstrip(b"\r\n")
+        self.need(lambda buffer: len(buffer) >= 5 or b"\n" in buffer)
+        if not self.buffer.startswith(b"HTTP/"):
+            answer.flaws.add("surplus")
+            self.need(lambda buffer: b"HTTP/1." in buffer)
+            self.buffer = self.buffer[self.buffer.index(b"HTTP/1.") :]
+        start = self.line()
+        found = re.match(rb"HTTP/1\.[01] ([1-9]\d\d)", start)
+        if not re.fullmatch(rb"HTTP/1\.[01] [1-9]\d\d [\t\x20-\x7e\x80-\xff]*\r\n", start):
+            answer.flaws.add("grammar")
+        if not found:
+            raise CannotTell(f"no status can be read from {shorten(start)}")
+        answer.status, answer.fields = int(found[1]), []
+        while (line := self.line()) not in (b"\r\n", b"\n"):
+            name, _, value = line.rstrip(b"\r\n").partition(b":")
+            if not re.fullmatch(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n", line):
+                answer.flaws.add("grammar")
+            answer.fields.append((name.decode("latin-1").strip(), value.decode("latin-1").strip()))
+
+    def answer(self):
+        method, answer = self.waiting.pop(0), Answer()
+        self.latest = answer
+        was_last = self.is_last
+        while True:
+            self.head(answer)
+            if answer.status >= 200 or answer.status == 101:
+                break
+            answer.interim.append(answer.status)
+        if was_last:
+            answer.flaws.add("after-close")
+        self.is_last = answer.says_close()
+        codings = answer.get("Transfer-Encoding")
+        has_none = method == "HEAD" or answer.status in (204, 304)
+        lengths = set((answer.get("Content-Length") or "").replace(" ", "").split(",")) - {""}
+        if (codings and lengths) or len(lengths) > 1 or (answer.status == 204 and (codings or lengths)):
+            answer.flaws.add("framing")
+        if answer.get("ETag") is not None and answer.tag() is None:
+            answer.flaws.add("tag")
+        if has_none:
+            return answer
+        if codings:
+            self.chunks(answer)
+        elif lengths:
+            if answer.length() is None:
+                answer.flaws.add("framing")
+                raise CannotTell(f"the length cannot be read: {answer.get('Content-Length')}")
+            answer.body = self.take(answer.length())
+        else:
+            while self.more():
+                pass
+            answer.body, self.buffer = self.buffer, b""
+            if not self.ended:
+                raise CannotTell("the end of an answer does not come")
+        return answer
+
+    def chunks(self, answer):
+        while True:
+            size = self.line()
+            found = re.match(rb"([0-9A-Fa-f]+)[ \t]*(;|\r?\n)", size)
+            if not found:
+                answer.flaws.add("chunks")
+                return
+            count = int(found[1], 16)
+            answer.body += self.take(count)
+            if count == 0:
+                while self.line() not in (b"\r\n", b"\n"):
+                    pass
+                return
+            if self.line() not in (b"\r\n", b"\n"):
+                answer.flaws.add("chunks")
+                return
+
+    def surplus(self):
+        """Whether bytes come that belong to no answer."""
+        if self.waiting:
+            return False
+        while not self.buffer.strip(b"\r\n") and self.more(0.3):
+            pass
+        rest = self.buffer.lstrip(b"\r\n")
+        # A server may say that it has waited too long, and close.
+        return bool(rest) and not re.match(rb"HTTP/1\.\d 408", rest)
+
+
+class Tester:
+    """Does the steps, and compares."""
+
+    def __init__(self, options):
+        self.options, self.lines, self.asked, self.answers = options, {}, {}, {}
+        self.seen, self.first_date = [], None
+        letters = "".join(random.choices("0123456789abcdef", k=len(NAME)))
+        self.case = options.parts.path.rstrip("/") + "/" + letters
+
+    def fill(self, text):
+        """Puts in what is known only now."""
+
+        def value(found):
+            kind, _, rest = found[1].partition(":")
+            if kind == "host":
+                return HOST or self.options.parts.netloc
+            if kind == "path":
+                return f"{self.case}-{rest}"
+            if kind == "env":
+                return os.environ[rest]
+            number, _, more = rest.partition(":")
+            for answer in reversed(self.answers.get(int(number), [])):
+                if kind == "tag" and answer.tag():
+                    return answer.tag()[1]
+                if kind == "date" and answer.date() is not None:
+                    return formatdate(answer.date() + int(more), usegmt=True)
+            raise NotShown(f"the answer to {number} has no {kind} to ask with")
+
+        return re.sub(r"\{((?:host|(?:path|env|tag|date):[^{}]*))\}", value, text)
+
+    def send(self, number, on, head, body=b"", cuts=(), times=1):
+        """Sends request `number` on connection `on`, in pieces where `cuts` says so."""
+        head = self.fill(head)
+        print(f"  {number}: {head.split(' HTTP/')[0]}", end="")
+        for name in re.findall(r"\n((?:If-|Range|Expect|Transfer|Connection)[^\r]*)", head):
+            print(f", {name}", end="")
+        print(f", {len(body)} bytes {shorten(body)}" if body else "")
+        line = self.lines.get(on)
+        if line is None or (not line.waiting and (line.is_last or self.has_ended(line))):
+            line = self.lines[on] = Line(self.options)
+        line.waiting += [head.split(" ")[0]] * times
+        self.asked[number] = line
+        start, data = 0, head.encode("latin-1") + body
+        try:
+            # Where to cut is counted from the end of the head.
+            for place, millis in cuts:
+                line.socket.sendall(data[start : len(head) + place])
+                start = len(head) + place
+                time.sleep(millis / 1000)
+            line.socket.sendall(data[start:] + data * (times - 1))
+        except OSError:
+            pass  # What came before is still to be read.
+
+    def has_ended(self, line):
+        if not line.buffer:
+            line.more(0.001)
+            line.socket.settimeout(self.options.patience)
+        return line.ended
+
+    def answer(self, number, then, optional=False, last=False, **checks):
+        """Reads an answer to request `number`, and compares what matters with what came then."""
+        line = self.asked[number]
+        line.socket.settimeout(self.options.patience)
+        try:
+            answer = line.answer()
+        except CannotTell:
+            if line.latest.flaws & FLAWS:
+                print(f"     -> {line.latest}")
+                raise Shown from None
+            if optional and not line.buffer:
+                raise NotShown("no such answer came, which is right") from None
+            raise
+        self.answers.setdefault(number, []).append(answer)
+        self.seen.append(answer)
+        print(f"     -> {answer}\n  then: {then}")
+        if answer.flaws & FLAWS:
+            raise Shown
+        if self.options.decides and checks:
+            self.compare(answer, last, **checks)
+
+    def compare(self, answer, last, status=(), tag=..., date=..., length=..., part=...,
+                body_in=None, body_not_in=None, no_allow=False, no_continue=False):
+        refusals = {401, 407, 429} if last else {401, 403, 405, 407, 408, 429}
+        if status and answer.status not in status:
+            why = f"status {answer.status}, not {' or '.join(map(str, status))}"
+            if answer.status in refusals or answer.status >= 500:
+                raise CannotTell(f"the server refuses: {why}")
+            raise NotShown(why)
+        if tag is not ...:
+            self.compare_tag(answer, tag)
+        if date is not ...:
+            told = answer.date()
+            if self.first_date is None:
+                self.first_date = told
+            if (told is None) != (date is None) or (told is not None and told - self.first_date != date):
+                raise NotShown(f"Last-Modified: {answer.get('Last-Modified')}")
+        if length is not ... and answer.length() != length:
+            raise NotShown(f"Content-Length: {answer.get('Content-Length')}, not {length}")
+        if part == "(invalid)" and not is_part(answer.get("Content-Range")):
+            part = ...
+        if part is not ... and answer.get("Content-Range") != part:
+            raise NotShown(f"Content-Range: {answer.get('Content-Range')}, not {part}")
+        if body_in is not None or body_not_in is not None or length is not ...:
+            if (answer.get("Content-Encoding") or "identity").lower() != "identity":
+                raise CannotTell("the content is coded, so it cannot be compared")
+        if body_in is not None and answer.body not in body_in:
+            raise NotShown("the content is another one")
+        if body_not_in is not None and answer.body in body_not_in:
+            raise NotShown("the content is right")
+        if no_allow and answer.get("Allow") is not None:
+            raise NotShown("there is an Allow")
+        if no_continue and 100 in answer.interim:
+            raise NotShown("100 came")
+
+    def compare_tag(self, answer, tag):
+        """`tag` is None, or (is it weak, which earlier answer has the same, which have others)."""
+        seen = answer.tag()
+        if tag is None or seen is None:
+            if tag is not None or answer.get("ETag") is not None:
+                raise NotShown(f"ETag: {answer.get('ETag')}")
+            return
+        weak, same, others = tag
+        earlier = lambda place: (self.seen[place].tag() or (None, None))[1]
+        if seen[0] != weak:
+            raise NotShown(f"the tag is {'strong' if weak else 'weak'}")
+        if same is not None and earlier(same) != seen[1]:
+            raise NotShown("the tag is another one")
+        if any(earlier(place) == seen[1] for place in others):
+            raise NotShown("the tag is one that was told before")
+
+    def end(self, on):
+        """Ends a connection."""
+        line = self.lines.pop(on, None)
+        if line:
+            self.look_behind(line)
+            line.socket.close()
+
+    def look_behind(self, line):
+        if FLAWS & {"surplus", "after-close"} and line.surplus():
+            print(f"     -> {shorten(line.buffer)}, which belongs to no answer")
+            if "surplus" in FLAWS or line.is_last:
+                raise Shown
+
+    def pause(self, millis):
+        time.sleep(millis / 1000)
+
+
+def once(options):
+    """1: it shows, 0: it does not, 3: nobody can tell."""
+    tester = Tester(options)
+    try:
+        steps(tester)
+        for line in list(tester.lines.values()):
+            tester.look_behind(line)
+    except Shown:
+        return 1
+    except NotShown as why:
+        print(f"  not as then: {why}")
+        return 0
+    except CannotTell as why:
+        print(f"  cannot tell: {why}")
+        return 3
+    except OSError as why:
+        print(f"  cannot tell: {options.url}: {why}")
+        return 3
+    finally:
+        for line in tester.lines.values():
+            line.socket.close()
+    if not options.decides:
+        print("  whether this is wrong, a human must judge: " + UNDECIDED)
+        return 3
+    return 0 if FLAWS else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=f"Shows whether a server still does this: {WHAT}.",
+                                     epilog="Exit code: 1 if it does, 0 if not, 3 if that cannot be told.")
+    parser.add_argument("url", nargs="?", default=URL, help="the server (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=RUNS, metavar="N",
+                        help="try so often, and stop when it shows (default: %(default)s)")
+    parser.add_argument("--patience", type=float, default=5, metavar="SECONDS",
+                        help="how long to wait for an answer (default: %(default)s)")
+    parser.add_argument("--ca", metavar="FILE", help="whom to trust, for https")
+    parser.add_argument("--insecure", action="store_true", help="trust anybody, for https")
+    options = parser.parse_args()
+    options.parts, options.decides = urlsplit(options.url), UNDECIDED is None
+    if options.parts.scheme not in ("http", "https") or not options.parts.hostname:
+        parser.error(f"{options.url}: a URL begins with http:// or https://")
+    missing = [name for name in SECRETS if name not in os.environ]
+    if missing:
+        print(f"cannot tell: set {', '.join(missing)} to what the server wants to be told")
+        return 3
+    codes = set()
+    for run in range(1, max(options.runs, 1) + 1):
+        if options.runs > 1:
+            print(f"run {run} of {options.runs}")
+        codes.add(once(options))
+        if codes & {1} or (codes == {3} and run >= 3):
+            break
+    if 1 in codes:
+        print(f"FAULT SHOWN: {WHAT}")
+        return 1
+    if 3 in codes:
+        print(f"CANNOT TELL whether the server still does this: {WHAT}")
+        return 3
+    print(f"not shown: {WHAT}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
