@@ -10,9 +10,9 @@ pub fn rust_test(file: &File) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let text = file.text();
-    // As many as it takes.
-    let hashes = (1..).map(|many| "#".repeat(many)).find(|hashes| !text.contains(&format!("\"{hashes}")));
-    let hashes = hashes.unwrap_or_default();
+    // One more than follow any quote in it, so that none of them ends the literal.
+    let most = text.split('"').skip(1).map(|rest| rest.len() - rest.trim_start_matches('#').len()).max();
+    let hashes = "#".repeat(1 + most.unwrap_or_default());
     let seen = seen.replace(['\n', '\r'], " ");
     format!(
         "// Refuted: {}.\n// Seen, and not to be explained: {seen}\n//\n// In Cargo.toml: [dev-dependencies] \

@@ -29,6 +29,8 @@ use draft::Steps;
 const FIRST: u32 = 3;
 /// How often the smallest is run at last.
 const LAST: u32 = 10;
+/// Which part of the time goes into looking for something smaller; the rest is for counting how often that fails.
+const SEARCHING: f64 = 0.8;
 /// How many times the patience it takes to get anywhere with an answer that does not come.
 const WAITS: u32 = 12;
 /// How often a script is tried that does not fail each time.
@@ -112,11 +114,12 @@ impl<P: Protocol> Shrinker<'_, P> {
             return Err(Unshrunk::NoTime);
         }
         let requests = finding.requests();
+        let start = Instant::now();
         let mut search = Search {
             shrinker: self,
             finding,
             net: Net::new(self.target.listen)?,
-            end: Instant::now() + self.time,
+            end: start + self.time.mul_f64(SEARCHING),
             runs: 0,
             chances: CHANCES,
             strict: true,
@@ -128,7 +131,7 @@ impl<P: Protocol> Shrinker<'_, P> {
         let steps = draft::until(self.protocol, &finding.script, requests);
         search.begin(steps)?;
         search.make_smaller();
-        search.conclude(requests)
+        search.conclude(requests, start + self.time)
     }
 }
 
@@ -339,9 +342,10 @@ impl<P: Protocol> Search<'_, '_, P> {
         Instant::now() >= self.end || self.gone.is_some() || self.shrinker.stop.load(Ordering::Relaxed)
     }
 
-    /// Counts how often the smallest shows it.
-    fn conclude(mut self, before: usize) -> Result<Shrunk<P>, Unshrunk> {
+    /// Counts how often the smallest shows it, in the time that is left for that.
+    fn conclude(mut self, before: usize, end: Instant) -> Result<Shrunk<P>, Unshrunk> {
         let unfinished = self.is_late();
+        self.end = end;
         let Some(Best { steps, found }) = self.best.take() else { return Err(Unshrunk::NoTime) };
         let mut again = (0, 0);
         while again.1 < LAST && !self.is_late() {
