@@ -172,6 +172,13 @@ pub trait Protocol: Send + Sync {
         Vec::new()
     }
 
+    /// All asks of a script, about fewer or plainer things: the same resource in place of two, say. The plainest first. They are
+    /// tried when a script is made smaller, again and again, so there has to be an end to it.
+    fn plainer(&self, asks: &[&Self::Ask]) -> Vec<Vec<Self::Ask>> {
+        let _ = asks;
+        Vec::new()
+    }
+
     /// Whether it can be asked on any connection, before and after anything else, in pieces or as a whole. If not, it keeps
     /// its connection and its pieces when a script is made smaller.
     fn is_plain(&self, ask: &Self::Ask) -> bool {

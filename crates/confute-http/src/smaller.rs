@@ -39,6 +39,34 @@ pub(crate) fn renumber(ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
     }
 }
 
+/// The same about fewer resources, then about ones that are numbered from zero.
+pub(crate) fn plainer(asks: &[&Ask]) -> Vec<Vec<Ask>> {
+    let mut names: Vec<&Arc<str>> = Vec::new();
+    for ask in asks {
+        if !names.contains(&&ask.name) {
+            names.push(&ask.name);
+        }
+    }
+    let renamed = |now: &dyn Fn(usize) -> Arc<str>| -> Option<Vec<Ask>> {
+        asks.iter()
+            .map(|ask| {
+                let name = now(names.iter().position(|name| **name == ask.name)?);
+                // Where content is held back, the place counts on the length of what is before.
+                let fits = ask.expect.is_none() || name.len() == ask.name.len();
+                fits.then(|| Ask { name, ..(*ask).clone() })
+            })
+            .collect()
+    };
+    let mut plainer = Vec::new();
+    for from in (1..names.len()).rev() {
+        for to in 0..from {
+            plainer.extend(renamed(&|place| names[if place == from { to } else { place }].clone()));
+        }
+    }
+    plainer.extend(renamed(&|place| format!("r{place}").into()));
+    plainer
+}
+
 /// Asks that want less, the simplest first. Where the content is held back nothing is changed: its pieces count on the length
 /// of what is before.
 pub(crate) fn simpler(ask: &Ask) -> Vec<Ask> {
@@ -164,6 +192,27 @@ mod tests {
         assert!(seen.contains(&guess));
         assert_eq!(renumber(&only, &|step| step + 7).if_match, tags(vec![vec![AskTag::Weak(8)]]));
         assert_eq!(renumber(&ask, &|step| step), ask);
+    }
+
+    #[test]
+    fn there_are_fewer_resources_or_plainer_ones() {
+        let ask = |name: &str| Ask { name: name.into(), ..Ask::default() };
+        let told = |asks: &[Ask]| -> Vec<Vec<String>> {
+            let plainer = plainer(&asks.iter().collect::<Vec<_>>());
+            plainer.iter().map(|asks| asks.iter().map(|ask| ask.name.to_string()).collect()).collect()
+        };
+        let three = [ask("r4"), ask("r1"), ask("r4"), ask("r2")];
+        assert_eq!(
+            told(&three),
+            [
+                ["r4", "r1", "r4", "r4"],
+                ["r4", "r1", "r4", "r1"],
+                ["r4", "r4", "r4", "r2"],
+                ["r0", "r1", "r0", "r2"]
+            ]
+        );
+        let held = [ask("r0"), Ask { expect: Some(500), ..ask("r10") }];
+        assert!(told(&held).is_empty());
     }
 
     #[test]

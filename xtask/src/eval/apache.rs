@@ -4,12 +4,11 @@
 //! baseline does at the same seeds is no hit. Mutants that the model cannot tell from a correct server are kept apart, in
 //! `beyond`, each with the reason.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use confute_drive::{Generator, Target};
+use confute_drive::{Generator, Limits, Plan, Target};
 use confute_http::Http;
 use confute_http::dual::{Dual, Mixture};
 use confute_http::encode::Target as Authority;
@@ -51,17 +50,34 @@ pub(crate) struct Args {
     messages: u64,
 }
 
+/// The paper's mutants and ours, and where they are built.
+pub(crate) struct Mutants {
+    pub(crate) list: Vec<Mutant>,
+    workshop: Workshop,
+}
+
+impl Mutants {
+    pub(crate) fn open() -> Result<Self> {
+        let folder = root()?.join("xtask/mutants/apache");
+        let workshop = Workshop::open(&home("apache")?, &mutant::read(&folder.join("baseline"))?)?;
+        let list = [mutant::read(&folder.join("paper"))?, mutant::read(&folder.join("own"))?].concat();
+        Ok(Self { list, workshop })
+    }
+
+    /// A server of its own.
+    pub(crate) fn staged(&self, mutant: &Mutant) -> Result<Staged> {
+        Staged::start(Some(&self.workshop.program(Some(mutant))?.0))
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<bool> {
-    let folder = root()?.join("xtask/mutants/apache");
-    let baseline = mutant::read(&folder.join("baseline"))?;
-    let mutants = [mutant::read(&folder.join("paper"))?, mutant::read(&folder.join("own"))?].concat();
-    let beyond = mutant::read(&folder.join("beyond"))?;
+    let Mutants { list: mutants, workshop } = Mutants::open()?;
+    let beyond = mutant::read(&root()?.join("xtask/mutants/apache/beyond"))?;
     let ids = || mutants.iter().chain(&beyond).map(|mutant| &*mutant.id).chain(["baseline", "stock"]);
     if let Some(unknown) = args.common.only.iter().find(|only| !ids().any(|id| id == **only)) {
         bail!("there is no {unknown:?}; there are: {}", ids().collect::<Vec<_>>().join(", "));
     }
     let home = home("apache")?;
-    let workshop = Workshop::open(&home, &baseline)?;
     let (program, _) = workshop.program(None)?;
     println!("apache2 {}: baseline and {} mutants", workshop.version(), mutants.len());
     if args.soak {
@@ -255,24 +271,44 @@ fn key(program: Option<&Path>) -> String {
 
 /// One run against a server of its own.
 fn one(program: Option<&Path>, seed: u64, goal: &Goal) -> Result<Record> {
-    let origin = free_port()?;
-    let server = match program {
-        Some(program) => Apache::built(program, origin),
-        None => Apache::forwarding_with_via(origin),
-    };
-    let server = server.with_context(|| format!("cannot start {}", key(program)))?;
-    let (dual, target) = subject(server.address(), origin);
-    let http = dual.http().clone();
-    let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
-    Ok(attempt(&dual, target, seed, goal, &make))
+    let staged = Staged::start(program)?;
+    Ok(attempt(&staged.dual, staged.target, seed, goal, &|case| staged.mixture(case)))
 }
 
-/// The server as what it is: an origin, and a gateway below `/proxy/`.
-fn subject(address: SocketAddr, origin: SocketAddr) -> (Dual, Target) {
-    let authority = Authority { host: address.to_string(), ..Authority::default() };
-    let http = Http { target: authority.clone(), prefix: "/".to_owned(), is_store: true, ..Http::default() };
-    let proxy = Proxy::new(authority, "/proxy/", origin, "/");
-    (Dual::new(http, proxy), Target { listen: Some(origin), ..Target::new(address) })
+/// What to do with a server of this machine, until the first violation.
+pub(crate) fn plan(target: Target, seed: u64, time: Duration) -> Plan {
+    let limits = Limits { patience: PATIENCE, ..Limits::default() };
+    Plan { limits, seed, max_time: Some(time), max_failures: 1, ..Plan::new(target) }
+}
+
+/// A server that runs, as what it is: an origin, and a gateway below `/proxy/`.
+pub(crate) struct Staged {
+    pub(crate) dual: Dual,
+    pub(crate) target: Target,
+    _server: Apache,
+}
+
+impl Staged {
+    /// This program, or Debian's.
+    fn start(program: Option<&Path>) -> Result<Self> {
+        let origin = free_port()?;
+        let server = match program {
+            Some(program) => Apache::built(program, origin),
+            None => Apache::forwarding_with_via(origin),
+        };
+        let server = server.with_context(|| format!("cannot start {}", key(program)))?;
+        let authority = Authority { host: server.address().to_string(), ..Authority::default() };
+        let http =
+            Http { target: authority.clone(), prefix: "/".to_owned(), is_store: true, ..Http::default() };
+        let proxy = Proxy::new(authority, "/proxy/", origin, "/");
+        let target = Target { listen: Some(origin), ..Target::new(server.address()) };
+        Ok(Self { dual: Dual::new(http, proxy), target, _server: server })
+    }
+
+    /// What it is asked in a case.
+    pub(crate) fn mixture<'a>(&self, case: u64) -> Box<dyn Generator<Dual> + 'a> {
+        Box::new(Mixture::of_case(self.dual.http().clone(), case))
+    }
 }
 
 /// Ten long runs of the baseline.

@@ -10,7 +10,7 @@
 
 #![allow(clippy::cast_precision_loss, reason = "medians and pictures are for people")]
 
-mod apache;
+pub(crate) mod apache;
 mod attempt;
 mod figure;
 mod mutant;

@@ -26,6 +26,9 @@ pub(crate) struct Told {
     /// The rules any of which is right to blame.
     #[serde(default)]
     pub(crate) breaks: Vec<String>,
+    /// The fewest requests that show it, where that takes something that no script of the exhaustive mode has. Answers of the
+    /// tester's origin that are more than plain ones count as requests.
+    pub(crate) least: Option<usize>,
     /// How it differs from what the paper did, or why another rule is blamed.
     pub(crate) note: Option<String>,
     #[serde(rename = "edit")]

@@ -140,6 +140,55 @@ pub(super) fn uncut<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], at: usize
     Some(steps)
 }
 
+/// The connections that the tester opens for ordinary requests, in order.
+pub(super) fn ordinary_peers<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>]) -> Vec<Peer> {
+    let odd = odd_peers(protocol, steps);
+    let mut peers: Vec<Peer> = Vec::new();
+    for step in steps {
+        if let Step::Ask { on: on @ Peer::Opened(_), .. } = step
+            && !odd.contains(on)
+            && !peers.contains(on)
+        {
+            peers.push(*on);
+        }
+    }
+    peers
+}
+
+/// The same with everything on this connection done on another one.
+pub(super) fn moved<A: Clone>(steps: &[Step<A>], from: Peer, to: Peer) -> Vec<Step<A>> {
+    let mut steps = steps.to_vec();
+    for step in &mut steps {
+        match step {
+            Step::Ask { on, .. }
+            | Step::Hold(on)
+            | Step::Release(on)
+            | Step::HangUp(on)
+            | Step::Finish(on)
+                if *on == from =>
+            {
+                *on = to;
+            }
+            _ => {}
+        }
+    }
+    steps
+}
+
+/// The same with other asks in place of all of them, in order.
+pub(super) fn retold<A: Clone>(steps: &[Step<A>], asks: Vec<A>) -> Vec<Step<A>> {
+    let mut steps = steps.to_vec();
+    let mut asks = asks.into_iter();
+    for step in &mut steps {
+        if let Step::Ask { ask, .. } = step
+            && let Some(other) = asks.next()
+        {
+            *ask = other;
+        }
+    }
+    steps
+}
+
 /// Whether the next that is sent is an answer to what the server asks.
 fn is_answered_next<A>(steps: &[Step<A>]) -> bool {
     let next = steps.iter().find_map(|step| if let Step::Ask { on, .. } = step { Some(on) } else { None });
@@ -245,6 +294,16 @@ mod tests {
         assert!(is_answered_next(&[Step::Wait(Until::Something), answer(), ask(ONE)]));
         assert!(!is_answered_next(&[ask(ONE), answer()]));
         assert!(!is_answered_next::<u8>(&[Step::Wait(BARRIER)]));
+    }
+
+    #[test]
+    fn connections_are_merged() {
+        let steps = [ask(ONE), Step::Hold(TWO), ask(TWO), Step::Release(TWO), ask(ONE)];
+        let merged = moved(&steps, TWO, ONE);
+        assert_eq!(merged, [ask(ONE), Step::Hold(ONE), ask(ONE), Step::Release(ONE), ask(ONE)]);
+        assert!(
+            !is_pipelined(&[ask(ONE), ask(TWO)]) && is_pipelined(&moved(&[ask(ONE), ask(TWO)], TWO, ONE))
+        );
     }
 
     #[test]

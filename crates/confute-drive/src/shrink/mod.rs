@@ -7,7 +7,7 @@
 
 mod draft;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,8 +33,12 @@ const LAST: u32 = 10;
 const SEARCHING: f64 = 0.8;
 /// How many times the patience it takes to get anywhere with an answer that does not come.
 const WAITS: u32 = 12;
-/// How often a script is tried that does not fail each time.
-const CHANCES: u32 = 6;
+/// How often a script is tried where scripts do not fail each time,
+const CHANCES: u32 = 8;
+/// and how often it has to fail then. Once would be luck, and what is shown to people has to be seen again by them.
+const ENOUGH: u32 = 2;
+/// From the latest so many scripts one is shown that fails again.
+const TRAIL: usize = 6;
 
 /// Of so many requests any two are left out together.
 const FEW: usize = 12;
@@ -121,9 +125,10 @@ impl<P: Protocol> Shrinker<'_, P> {
             net: Net::new(self.target.listen)?,
             end: start + self.time.mul_f64(SEARCHING),
             runs: 0,
-            chances: CHANCES,
+            racy: true,
+            enough: 1,
             strict: true,
-            best: None,
+            trail: VecDeque::new(),
             pipelined: draft::is_pipelined(&finding.script),
             gone: None,
             tell,
@@ -152,11 +157,14 @@ struct Search<'a, 'b, P: Protocol> {
     net: Net,
     end: Instant,
     runs: u64,
-    /// How often a script gets a chance.
-    chances: u32,
+    /// Whether scripts that fail do not fail each time.
+    racy: bool,
+    /// How often a script has to fail to count.
+    enough: u32,
     /// Whether it has to be blamed on nothing else.
     strict: bool,
-    best: Option<Best<P>>,
+    /// The latest that count, the smallest last.
+    trail: VecDeque<Best<P>>,
     /// Whether requests were pipelined from the start.
     pipelined: bool,
     /// The server has gone away.
@@ -165,24 +173,29 @@ struct Search<'a, 'b, P: Protocol> {
 }
 
 impl<P: Protocol> Search<'_, '_, P> {
-    /// Runs what was run before.
+    /// Runs what was run before, until it is known how often it fails.
     fn begin(&mut self, steps: Steps<P>) -> Result<(), Unshrunk> {
         for strict in [true, false] {
             self.strict = strict;
-            let failed: u32 = (0..FIRST).map(|_| u32::from(self.once(&steps))).sum();
-            self.chances = if failed == FIRST { 1 } else { CHANCES };
-            for _ in FIRST..LAST {
-                if self.best.is_some() {
-                    return Ok(());
+            let (mut shown, mut runs) = (0, 0);
+            while runs < LAST && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
+                runs += 1;
+                if let Some(found) = self.once(&steps) {
+                    shown += 1;
+                    self.accept(steps.clone(), found);
                 }
-                self.once(&steps);
+            }
+            self.racy = shown < runs;
+            // What fails rarely is not asked to fail twice in few runs.
+            self.enough = if shown * CHANCES >= runs * ENOUGH { ENOUGH } else { 1 };
+            if shown > 0 {
+                return Ok(());
             }
         }
-        match (&self.best, &self.gone) {
-            (Some(_), _) => Ok(()),
-            (None, Some(trouble)) => Err(trouble.clone().into()),
-            (None, None) if self.is_late() => Err(Unshrunk::NoTime),
-            (None, None) => Err(Unshrunk::NotAgain(self.runs)),
+        match &self.gone {
+            Some(trouble) => Err(trouble.clone().into()),
+            None if self.is_late() => Err(Unshrunk::NoTime),
+            None => Err(Unshrunk::NotAgain(self.runs)),
         }
     }
 
@@ -198,6 +211,8 @@ impl<P: Protocol> Search<'_, '_, P> {
             let before = self.steps();
             self.leave_out();
             self.reroute();
+            self.merge_connections();
+            self.retell();
             self.simplify();
             self.calm_down();
             if self.steps() == before {
@@ -240,6 +255,37 @@ impl<P: Protocol> Search<'_, '_, P> {
                 if self.is_late() || self.attempt(fewer) {
                     break;
                 }
+            }
+        }
+    }
+
+    /// Does on one connection what need not be on two.
+    fn merge_connections(&mut self) {
+        let protocol = self.shrinker.protocol;
+        let peers = draft::ordinary_peers(protocol, &self.steps());
+        if peers.len() > FEW {
+            return;
+        }
+        for (place, from) in peers.iter().enumerate().rev() {
+            for to in &peers[..place] {
+                if self.is_late() || self.attempt(draft::moved(&self.steps(), *from, *to)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Asks about fewer or plainer things.
+    fn retell(&mut self) {
+        let protocol = self.shrinker.protocol;
+        let steps = self.steps();
+        let asks: Vec<&P::Ask> = steps
+            .iter()
+            .filter_map(|step| if let Step::Ask { ask, .. } = step { Some(ask) } else { None })
+            .collect();
+        for asks in protocol.plainer(&asks) {
+            if self.is_late() || self.attempt(draft::retold(&steps, asks)) {
+                break;
             }
         }
     }
@@ -290,7 +336,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     fn steps(&self) -> Steps<P> {
-        self.best.as_ref().map(|best| best.steps.clone()).unwrap_or_default()
+        self.trail.back().map(|best| best.steps.clone()).unwrap_or_default()
     }
 
     /// Whether this shows the violation too. Then it is the best so far.
@@ -299,19 +345,44 @@ impl<P: Protocol> Search<'_, '_, P> {
         if hopeless || (!self.pipelined && draft::is_pipelined(&steps)) {
             return false;
         }
-        (0..self.chances).any(|_| self.once(&steps))
+        let (mut shown, mut runs) = (0, 0);
+        loop {
+            runs += 1;
+            if let Some(found) = self.once(&steps) {
+                shown += 1;
+                if shown >= self.enough {
+                    self.racy |= shown < runs;
+                    self.accept(steps, found);
+                    return true;
+                }
+            }
+            let most = if self.racy || shown > 0 { CHANCES } else { 1 };
+            if runs >= most || self.is_late() {
+                return false;
+            }
+        }
     }
 
-    /// Runs this once; whether it shows the violation.
-    fn once(&mut self, steps: &Steps<P>) -> bool {
+    /// It is the best so far.
+    fn accept(&mut self, steps: Steps<P>, found: Finding<P>) {
+        (self.tell)(draft::asks(&steps));
+        if self.trail.back().is_some_and(|best| best.steps == steps) {
+            return;
+        }
+        if self.trail.len() >= TRAIL {
+            self.trail.pop_front();
+        }
+        self.trail.push_back(Best { steps, found });
+    }
+
+    /// Runs this once: the violation, if it shows.
+    fn once(&mut self, steps: &Steps<P>) -> Option<Finding<P>> {
         if self.is_late() {
-            return false;
+            return None;
         }
         self.runs += 1;
-        let Some(found) = self.run(steps).and_then(|run| self.shows(run)) else { return false };
-        self.best = Some(Best { steps: steps.clone(), found });
-        (self.tell)(draft::asks(steps));
-        true
+        let run = self.run(steps)?;
+        self.shows(run)
     }
 
     fn run(&mut self, steps: &Steps<P>) -> Option<CaseRun<P>> {
@@ -346,13 +417,17 @@ impl<P: Protocol> Search<'_, '_, P> {
     fn conclude(mut self, before: usize, end: Instant) -> Result<Shrunk<P>, Unshrunk> {
         let unfinished = self.is_late();
         self.end = end;
-        let Some(Best { steps, found }) = self.best.take() else { return Err(Unshrunk::NoTime) };
-        let mut again = (0, 0);
-        while again.1 < LAST && !self.is_late() {
-            let Some(run) = self.run(&steps) else { break };
-            again.1 += 1;
-            again.0 += u32::from(self.shows(run).is_some());
+        let Some(mut best) = self.trail.pop_back() else { return Err(Unshrunk::NoTime) };
+        let mut again = self.count(&best.steps);
+        // What was luck after all is of no use: what came before it is larger, and may show again.
+        while again.0 == 0
+            && !self.is_late()
+            && let Some(before) = self.trail.pop_back()
+        {
+            best = before;
+            again = self.count(&best.steps);
         }
+        let Best { steps, found } = best;
         Ok(Shrunk {
             requests: (before, draft::asks(&steps)),
             script: steps,
@@ -366,5 +441,19 @@ impl<P: Protocol> Search<'_, '_, P> {
             again,
             unfinished,
         })
+    }
+
+    /// In how many runs of how many it shows. What could not be judged does not count.
+    fn count(&mut self, steps: &Steps<P>) -> (u32, u32) {
+        let (mut shown, mut runs) = (0, 0);
+        while runs < LAST && !self.is_late() {
+            let Some(run) = self.run(steps) else { break };
+            if matches!(run.verdict, Verdict::Inconclusive(_)) || self.is_late() {
+                continue;
+            }
+            runs += 1;
+            shown += u32::from(self.shows(run).is_some());
+        }
+        (shown, runs)
     }
 }

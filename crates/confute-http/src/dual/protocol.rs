@@ -198,6 +198,23 @@ impl Protocol for Dual {
         }
     }
 
+    fn plainer(&self, asks: &[&Ask]) -> Vec<Vec<Ask>> {
+        let served = |ask: &&&Ask| if let Ask::Serve(ask) = **ask { Some(ask.clone()) } else { None };
+        let all: Vec<Serve> = asks.iter().filter_map(|ask| served(&ask)).collect();
+        let plainer = self.http.plainer(&all.iter().collect::<Vec<_>>()).into_iter();
+        plainer
+            .map(|served| {
+                let mut served = served.into_iter();
+                asks.iter()
+                    .map(|ask| match ask {
+                        Ask::Serve(_) => served.next().map_or_else(|| (*ask).clone(), Ask::Serve),
+                        Ask::Pass(_) => (*ask).clone(),
+                    })
+                    .collect()
+            })
+            .collect()
+    }
+
     fn is_plain(&self, ask: &Ask) -> bool {
         match ask {
             Ask::Serve(ask) => self.http.is_plain(ask),

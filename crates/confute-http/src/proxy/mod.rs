@@ -25,6 +25,7 @@ mod protocol;
 pub(crate) mod queue;
 mod relay;
 pub mod rules;
+mod smaller;
 #[cfg(test)]
 mod tests;
 mod told;

@@ -10,6 +10,7 @@ use super::decode::ProxyReader;
 use super::encode;
 use super::message::{Field, Fields, Frame, MARK, Message, Request, Response};
 use super::model::{Gateway, Mapping};
+use super::smaller;
 use crate::encode::Target;
 use crate::export;
 
@@ -286,6 +287,10 @@ impl Protocol for Proxy {
             Message::Request(request) => request.fields.mark().map(str::to_owned),
             _ => None,
         }
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        smaller::simpler(ask)
     }
 
     fn probe(&self) -> Option<Ask> {
