@@ -106,6 +106,11 @@ impl Known {
         Ask { if_modified_since: self.date.map(|step| AskDate(step, 0)), ..ask }
     }
 
+    /// The same, only if it was not modified after the date that seems to be current.
+    pub(crate) fn unmodified(&self, ask: Ask) -> Ask {
+        Ask { if_unmodified_since: self.date.map(|step| AskDate(step, 0)), ..ask }
+    }
+
     /// The current tag, as it is or marked.
     pub(crate) fn tag(&self, kind: fn(usize) -> AskTag) -> AskTag {
         Self::seen(self.tag, kind)

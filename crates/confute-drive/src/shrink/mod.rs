@@ -133,8 +133,11 @@ impl<P: Protocol> Shrinker<'_, P> {
             gone: None,
             tell,
         };
-        let steps = draft::until(self.protocol, &finding.script, requests);
-        search.begin(steps)?;
+        // What comes after the last request of the trace was done before anybody knew. But where a request could not be sent, or
+        // was several, the steps are more or fewer than the requests.
+        let cut = draft::until(self.protocol, &finding.script, requests);
+        let whole = draft::until(self.protocol, &finding.script, usize::MAX);
+        search.begin(&[cut, whole])?;
         search.make_smaller();
         search.conclude(requests, start + self.time)
     }
@@ -174,22 +177,24 @@ struct Search<'a, 'b, P: Protocol> {
 
 impl<P: Protocol> Search<'_, '_, P> {
     /// Runs what was run before, until it is known how often it fails.
-    fn begin(&mut self, steps: Steps<P>) -> Result<(), Unshrunk> {
+    fn begin(&mut self, scripts: &[Steps<P>; 2]) -> Result<(), Unshrunk> {
         for strict in [true, false] {
             self.strict = strict;
-            let (mut shown, mut runs) = (0, 0);
-            while runs < LAST && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
-                runs += 1;
-                if let Some(found) = self.once(&steps) {
-                    shown += 1;
-                    self.accept(steps.clone(), found);
+            for steps in &scripts[..1 + usize::from(scripts[0] != scripts[1])] {
+                let (mut shown, mut runs) = (0, 0);
+                while runs < LAST && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
+                    runs += 1;
+                    if let Some(found) = self.once(steps) {
+                        shown += 1;
+                        self.accept(steps.clone(), found);
+                    }
                 }
-            }
-            self.racy = shown < runs;
-            // What fails rarely is not asked to fail twice in few runs.
-            self.enough = if shown * CHANCES >= runs * ENOUGH { ENOUGH } else { 1 };
-            if shown > 0 {
-                return Ok(());
+                self.racy = shown < runs;
+                // What fails rarely is not asked to fail twice in few runs.
+                self.enough = if shown * CHANCES >= runs * ENOUGH { ENOUGH } else { 1 };
+                if shown > 0 {
+                    return Ok(());
+                }
             }
         }
         match &self.gone {

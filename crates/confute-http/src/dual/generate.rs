@@ -60,7 +60,8 @@ impl Mixture {
     pub fn of_case(http: Http, case: u64) -> Self {
         let calm = case < FIRST;
         if !calm && case.is_multiple_of(ALONE) {
-            let serve = Traffic::of_case(http, ALONE_STEPS, case);
+            // Every kind of traffic in its turn, but for that of the first cases.
+            let serve = Traffic::of_case(http, ALONE_STEPS, FIRST + (case - FIRST) / ALONE);
             let alone = Self::new(serve, Passage::new(0, 1));
             return Self { passes: false, pipelines_in: u64::MAX, most: u32::MAX, ..alone };
         }

@@ -141,6 +141,8 @@ impl Traffic {
             1 | 3 | 5 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
             4 if case >= SHORT => traffic.busy(),
             0 | 4 => traffic.gentle(),
+            // To let tags ripen takes a second: races are looked for first.
+            2 if case < SHORT / 2 => traffic.busy(),
             2 | 6 => traffic.ripening(),
             1 | 5 => traffic.busy(),
             _ => traffic.flooding(),

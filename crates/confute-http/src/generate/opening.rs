@@ -8,7 +8,7 @@ use super::{Pick, Traffic, draw};
 use crate::ask::Known;
 use crate::mark::mark;
 use crate::message::{Method, Span, Tag};
-use crate::protocol::{Ask, AskTag, AskTags, Http};
+use crate::protocol::{Ask, AskIfRange, AskTag, AskTags, Http};
 
 /// What is asked about one resource.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,10 @@ pub(super) enum Plain {
     Options,
     /// A method that need not be known, and may do anything.
     Patch,
+    /// A read of what has not changed since it was changed,
+    SameDate,
+    /// and a part of what is known only weakly, which is not known well enough.
+    WeakPart,
 }
 
 /// These come first, in any order: conditions are what servers get wrong most.
@@ -63,20 +67,22 @@ const THEN: [Plain; 8] = [
     Plain::Patch,
 ];
 
-/// What is still to be asked.
+/// At last what few clients ask.
+const LAST: [Plain; 2] = [Plain::SameDate, Plain::WeakPart];
+
+/// What is still to be asked: one deck after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
-    first: Vec<Plain>,
-    then: Vec<Plain>,
+    decks: [Vec<Plain>; 3],
 }
 
 impl Opening {
     pub(super) fn is_over(&self) -> bool {
-        self.first.is_empty() && self.then.is_empty()
+        self.decks.iter().all(Vec::is_empty)
     }
 
     fn draw(&mut self, pick: &mut Pick<'_>) -> Option<Plain> {
-        let deck = if self.first.is_empty() { &mut self.then } else { &mut self.first };
+        let deck = self.decks.iter_mut().find(|deck| !deck.is_empty())?;
         draw(deck, std::iter::empty(), pick)
     }
 }
@@ -85,7 +91,7 @@ impl Traffic {
     /// The same, but it begins like that.
     #[must_use]
     pub(crate) fn opening(mut self) -> Self {
-        self.opening = Opening { first: FIRST.into(), then: THEN.into() };
+        self.opening = Opening { decks: [FIRST.into(), THEN.into(), LAST.into()] };
         self
     }
 
@@ -137,6 +143,10 @@ impl Traffic {
             Plain::Delete => delete,
             Plain::Date => known.dated(without(get, other)),
             Plain::Part => Ask { range: vec![Span::Between(1, 4)], ..get },
+            Plain::SameDate => known.unmodified(get),
+            Plain::WeakPart => {
+                Ask { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
+            }
             Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
             Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
         };

@@ -257,15 +257,22 @@ impl Expected {
             require(entry.meant.as_ref().is_none_or(|meant| is_akin(&seen.body, meant)))?;
             return entry.body.unify(&seen.body, facts);
         }
-        let Some(body) = Self::known(entry, facts) else { return Ok(()) };
-        let (whole, came) = (text::bytes(&body), text::bytes(&seen.body));
+        let (body, came) = (Self::known(entry, facts), text::bytes(&seen.body));
+        let whole = body.as_deref().map(text::bytes);
         if seen.incomplete {
-            return require(whole.starts_with(&came));
+            return require(whole.is_none_or(|whole| whole.starts_with(&came)));
         }
         // The length is too small, and the rest is left over; or it is too large, and the next response makes up for it.
         let is_left = seen.pipelined || seen.flaws.contains(&Flaw::Surplus);
-        let is_short = is_left && !came.is_empty() && whole.starts_with(&came);
-        require(is_short || came.strip_prefix(&*whole).is_some_and(|rest| b"HTTP/1.1 ".starts_with(rest)))
+        let is_short = is_left && !came.is_empty();
+        require(match whole {
+            Some(whole) => {
+                (is_short && whole.starts_with(&came))
+                    || came.strip_prefix(&*whole).is_some_and(|rest| NEXT.starts_with(rest))
+            }
+            // That the length is wrong has to show somehow, or any content would be explained by it.
+            None => is_short || (1..=NEXT.len()).any(|length| came.ends_with(&NEXT[..length])),
+        })
     }
 
     /// If-Range was true.
@@ -315,6 +322,9 @@ impl Expected {
         require(none || self.lax.has(Lax::UNSATISFIABLE))
     }
 }
+
+/// What the next response begins with.
+const NEXT: &[u8] = b"HTTP/1.1 ";
 
 /// Whether this may be what became of that content: what bears the mark of other content is that.
 fn is_akin(seen: &str, meant: &str) -> bool {

@@ -14,6 +14,8 @@ use crate::generate::draw;
 const QUESTIONS: u64 = 26;
 /// How many kinds of answers there are.
 const ANSWERS: u64 = 20;
+/// The kind that is none.
+const FAILURE: u64 = 17;
 
 /// How many requests a case has (to find the broken rule takes time with the square of it),
 const REQUESTS: usize = 30;
@@ -36,6 +38,8 @@ pub struct Passage {
     queue: VecDeque<Step<Ask>>,
     /// Whether the origin has something to say before its answer, now and then.
     hints: bool,
+    /// Whether the origin ended a connection with its latest answer.
+    ended: bool,
     opening: Opening,
 }
 
@@ -70,8 +74,9 @@ impl Passage {
     /// So many requests, of which so many may be outstanding at once.
     pub fn new(requests: usize, most: usize) -> Self {
         let (questions, answers) = (Vec::new(), Vec::new());
-        let (marks, queue, hints, opening) = (0, VecDeque::new(), true, Opening::Over);
-        Self { left: requests, most: most.max(1), marks, questions, answers, queue, hints, opening }
+        let (queue, opening) = (VecDeque::new(), Opening::Over);
+        let (left, most, marks) = (requests, most.max(1), 0);
+        Self { left, most, marks, questions, answers, queue, hints: true, ended: false, opening }
     }
 
     /// The same, but without interim responses, unless it is time for them: who is struck dumb by them is not asked anything
@@ -211,23 +216,29 @@ impl Passage {
             }
             14 => Answer { close: true, ..plain },
             15 => return (plain, vec![(20 + pick(60) as usize, 1 + pick(20)), (120, 1 + pick(20))]),
-            16 if !bare && plain.body.len() > 8 => {
+            16 if !bare => {
                 // The head has well under 300 bytes: sometimes it comes whole, sometimes not.
-                let chunked = request.minor > 0 && pick(2) == 0;
+                let chunked = request.minor > 0 && pick(3) != 0;
                 let frame = if chunked { Frame::Chunked } else { plain.frame };
-                Answer { cut: Some(10 + pick(260) as usize), frame, ..plain }
+                let body = Self::content(mark, 40);
+                Answer { cut: Some(10 + pick(450) as usize), frame, body, ..plain }
             }
-            17 => Answer { cut: Some(0), ..plain },
+            FAILURE => Answer { cut: Some(0), ..plain },
             // What speaks HTTP/1.0 knows no interim responses (RFC 9110, 15.2).
             18 if request.minor > 0 && self.hints => {
                 let interim = if pick(2) == 0 { vec![103] } else { vec![102, 103] };
                 Answer { interim, ..tagged(plain) }
             }
-            19 if request.minor > 0 && !bare => Answer {
-                frame: Frame::Chunked,
-                trailers: vec![Field::new("X-End-Trailer", &format!("trailer-{mark}"))],
-                ..tagged(plain)
-            },
+            19 if request.minor > 0 && !bare => {
+                // Where there is no content, the trailer section may come before the head was passed on.
+                let body = if pick(2) == 0 { "".into() } else { plain.body.clone() };
+                Answer {
+                    frame: Frame::Chunked,
+                    trailers: vec![Field::new("X-End-Trailer", &format!("trailer-{mark}"))],
+                    body,
+                    ..tagged(plain)
+                }
+            }
             _ => plain,
         };
         (answer, Vec::new())
@@ -244,9 +255,12 @@ impl Passage {
                 let mark = self.mark();
                 (Answer { mark, body: Self::content(mark, 3), ..Answer::to(request) }, Vec::new())
             } else {
-                let kind = draw(&mut self.answers, 0..ANSWERS, pick).unwrap_or_default();
-                self.answer(kind, request, pick)
+                // On a new connection a failure is another one than on one that was used before.
+                let fails = std::mem::take(&mut self.ended) && pick(3) == 0;
+                let kind = if fails { Some(FAILURE) } else { draw(&mut self.answers, 0..ANSWERS, pick) };
+                self.answer(kind.unwrap_or_default(), request, pick)
             };
+            self.ended = answer.close || answer.cut.is_some();
             self.queue.push_back(Step::Ask { on: *peer, ask: Ask::Answer(answer), cuts });
         }
         self.queue.pop_front()

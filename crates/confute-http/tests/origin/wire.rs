@@ -25,6 +25,13 @@ fn flaws() {
 }
 
 #[test]
+fn content_that_changes_by_itself_has_no_wrong_length() {
+    let blamed = Story::new().ask(get(), ok("one")).ask(get(), ok("three")).blamed();
+    assert!(!blamed.contains(&"rfc9110-8.6/length-true"), "{blamed:?}");
+    Story::new().ask(get(), ok("oneHTT")).ask(get(), ok("one")).breaks("rfc9110-8.6/length-true");
+}
+
+#[test]
 fn order() {
     let two = |one: Response, two: Response| {
         Story::new()
