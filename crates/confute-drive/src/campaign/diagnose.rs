@@ -79,7 +79,9 @@ pub(crate) fn diagnose<P: Protocol>(
         // That nothing comes is known only from waiting.
         Some(Level::Live)
     } else {
-        blamed.level().or_else(|| worth::<P>(protocol, &trace, relaxed, budget))
+        // What was not tried might explain it at a weaker level.
+        let known = blamed.level().filter(|_| !blamed.incomplete);
+        known.or_else(|| worth::<P>(protocol, &trace, relaxed, budget))
     };
     Some(Finding {
         number: 0,

@@ -499,6 +499,7 @@ impl Generator<Http> for Traffic {
                 50..=54 if self.gentle => self.odd(view, pick),
                 0..=60 if self.floods => self.flood(view, pick),
                 0..=39 if self.busy => self.burst(view, pick),
+                40..=46 if self.busy => self.pipeline(view, pick),
                 0..=42 => self.stretch(view, pick),
                 43..=47 => self.burst(view, pick),
                 48 | 49 => self.create(view, pick),

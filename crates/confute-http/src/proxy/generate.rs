@@ -22,7 +22,7 @@ const REQUESTS: usize = 30;
 /// and how many of them are outstanding at most: every way in which they can overtake each other is a hypothesis.
 const MOST: usize = 4;
 /// How many cases are without any of that.
-const FIRST: u64 = 4;
+const FIRST: u64 = 2;
 
 /// Traffic of one case, both sides of the gateway.
 #[derive(Clone, Debug)]
