@@ -1,11 +1,12 @@
 //! Why a trace is refuted, in words; and that all of it is true.
 
+use std::cell::Cell;
 use std::fmt::Debug;
 
-use confute::lang::ServerModel;
-use confute::network::Tcp;
+use confute::lang::{Io, ServerModel, Turn};
+use confute::network::{Network, Tcp, Udp};
 use confute::trace::{Event, WireConn};
-use confute::{Names, Options, blame, reasons};
+use confute::{Diagnosis, Ground, Names, Options, Pulse, Reasons, blame, reasons};
 use confute_models::{conditional, kv, proxy, register};
 
 fn sent<M>(conn: u32, message: M) -> Event<M> {
@@ -18,9 +19,21 @@ fn got<M>(conn: u32, message: M) -> Event<M> {
 
 /// The proof, with events numbered from one.
 fn why<S: ServerModel<Msg: Clone + Debug>>(model: &S, events: &[Event<S::Msg>]) -> Vec<String> {
-    let (network, options) = (Tcp::default(), Options::default());
-    let blamed = blame(model, &network, events, &options);
-    let found = reasons(model, &network, events, &blamed.diagnoses, &options).expect("refuted");
+    why_behind(&Tcp::default(), model, events)
+}
+
+fn why_behind<S: ServerModel<Msg: Clone + Debug>>(
+    network: &dyn Network,
+    model: &S,
+    events: &[Event<S::Msg>],
+) -> Vec<String> {
+    let options = Options::default();
+    let blamed = blame(model, network, events, &options);
+    let found = reasons(model, network, events, &blamed.diagnoses, &options).expect("refuted");
+    in_words(&found, events)
+}
+
+fn in_words<M: Debug>(found: &Reasons, events: &[Event<M>]) -> Vec<String> {
     let word = |event: usize| match &events[event] {
         Event::Sent(_, message) | Event::Received(_, message) => format!("{message:?}"),
         _ => "the end".to_owned(),
@@ -46,8 +59,8 @@ fn a_stale_read_after_a_confirmed_write() {
         why(&register::CasRegister, &events),
         [
             "(1), (2) and (5)-(8) are enough, whatever came of the rest.",
-            "It would fit if Write(2) (5) was handled after Read (7), but (5) was answered (6) before (7) was sent.",
-            "It would fit if Write(1) (1) was handled after Write(2) (5), but (1) was answered (2) before (5) was sent.",
+            "These would fit if Write(2) (5) was handled after Read (7), but (5) was answered (6) before (7) was sent.",
+            "These would fit if Write(1) (1) was handled after Write(2) (5), but (1) was answered (2) before (5) was sent.",
             "It all fits if the server broke register/write-lasts once, with Write(2) (5).",
         ]
     );
@@ -69,7 +82,7 @@ fn a_read_that_goes_back() {
         why(&register::CasRegister, &events),
         [
             "(1), (2) and (4)-(7) are enough, whatever came of the rest.",
-            "It would fit if Read (4) was handled after Read (6), but (4) was answered (5) before (6) was sent.",
+            "These would fit if Read (4) was handled after Read (6), but (4) was answered (5) before (6) was sent.",
         ]
     );
 }
@@ -89,8 +102,8 @@ fn a_lost_update() {
         why(&register::CasRegister, &events),
         [
             "(3)-(6) are enough, whatever came of the rest.",
-            "If Cas { from: 1, to: 2 } (3) was handled before Cas { from: 1, to: 3 } (4), the answer to the latter is Swapped(false), not Swapped(true) (6).",
-            "If Cas { from: 1, to: 3 } (4) was handled before Cas { from: 1, to: 2 } (3), the answer to the latter is Swapped(false), not Swapped(true) (5).",
+            "If Cas { from: 1, to: 2 } (3) was handled before Cas { from: 1, to: 3 } (4), the answer to (4) is Swapped(false), not Swapped(true) (6).",
+            "If Cas { from: 1, to: 3 } (4) was handled before Cas { from: 1, to: 2 } (3), the answer to (3) is Swapped(false), not Swapped(true) (5).",
             "It all fits if the server broke register/cas-compares once, with Cas { from: 1, to: 2 } (3) or Cas { from: 1, to: 3 } (4).",
         ]
     );
@@ -201,9 +214,184 @@ fn answers_crossed() {
         why(&register::CasRegister, &events),
         [
             "(1), (2), (4)-(6) and (8) are enough, whatever came of the rest.",
-            "It would fit if Value(Some(2)) (7) and Value(Some(1)) (8) were the other way round.",
-            "It would fit if Write(2) (4) was handled after Read (6), but (4) was answered (5) before (6) was sent.",
-            "It would fit if Write(1) (1) was handled after Write(2) (4), but (1) was answered (2) before (4) was sent.",
+            "It would all fit if Value(Some(2)) (7) and Value(Some(1)) (8) were the other way round.",
+            "These would fit if Write(2) (4) was handled after Read (6), but (4) was answered (5) before (6) was sent.",
+            "These would fit if Write(1) (1) was handled after Write(2) (4), but (1) was answered (2) before (4) was sent.",
+        ]
+    );
+}
+
+/// What comes between is not forgotten.
+#[test]
+fn only_after_it() {
+    use kv::Message::{Done, Get, Put, Value};
+    let (get, put) = (|| Get("k".into()), |value: &str| Put("k".into(), value.into()));
+    let events = [
+        sent(0, put("a")),
+        sent(1, put("c")),
+        got(0, Done),
+        sent(2, get()),
+        got(1, Done),
+        sent(3, get()),
+        got(3, Value("a".into())),
+        got(2, Value("c".into())),
+    ];
+    let why = why(&kv::Kv, &events);
+    let case = r#"If Put("k", "a") (1) was handled before Get("k") (4), and Put("k", "c") (2) and Get("k") (6) only after (4), the answer to (4) is Value("a"), not Value("c") (8)."#;
+    assert!(why.iter().any(|line| line == case), "{why:#?}");
+}
+
+/// Were it the other way round, it would be something that is not among what matters that does not fit.
+#[test]
+fn not_crossed() {
+    use kv::Message::{Done, Get, Put, Value};
+    let put = |key: &str, value: &str| Put(key.into(), value.into());
+    let events = [
+        sent(0, put("k", "1")),
+        got(0, Done),
+        sent(0, put("k", "2")),
+        got(0, Done),
+        sent(0, put("j", "2")),
+        got(0, Done),
+        sent(1, Get("k".into())),
+        sent(2, Get("j".into())),
+        got(1, Value("2".into())),
+        got(2, Value("1".into())),
+    ];
+    assert_eq!(
+        why(&kv::Kv, &events),
+        [r#"Value("1") (10) cannot be the answer to Get("j") (8), whatever came of the rest."#]
+    );
+}
+
+/// Without the first request it would be refuted all the same: only what matters would fit.
+#[test]
+fn what_would_fit_is_what_matters() {
+    use kv::Message::{Done, Get, Put, Value};
+    let put = |value: &str| Put("k".into(), value.into());
+    let events = [
+        sent(0, put("a")),
+        got(0, Done),
+        sent(1, Get("k".into())),
+        got(1, Value("a".into())),
+        sent(2, Get("k".into())),
+        got(2, Value("".into())),
+    ];
+    let fits = |line: &String| line.contains("would fit");
+    let why = why(&kv::Kv, &events);
+    assert!(
+        why.iter().any(fits) && why.iter().all(|line| !fits(line) || line.starts_with("These ")),
+        "{why:#?}"
+    );
+}
+
+#[test]
+fn the_connection_that_matters() {
+    use register::Message::{Read, Value, Write, Written};
+    let events = [
+        sent(0, Write(1)),
+        got(0, Written),
+        sent(0, Write(1)),
+        got(0, Written),
+        sent(2, Write(2)),
+        sent(1, Read),
+        sent(1, Read),
+        got(1, Value(Some(2))),
+        got(1, Value(Some(1))),
+    ];
+    let why = why(&register::CasRegister, &events);
+    let shared = "These would fit with Read (6) and Read (7) on different connections, but they shared c1.";
+    assert_eq!(why[1], shared, "{why:#?}");
+    assert!(why.iter().all(|line| !line.contains("c0")), "{why:#?}");
+}
+
+/// Diagnoses may rest on less than the trace.
+#[test]
+fn what_is_blamed_explains_it_all() {
+    use register::Message::{Read, Value, Write, Written};
+    let events = [
+        sent(0, Write(1)),
+        got(0, Written),
+        sent(0, Write(2)),
+        got(0, Written),
+        sent(0, Write(3)),
+        got(0, Written),
+        sent(0, Read),
+        got(0, Value(Some(1))),
+    ];
+    let once = [&register::WRITE_LASTS, &register::READ_CURRENT].map(|rule| Diagnosis {
+        rules: vec![rule.name],
+        deviations: 1,
+        level: rule.level,
+    });
+    let found = reasons(&register::CasRegister, &Tcp::default(), &events, &once, &Options::default())
+        .expect("refuted");
+    let why = in_words(&found, &events);
+    assert_eq!(
+        why.last().expect("a sentence"),
+        "It all fits if the server broke register/write-lasts twice."
+    );
+}
+
+/// Answers twice.
+struct Twice;
+
+impl ServerModel for Twice {
+    type Msg = u8;
+    type Out = u8;
+
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, asked) = io.recv()?;
+        io.replies(2)?;
+        io.send(conn, *asked)?;
+        io.send(conn, *asked)
+    }
+}
+
+/// Whenever the time is up, nothing is claimed that was not looked at.
+#[test]
+fn the_first_of_two_answers_was_right() {
+    let events = [sent(0, 1), got(0, 1), Event::Quiescent];
+    let mut told = 0;
+    for most in 0..10 {
+        let looked = Cell::new(0);
+        let watch = |_: &Pulse| looked.replace(looked.get() + 1) >= most;
+        let options = Options { watch: Some(&watch), ..Options::default() };
+        let found = reasons(&Twice, &Tcp::default(), &events, &[], &options);
+        for ground in found.iter().flat_map(|found| &found.grounds) {
+            assert!(matches!(ground, Ground::Premise { .. }), "{ground:?}");
+            told += 1;
+        }
+    }
+    assert!(told > 0);
+    let never = [sent(0, 1), got(0, 2)];
+    assert_eq!(why(&Twice, &never), ["2 (2) cannot be the answer to 1 (1)."]);
+}
+
+/// Where packets overtake each other, it is not known which answer is whose, nor what was handled first.
+#[test]
+fn behind_a_network_that_reorders() {
+    use kv::Message::{Done, Get, Put, Value};
+    let network = Udp { loss: false, duplication: false, reordering: true };
+    let mut events = vec![
+        sent(0, Put("a".into(), "1".into())),
+        sent(0, Get("b".into())),
+        got(0, Value("".into())),
+        got(0, Done),
+        sent(1, Get("a".into())),
+        got(1, Value("".into())),
+    ];
+    let fits = r#"It all fits if the server broke kv/read-sees-latest once, with Get("a") (5), or kv/put-lasts once, with Put("a", "1") (1)."#;
+    assert_eq!(why_behind(&network, &kv::Kv, &events), [fits]);
+    // One request a connection: its answers are its own.
+    events[1] = sent(2, Get("b".into()));
+    events[2] = got(2, Value("".into()));
+    assert_eq!(
+        why_behind(&network, &kv::Kv, &events),
+        [
+            "(1) and (4)-(6) are enough, whatever came of the rest.",
+            r#"These would fit without Put("a", "1") (1) and its answer Done (4)."#,
+            fits,
         ]
     );
 }

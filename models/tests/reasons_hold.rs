@@ -80,7 +80,12 @@ fn check<S: ServerModel<Msg: Clone + Debug>>(
                 }
                 checked.orders += 1;
             }
-            Ground::Case { order, answer, .. } => {
+            Ground::Case { order, later, answer, .. } => {
+                // Whatever else matters came after the last of them, or it is said that it did.
+                let others = found.matter.iter().filter(|at| matches!(events[**at], Event::Sent(..)));
+                let is_said = |at: &&usize| order.contains(at) || later.contains(at) || *at > answer;
+                assert!(others.clone().all(|at| is_said(&at)), "{events:?}: {ground:?}");
+                assert!(later.iter().all(|at| !order.contains(at)), "{ground:?}");
                 // Without the others, which could have been anything.
                 let is_kept = |at: &usize| match &events[*at] {
                     Event::Sent(..) => order.contains(at),

@@ -14,9 +14,9 @@ use confute::{Blame, Options, Verdict};
 use confute_models::registry::{self, Case, Limits, Loaded, Named};
 
 use crate::args::{Check, Color, Format};
-use crate::exit::Exit;
 use crate::progress::Progress;
 use crate::{json, output, render};
+use confute_report::Exit;
 
 /// What became of one file.
 pub(crate) struct Judged {

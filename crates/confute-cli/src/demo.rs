@@ -18,7 +18,7 @@ use confute_report::{Secrets, Subject, because, shrink};
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use crate::args::Demo;
-use crate::exit::Exit;
+use confute_report::Exit;
 use confute_report::style::{BAD, GOOD, OPEN, STRONG};
 use confute_report::text::{WIDTH, count, elapsed, wrap};
 
@@ -100,7 +100,7 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     shrink::all(&http, &plan, SHRINK, &mut outcome.findings, &AtomicBool::new(false), &mut |_| {});
     because::prove(&http, &mut outcome.findings[0]);
     let finding = &outcome.findings[0];
-    violation(&subject(&plan), finding, &plan, false, out)?;
+    violation(&subject(&plan), finding, &plan, false, &[], out)?;
     verdict(&outcome, out)?;
     if let Some(path) = &args.save {
         save(args, finding, path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -172,9 +172,6 @@ fn verdict(outcome: &Outcome<Http>, out: &mut dyn Write) -> Result<()> {
 fn save(args: &Demo, finding: &Finding<Http>, path: &std::path::Path) -> Result<()> {
     let note = format!("embedded server with the bug {PLANTED}");
     let header = Header { seed: Some(args.seed), note: Some(note), ..Header::new("http", "tcp") };
-    let events = match &finding.shrunk {
-        Some(Ok(shrunk)) => shrunk.trace.clone(),
-        _ => finding.trace.clone(),
-    };
+    let events = finding.shown().trace.to_vec();
     Ok(Trace { header, events }.write(BufWriter::new(File::create(path)?))?)
 }

@@ -10,8 +10,8 @@ use confute_http::dual::{self, Dual, Mixture};
 use confute_http::proxy::{self, Passage, Proxy};
 
 use crate::args::{self, Color};
-use crate::exit::Exit;
 use crate::live;
+use confute_report::Exit;
 use confute_report::Subject;
 use confute_test::way::{Way, address};
 use serde_json::json;
@@ -83,7 +83,9 @@ fn both(
     let clause = confute_http::rules::clause;
     let (model, shown) = ("http-dual", &*args.url);
     let proxy = Proxy::new(target.clone(), proxy_path, origin, proxy_path).discovered(place, &limits(args));
-    let settings = json!({ "origin": origin, "proxy_path": proxy_path, "mapping": proxy.model.mapping });
+    let (mapping, is_store) = (&proxy.model.mapping, args.no_survey);
+    let settings =
+        json!({ "origin": origin, "proxy_path": proxy_path, "mapping": mapping, "is_store": is_store });
     let subject = Subject {
         model,
         premise: &premise,

@@ -8,9 +8,9 @@ use confute_drive::{Generator, Replay};
 use confute_http::{Exhaust, Http, Reads, Traffic};
 
 use crate::args::{self, Color};
-use crate::exit::Exit;
 use crate::gateway;
 use crate::live;
+use confute_report::Exit;
 use confute_report::Subject;
 use confute_report::bound::Bound;
 use confute_test::way::{Way, way};

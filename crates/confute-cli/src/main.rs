@@ -1,13 +1,12 @@
 //! The command line of Confute.
 //!
 //! It reads arguments, hands files and budgets to the library, and shows what comes back. Judging is the library's;
-//! the clock and the terminal are here. What it found is its exit code: see [`exit`].
+//! the clock and the terminal are here. What it found is its exit code: see [`Exit`].
 
 mod args;
 mod catalogue;
 mod check;
 mod demo;
-mod exit;
 mod gateway;
 mod http;
 mod json;
@@ -26,7 +25,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Args, Command};
-use exit::Exit;
+use confute_report::Exit;
 
 fn main() -> ExitCode {
     let args = Args::parse();

@@ -7,8 +7,8 @@ use confute_drive::Target;
 use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
 
 use crate::args::{self, Color};
-use crate::exit::Exit;
 use crate::live;
+use confute_report::Exit;
 use confute_report::{Secrets, Subject};
 use confute_test::way::address;
 use serde_json::json;

@@ -6,17 +6,15 @@ use anyhow::{Context as _, Result};
 use confute_report::stored::File;
 use confute_report::style::{BAD, GOOD, OPEN};
 use confute_report::text::{WIDTH, wrap};
-use confute_test::replay::Replayed;
 use serde_json::json;
 
 use crate::args::{self, Format};
-use crate::exit::Exit;
 use crate::live;
+use confute_report::Exit;
 
 pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
     let file = File::open(&args.file)?;
     let shown = args.file.display().to_string();
-    let model = file.about.model.clone();
     let replay = confute_test::replay::Replay {
         target: args.target.clone(),
         runs: args.runs,
@@ -40,7 +38,7 @@ pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
             "confute": "replay",
             "version": 1,
             "file": args.file,
-            "model": model,
+            "model": came.model,
             "server": args.target,
             "exit": exit.code(),
             "verdict": exit.name(),
@@ -57,33 +55,13 @@ pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
     if let (Some(now), false) = (&came.now, args.quiet) {
         write!(out, "{}", now.text)?;
     }
-    let (style, word) = match exit {
-        Exit::Refuted => (BAD, "refuted"),
-        Exit::Unrefuted => (GOOD, "unrefuted"),
-        _ => (OPEN, "inconclusive"),
+    let word = exit.name();
+    let style = match exit {
+        Exit::Refuted => BAD,
+        Exit::Unrefuted => GOOD,
+        _ => OPEN,
     };
-    let said = wrap(&format!("{shown}: {}", verdict(&came, &model)), WIDTH - word.len() - 2);
+    let said = wrap(&format!("{shown}: {}", came.told()), WIDTH - word.len() - 2);
     writeln!(out, "{style}{word}{style:#}: {}", said.join("\n  "))?;
     Ok(exit)
-}
-
-/// What it comes to, in a sentence.
-fn verdict(came: &Replayed, model: &str) -> String {
-    let Replayed { then, rate, otherwise, now, unknown } = came;
-    match (now, unknown, rate) {
-        (Some(_), _, Some(rate)) if rate.shown > 0 => {
-            let more = match otherwise {
-                0 => String::new(),
-                more => format!("; in {more} more it was refuted for another reason"),
-            };
-            format!("still fails in {rate}: {then}{more}")
-        }
-        (Some(now), _, Some(rate)) => format!("did not show again ({then}: {rate}), but {}", now.name),
-        (Some(now), _, None) if now.as_then => format!("as it was then: {}", now.name),
-        (Some(now), _, None) => format!("then it was {then}, now it is {}", now.name),
-        (None, Some(why), Some(rate)) if rate.of > 0 => format!("{why}; it did not show in {rate}"),
-        (None, Some(why), _) => format!("{why}; nothing was judged"),
-        (None, None, Some(rate)) => format!("no longer fails: {rate}; then it was {then}"),
-        (None, None, None) => format!("explained by {model} as it is now; then it was {then}"),
-    }
 }

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result};
 use confute::lang::{Level, Rule};
 
 use crate::args::{Explain, Format, Rules};
-use crate::exit::Exit;
 use crate::{catalogue, json};
+use confute_report::Exit;
 use confute_report::note::note;
 use confute_report::style::{NOTE, STRONG};
 use confute_report::text::{WIDTH, wrap};

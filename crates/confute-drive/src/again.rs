@@ -18,7 +18,7 @@ use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::protocol::{Msg, Protocol};
-use crate::script::{Replay, Step};
+use crate::script::{Peer, Replay, Step};
 use crate::talk::Talk;
 use crate::trouble::Trouble;
 
@@ -84,10 +84,20 @@ impl<P: Protocol> Again<'_, P> {
             Verdict::Inconclusive(why) => Rerun::Unknown(why.to_string()),
             Verdict::Unrefuted => match trouble {
                 Some(trouble) => Rerun::Unknown(trouble),
-                None if run.ended == Ended::Done => Rerun::Explained,
-                None => Rerun::Unknown("it was cut short".to_owned()),
+                None if run.ended != Ended::Done => Rerun::Unknown("it was cut short".to_owned()),
+                // What was never asked cannot have been answered rightly.
+                None if requests(&run.script) < requests(deed.script) => Rerun::Unknown(
+                    "a request could not be sent, because no answer told what it refers to".to_owned(),
+                ),
+                None => Rerun::Explained,
             },
         })
+    }
+
+    /// Finds out whether the server can be tested at all, as a campaign does, under a name as long as this one.
+    pub fn survey(&self, name: &str) -> Result<(), Trouble> {
+        let Again { protocol, target, ref limits, .. } = *self;
+        protocol.survey(&Talk::new(protocol, target, limits).named(self.name_like(name))).map(drop)
     }
 
     /// Runs it, without looking for the broken rule.
@@ -123,6 +133,11 @@ impl<P: Protocol> Again<'_, P> {
         fresh.truncate(name.len());
         fresh
     }
+}
+
+/// How many requests of the tester there are. Whether the server asks the tester anything is the server's affair.
+fn requests<A>(script: &[Step<A>]) -> usize {
+    script.iter().filter(|step| matches!(step, Step::Ask { on: Peer::Opened(_), .. })).count()
 }
 
 /// Judges what was seen then once more, without a server. It may come out differently if the model has changed since.
@@ -167,10 +182,8 @@ pub fn judge_again<P: Protocol>(
 
 /// Why nothing explains a finding: the smaller case of it, if there is one. `None` if that cannot be shown in this time.
 pub fn reasons_for<P: Protocol>(protocol: &P, finding: &Finding<P>, time: Duration) -> Option<Reasons> {
-    let (trace, diagnoses) = match &finding.shrunk {
-        Some(Ok(shrunk)) => (&shrunk.trace, &shrunk.diagnoses),
-        _ => (&finding.trace, &finding.diagnoses),
-    };
+    let shown = finding.shown();
+    let (trace, diagnoses) = (shown.trace, shown.diagnoses);
     // What the case is blamed on after others were seen too.
     let known = |rules: &Vec<&str>| finding.diagnoses.iter().any(|one| one.rules == *rules);
     let diagnoses: Vec<_> = diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();

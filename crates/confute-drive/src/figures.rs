@@ -42,6 +42,11 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// How many requests were not answered, where each is to be answered once.
+    pub fn unanswered(&self) -> u64 {
+        self.requests.saturating_sub(self.answers)
+    }
+
     /// Adds another's.
     pub fn merge(&mut self, other: &Figures) {
         self.requests += other.requests;

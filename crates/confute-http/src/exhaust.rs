@@ -6,8 +6,8 @@
 //!
 //! Requests are asked one after the other, or two at a time over two connections. Scripts come in order of size, those
 //! without anything at a time first. Of scripts that differ in the names of the resources only there is one: the first
-//! request is about the first resource. So it is with two at a time that differ in their order only. None is kept: each is made
-//! from its number.
+//! request is about the first resource. So it is with two at a time that differ in their connections only, if there is nothing
+//! else: otherwise it matters what else is asked there. None is kept: each is made from its number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -61,8 +61,8 @@ impl State {
         1 + 2 * (2 + 2 * self.told as u64)
     }
 
-    /// What can be asked next, one or two at a time.
-    fn choices(self, block: usize) -> Vec<Choice> {
+    /// What can be asked next, one or two at a time: beside other requests, or as all that there is.
+    fn choices(self, block: usize, alone: bool) -> Vec<Choice> {
         let each = self.conditions();
         let firsts = || Kind::all().filter(|kind| self.begun || kind.name() == 0);
         if block == 1 {
@@ -71,10 +71,11 @@ impl State {
         let mut choices = Vec::new();
         for one in firsts() {
             for other in Kind::all() {
-                // At the beginning the two names can be exchanged as well.
-                let rank = if self.begun { other.0 } else { other.method() };
-                if rank >= one.0 {
-                    choices.push(Choice { kinds: vec![one, other], each, alike: rank == one.0 });
+                // Where there is nothing else the two connections can be exchanged, and the two names as well. Otherwise a
+                // connection has a past, or what comes later finds it there, and the server may have remembered it.
+                if !alone || other.method() >= one.0 {
+                    let alike = alone && other.method() == one.0;
+                    choices.push(Choice { kinds: vec![one, other], each, alike });
                 }
             }
         }
@@ -150,7 +151,7 @@ impl Shape {
         if let Some(known) = self.follow[at].get(&state) {
             return *known;
         }
-        let choices = state.choices(*block).into_iter();
+        let choices = state.choices(*block, self.blocks.len() == 1).into_iter();
         let all = choices.map(|one| one.ways() * self.count(at + 1, state.after(&one.kinds))).sum();
         self.follow[at].insert(state, all);
         all
@@ -225,7 +226,7 @@ fn script(shape: &Shape, mut left: u64) -> Vec<Step<Ask>> {
     let mut told: Vec<usize> = Vec::new();
     let mut asked = 0;
     for (at, block) in shape.blocks.iter().enumerate() {
-        for choice in state.choices(*block) {
+        for choice in state.choices(*block, shape.blocks.len() == 1) {
             let after = state.after(&choice.kinds);
             let follow = shape.following(at + 1, after);
             let these = choice.ways() * follow;
@@ -297,6 +298,9 @@ mod tests {
         assert_eq!(Exhaust::new(0).len(), 0);
         assert_eq!(Exhaust::new(1).len(), 20);
         assert_eq!(Exhaust::new(2).len(), 20 + 960 + 420);
+        // As the guide has it.
+        assert_eq!(Exhaust::new(3).len(), 159_800);
+        assert_eq!(Exhaust::new(5).len(), 3_765_421_560);
         assert!(Exhaust::new(0).is_empty() && !Exhaust::new(1).is_empty());
     }
 
@@ -344,6 +348,30 @@ mod tests {
             }
         }
         assert!(references > 0);
+    }
+
+    /// Two at once are asked either way round if something else is asked too, before or after them.
+    #[test]
+    fn both_ways_if_connections_differ() {
+        let all = Exhaust::new(3);
+        let told = |ask: &Ask| format!("{:?}", (&ask.method, &ask.name, &ask.if_match, &ask.if_none_match));
+        let (mut later, mut first) = (BTreeSet::new(), BTreeSet::new());
+        for number in 0..all.len() {
+            let steps = all.script(number);
+            let told: Vec<String> = asks(&steps).into_iter().map(told).collect();
+            let on = |step: &Step<Ask>| matches!(step, Step::Ask { on: Peer::Opened(1), .. });
+            match (told.len(), steps.iter().filter(|step| matches!(step, Step::Ask { .. })).position(on)) {
+                (3, Some(2)) => later.insert(told),
+                (3, Some(1)) => first.insert(told),
+                _ => false,
+            };
+        }
+        let turned = |one: &Vec<String>| vec![one[0].clone(), one[2].clone(), one[1].clone()];
+        assert!(later.iter().all(|one| later.contains(&turned(one))));
+        // After the 15 that put nothing there are 8 kinds with 5 conditions each, after the 5 others with 9: any two of them.
+        assert_eq!(later.len(), 15 * 40 * 40 + 5 * 72 * 72);
+        // Of 4 kinds beside any of 8, with 5 conditions each, 18 pairs tell no tag, 8 tell one, 6 tell two.
+        assert_eq!(first.len(), 5 * 5 * 8 * (18 * 5 + 8 * 9 + 6 * 13));
     }
 
     /// No two that are equal but for the order of what is asked at once, or for the names.

@@ -225,6 +225,9 @@ rules! {
     PUT_EXACT "store/put-exact" Store ""
         "What was put is stored as it is."
         "A server may change what it stores, if it sends no validators. A store does not.";
+    PUT_OWN "store/put-own" Store ""
+        "What is stored is what was put there, not what was put elsewhere."
+        "An answer with the content of another PUT may be that of another request, or the content may have been stored there.";
     PUT_LASTS "store/put-lasts" Store ""
         "A PUT that was confirmed has been done."
         "RFC 9110, 9.3.4, only suggests that a later GET yields what was put.";

@@ -1,11 +1,15 @@
 //! A file of violations that are known: they do not fail a run, new ones do, and those that are gone are announced.
 
 use std::fs;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use confute_drive::{Finding, Outcome, Plan, Protocol};
 use serde::{Deserialize, Serialize};
+
+use crate::files::put;
+use crate::text::{WIDTH, count, wrap};
 
 const VERSION: u64 = 1;
 
@@ -24,12 +28,40 @@ pub struct Baseline {
 /// What a run says about what is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Compared {
-    /// Met again.
-    pub known: usize,
-    /// Put to the test, and not met.
+    /// How many violations were met that were known.
+    pub met: usize,
+    /// Known, put to the test in a run that came to its end, and not met.
     pub gone: Vec<String>,
-    /// Not put to the test.
-    pub untested: Vec<String>,
+    /// Known and not met, but that says nothing.
+    pub open: Vec<String>,
+    /// What that rests on: so many cases,
+    pub cases: u64,
+    /// and so many answers.
+    pub answers: u64,
+    /// The file that says what is known from now on, if one was written.
+    pub written: Option<PathBuf>,
+}
+
+impl Compared {
+    /// In lines.
+    pub fn told(&self) -> Vec<String> {
+        let mut lines = vec![format!("{} met again", count(self.met as u64, "known violation"))];
+        let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
+        if !self.gone.is_empty() {
+            let (cases, answers) = (count(self.cases, "case"), count(self.answers, "answer"));
+            let what = format!("no longer met in {cases} with {answers}, though put to the test");
+            lines.extend(list(&what, &self.gone));
+        }
+        if !self.open.is_empty() {
+            lines.extend(list("not put to the test, or not to the end", &self.open));
+        }
+        match &self.written {
+            Some(path) => lines.push(format!("written to {}", path.display())),
+            None if self.gone.is_empty() => {}
+            None => lines.push("--baseline-update removes what is no longer met".to_owned()),
+        }
+        lines
+    }
 }
 
 impl Baseline {
@@ -43,6 +75,11 @@ impl Baseline {
     pub fn read(path: &Path, model: &str, is_to_be_written: bool) -> Result<Self> {
         let shown = path.display();
         if is_to_be_written && !path.exists() {
+            // It is written at the end, which would be a bad time to find out.
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+                bail!("--baseline {shown}: there is no folder {}", folder.display());
+            }
             return Ok(Self::new(model));
         }
         let text = fs::read_to_string(path)
@@ -58,39 +95,54 @@ impl Baseline {
         Ok(read)
     }
 
-    /// Sets of rules that the server is known to break, for a [`Plan`].
-    pub fn known(&self) -> Vec<Vec<String>> {
-        self.violations.iter().flatten().cloned().collect()
+    /// Sets of rules that the server is known to break for sure, for a [`Plan`]: while it runs, nobody need know of the others.
+    pub fn sure(&self) -> Vec<Vec<String>> {
+        self.violations.iter().filter(|one| one.len() == 1).flatten().cloned().collect()
     }
 
-    /// What a run has shown.
-    pub fn compared<P: Protocol>(&self, outcome: &Outcome<P>) -> Compared {
-        let mut compared = Compared::default();
+    /// Whether a violation is nothing new: whichever of the rules is broken that are known to be, that explains it. What is
+    /// known to break A or B does not excuse breaking A for sure.
+    pub fn knows<P: Protocol>(&self, finding: &Finding<P>) -> bool {
+        let explains = |one: &Vec<Vec<String>>| {
+            !one.is_empty() && one.iter().all(|rules| finding.is_explained_by(std::slice::from_ref(rules)))
+        };
+        self.violations.iter().any(explains)
+    }
+
+    /// What a run has shown. If it was cut short, what it did not meet says nothing.
+    pub fn compared<P: Protocol>(&self, plan: &Plan, outcome: &Outcome<P>, cut_short: bool) -> Compared {
+        let (cases, answers) = (outcome.tally.cases, outcome.figures.answers);
+        let met = outcome.findings.iter().filter(|finding| self.knows(finding)).count();
+        let mut compared = Compared { met, cases, answers, ..Compared::default() };
+        let is_asked = |rule: &String| {
+            let left_out = plan.allow.iter().chain(&outcome.relaxed).any(|name| name == rule);
+            !left_out && outcome.figures.rules.contains(&**rule)
+        };
         for one in &self.violations {
-            let met = outcome.findings.iter().any(|finding| finding.is_explained_by(one));
-            let tested = one.iter().flatten().any(|rule| outcome.figures.rules.contains(&**rule));
-            match (met, tested) {
-                (true, _) => compared.known += 1,
-                (false, true) => compared.gone.push(told(one)),
-                (false, false) => compared.untested.push(told(one)),
+            if outcome.findings.iter().any(|finding| finding.is_explained_by(one)) {
+                continue;
             }
+            let is_gone = !cut_short && one.iter().flatten().all(is_asked);
+            let list = if is_gone { &mut compared.gone } else { &mut compared.open };
+            list.push(told(one));
         }
         compared
     }
 
-    /// What is known after a run: what it met, and what it did not put to the test. What no rule explains cannot be told
-    /// from anything else like it, so that stays new.
+    /// What is known after a run: less what is gone, and more by what is new. What no rule explains cannot be told from
+    /// anything else like it, so that stays new.
     #[must_use]
-    pub fn updated<P: Protocol>(&self, plan: &Plan, outcome: &Outcome<P>) -> Self {
-        let Compared { untested, .. } = self.compared(outcome);
-        let mut violations: Vec<_> =
-            self.violations.iter().filter(|one| untested.contains(&told(one))).cloned().collect();
-        let counts = |finding: &&Finding<P>| finding.known || finding.refutes(plan.level);
-        for finding in outcome.findings.iter().filter(counts).filter(|one| !one.diagnoses.is_empty()) {
-            let sets =
-                finding.diagnoses.iter().map(|one| one.rules.iter().map(ToString::to_string).collect());
-            violations.push(sets.collect());
-        }
+    pub fn updated<P: Protocol>(&self, plan: &Plan, outcome: &Outcome<P>, compared: &Compared) -> Self {
+        let is_new = |finding: &&Finding<P>| finding.refutes(plan.level) && !finding.diagnoses.is_empty();
+        let news = outcome.findings.iter().filter(is_new).map(|finding| {
+            let sets = finding.diagnoses.iter();
+            sets.map(|one| one.rules.iter().map(ToString::to_string).collect()).collect()
+        });
+        let news: Vec<Vec<Vec<String>>> = news.collect();
+        let is_sharper = |one: &[Vec<String>]| news.iter().any(|new| new.iter().all(|set| one.contains(set)));
+        let old =
+            self.violations.iter().filter(|one| !compared.gone.contains(&told(one)) && !is_sharper(one));
+        let mut violations: Vec<_> = old.cloned().chain(news.iter().cloned()).collect();
         violations.sort();
         violations.dedup();
         Self { violations, ..self.clone() }
@@ -99,7 +151,7 @@ impl Baseline {
     /// Writes it.
     pub fn write(&self, path: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self)?;
-        fs::write(path, text + "\n").with_context(|| format!("cannot write {}", path.display()))
+        put(path, |file| writeln!(file, "{text}")).with_context(|| format!("cannot write {}", path.display()))
     }
 }
 

@@ -1,16 +1,20 @@
 //! Why nothing explains a case: the proof, in a few sentences.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use confute::Names;
+use confute::network::Tcp;
 use confute::trace::Event;
-use confute_drive::{Finding, Proof, Protocol, reasons_for};
+use confute::{Names, Options, Pulse, Reasons, reasons};
+use confute_drive::{Finding, Proof, Protocol};
 
 use crate::said;
 use crate::text::clip;
 
 /// How long it may take to find.
 const TIME: Duration = Duration::from_secs(2);
+/// And all of them together.
+const TOTAL: Duration = Duration::from_secs(5);
 /// So many events that matter can be told; of more nobody sees what they have to do with each other.
 const MOST: usize = 16;
 /// How long the name of a message may be.
@@ -19,15 +23,36 @@ const NAME: usize = 24;
 /// Looks for the proof for the case that is shown: the smaller one, if there is one. The numbers in its sentences are those
 /// of the ladder.
 pub fn prove<P: Protocol>(protocol: &P, finding: &mut Finding<P>) {
-    finding.proof = proof(protocol, finding);
+    finding.proof = proof(protocol, finding, TIME, &AtomicBool::new(false));
 }
 
-fn proof<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Option<Proof> {
-    let trace = match &finding.shrunk {
-        Some(Ok(shrunk)) => &shrunk.trace,
-        _ => &finding.trace,
-    };
-    let found = reasons_for(protocol, finding, TIME)?;
+/// The same for all of them, which share the time. Those that are left when `stop` is set have no proof.
+pub fn prove_all<P: Protocol>(
+    protocol: &P,
+    findings: &mut [Finding<P>],
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) {
+    let end = Instant::now() + TOTAL;
+    let count = findings.len();
+    for (place, finding) in findings.iter_mut().enumerate() {
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let left = end.saturating_duration_since(Instant::now()) / (count - place) as u32;
+        tell(&format!("proving violation {} of {count}", finding.number));
+        finding.proof = proof(protocol, finding, left.min(TIME), stop);
+    }
+}
+
+fn proof<P: Protocol>(
+    protocol: &P,
+    finding: &Finding<P>,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Option<Proof> {
+    let trace = finding.shown().trace;
+    let found = reasons_for(protocol, finding, time, stop)?;
     if found.matter.len() > MOST {
         let sentences = vec!["The case is too long to say which messages matter.".to_owned()];
         return Some(Proof { matter: Vec::new(), sentences });
@@ -35,6 +60,23 @@ fn proof<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Option<Proof> {
     let names = Names { word: &|event| word(&trace[event]), number: &|event| number(trace, event) };
     let sentences = found.sentences(&names);
     Some(Proof { matter: found.matter, sentences })
+}
+
+/// `None` if it cannot be shown in this time.
+fn reasons_for<P: Protocol>(
+    protocol: &P,
+    finding: &Finding<P>,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Option<Reasons> {
+    let shown = finding.shown();
+    // What the case is blamed on after others were seen too.
+    let known = |rules: &[&str]| finding.diagnoses.iter().any(|one| one.rules == rules);
+    let diagnoses: Vec<_> = shown.diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();
+    let start = Instant::now();
+    let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
+    let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
+    reasons(protocol.model(), &Tcp::default(), shown.trace, &diagnoses, &options)
 }
 
 /// The line of the ladder that shows an event.

@@ -34,7 +34,7 @@ impl Bound {
             return format!("all {} ran", self.all());
         }
         let broken: u64 = outcome.troubles.iter().map(|(_, times)| times).sum();
-        let cut = tally.early + tally.stopped + broken;
+        let cut = tally.early + tally.stopped + tally.unanswered + broken;
         let ran = tally.cases.saturating_sub(cut + tally.inconclusive + tally.empty + tally.doubtful);
         format!("{} of {} ran and were judged", grouped(ran), self.all())
     }
@@ -50,6 +50,11 @@ impl Bound {
         if !outcome.findings.is_empty() {
             notes.push("a violation is shown as found with the fewest requests; what is found is".to_owned());
             notes.push("relaxed for the scripts that come after".to_owned());
+        }
+        let unanswered = outcome.tally.unanswered;
+        if unanswered > 0 {
+            let scripts = count(unanswered, "script");
+            notes.push(format!("{scripts} lost a request, for its connection ended"));
         }
         let left_out = outcome.figures.skipped;
         if left_out > 0 {
@@ -79,6 +84,7 @@ impl Bound {
             "requests": self.requests,
             "scripts": self.scripts,
             "all_ran": self.is_done(outcome),
+            "unanswered": outcome.tally.unanswered,
             "left_out": outcome.figures.skipped,
         })
     }

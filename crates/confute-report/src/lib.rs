@@ -8,6 +8,7 @@ pub mod advice;
 pub mod baseline;
 pub mod because;
 pub mod bound;
+pub mod exit;
 mod exports;
 pub mod files;
 mod html;
@@ -29,11 +30,13 @@ pub mod text;
 pub mod violation;
 
 use std::fmt::Debug;
+use std::hash::{BuildHasher as _, RandomState};
 
 use confute::lang::Rule;
-use confute_drive::{Conclusion, Target};
+use confute_drive::Target;
 use serde_json::Value;
 
+pub use exit::Exit;
 pub use rust_test::rust_test;
 pub use secrets::Secrets;
 
@@ -60,13 +63,9 @@ pub struct Subject<'a> {
     pub bound: Option<bound::Bound>,
 }
 
-/// What a script can learn without reading.
-pub fn exit_code(conclusion: &Conclusion) -> u8 {
-    match conclusion {
-        Conclusion::Unrefuted => 0,
-        Conclusion::Refuted => 1,
-        Conclusion::Inconclusive(_) => 3,
-    }
+/// A seed that is another one each time, and short enough to be typed again.
+pub fn fresh_seed() -> u64 {
+    RandomState::new().hash_one(0) & 0xffff_ffff
 }
 
 /// A message in one line.

@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use confute_drive::{CaseReport, Ended, Finding, Outcome, Plan, Protocol, Trouble};
+use confute_drive::{CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Protocol, Trouble};
 use serde_json::{Value, json};
 
-use crate::{Subject, advice, exit_code, said};
+use crate::session::Beside;
+use crate::{Exit, Subject, advice, said};
 
 const VERSION: u32 = 1;
 
@@ -101,6 +102,7 @@ impl Lines {
         subject: &Subject<'_>,
         plan: &Plan,
         outcome: &Outcome<P>,
+        beside: &Beside,
         all: bool,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -122,7 +124,7 @@ impl Lines {
         for one in &outcome.findings {
             writeln!(out, "{}", finding(one, plan))?;
         }
-        writeln!(out, "{}", summary(subject, plan, outcome))
+        writeln!(out, "{}", summary(subject, plan, outcome, beside))
     }
 }
 
@@ -195,22 +197,27 @@ pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
 }
 
 /// The whole run.
-pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome<P>) -> Value {
+pub fn summary<P: Protocol>(
+    subject: &Subject<'_>,
+    plan: &Plan,
+    outcome: &Outcome<P>,
+    beside: &Beside,
+) -> Value {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     let never = subject.rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name));
-    let (verdict, reason) = match &outcome.conclusion {
-        confute_drive::Conclusion::Refuted => ("refuted", None),
-        confute_drive::Conclusion::Unrefuted => ("unrefuted", None),
-        confute_drive::Conclusion::Inconclusive(why) => ("inconclusive", Some(why)),
+    let exit = Exit::from(&outcome.conclusion);
+    let reason = match &outcome.conclusion {
+        Conclusion::Inconclusive(why) => Some(why),
+        Conclusion::Refuted | Conclusion::Unrefuted => None,
     };
     json!({
         "confute": "run",
         "version": VERSION,
         "server": subject.shown,
         "model": subject.model,
-        "verdict": verdict,
+        "verdict": exit.name(),
         "reason": reason,
-        "exit": exit_code(&outcome.conclusion),
+        "exit": exit.code(),
         "seed": plan.seed,
         "level": plan.level.name(),
         "allowed": plan.allow,
@@ -231,6 +238,9 @@ pub fn summary<P: Protocol>(subject: &Subject<'_>, plan: &Plan, outcome: &Outcom
         "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
         "branches": outcome.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
             .collect::<serde_json::Map<_, _>>(),
+        "tried": beside.tried,
+        "stored": beside.stored,
+        "baseline": beside.baseline,
         "exhaustive": subject.bound.map(|bound| bound.json(outcome)),
         "requests": figures.requests,
         "answers": figures.answers,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use confute::Refutation;
 
 use crate::style::{NOTE, STRONG};
-use crate::text::{WIDTH, clip_alike};
+use crate::text::{WIDTH, clip_alike, wrap};
 
 /// How many expectations are shown.
 const MOST: usize = 6;
@@ -38,7 +38,13 @@ pub fn expected(refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> 
     for (one, message) in shown.iter().zip(&messages[1..]) {
         lines.push(message.clone());
         if !one.rules.is_empty() {
-            lines.push(format!("  by {}", one.rules.join(", ")));
+            let rules = wrap(&one.rules.join(", "), WIDTH - 19);
+            lines.extend(
+                rules
+                    .iter()
+                    .enumerate()
+                    .map(|(place, rules)| format!("  {} {rules}", if place == 0 { "by" } else { "  " })),
+            );
         }
     }
     if refutation.more || shown.len() < refutation.expected.len() {

@@ -1,6 +1,7 @@
 //! A folder of violations that were met before: they are tried first, and new ones are added.
 //!
-//! A file is called by the rule that was broken. Of several cases for the same rule the one with the fewest requests is kept.
+//! A file is called by the rule that was broken. Of several cases that break the same rule today the one with the fewest
+//! requests is kept; one that no longer fails is kept as well.
 
 use std::fs;
 use std::io;
@@ -9,21 +10,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, Result};
 use confute_drive::{Again, Deed, Finding, Limits, Net, Plan, Protocol, Rerun, Step};
+use serde::Serialize;
 
 use crate::Subject;
 use crate::stored::{About, File, Form, Stored};
+use crate::violation;
 
 /// How the names of the files end.
 pub const ENDING: &str = "case";
-/// How often a case is done that showed each time.
+/// How often a case is done that showed each time,
 const SURE: u32 = 2;
-/// How often at most one is done that did not show each time.
+/// and how often at most one that did not, or that nobody has measured.
 const UNSURE: u32 = 20;
 
 /// What came of doing a stored case again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Tried {
     /// The file.
+    #[serde(rename = "file")]
     pub path: PathBuf,
     /// What it was blamed on when it was stored.
     pub rule: String,
@@ -31,21 +35,38 @@ pub struct Tried {
     pub shown: u32,
     /// How many runs were judged.
     pub runs: u32,
+    /// What a run was refuted for instead, if one was.
+    pub otherwise: Option<String>,
     /// Why a run was not judged, if one was not.
     pub unknown: Option<String>,
+    /// Whether it is none of this run's: it is about a server that is tested in another way.
+    pub foreign: bool,
 }
 
 impl Tried {
+    /// What the file is called.
+    fn name(&self) -> String {
+        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
     /// In one line.
     pub fn told(&self) -> String {
-        let name = self.path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        let Self { rule, shown, runs, .. } = self;
-        match (shown, runs, &self.unknown) {
+        let (name, Self { rule, shown, runs, .. }) = (self.name(), self);
+        match (shown, runs, &self.otherwise, &self.unknown) {
             (1.., ..) => format!("{name}: still fails ({rule})"),
-            (0, 1.., _) => format!("{name}: no longer fails in {runs} runs ({rule})"),
-            (0, 0, Some(why)) => format!("{name}: not judged: {why}"),
-            (0, 0, None) => format!("{name}: not tried"),
+            (0, _, Some(other), _) => format!("{name}: fails, but not as it did ({rule}): {other}"),
+            (0, 1.., None, None) => format!("{name}: no longer fails in {runs} runs ({rule})"),
+            (0, 1.., None, Some(why)) => {
+                format!("{name}: no longer fails in {runs} runs ({rule}); others were not judged: {why}")
+            }
+            (0, 0, None, Some(why)) => format!("{name}: not judged: {why}"),
+            (0, 0, None, None) => format!("{name}: not tried"),
         }
+    }
+
+    /// Why the run owes an answer, if it does: what somebody counts on was not judged at all.
+    pub fn owed(&self) -> Option<String> {
+        (self.runs == 0 && !self.foreign).then(|| self.told())
     }
 }
 
@@ -66,7 +87,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Does what is stored in a folder once more. What shows again, and what came of each file. Files for other models are
+/// Does what is stored in a folder once more. What is refuted again, and what came of each file. Files for other models are
 /// left alone; one that cannot be read is an error, because somebody counts on it.
 pub fn try_all<P: Protocol>(
     protocol: &P,
@@ -85,14 +106,27 @@ pub fn try_all<P: Protocol>(
         }
     }
     let many = cases.len();
+    let mut surveyed = None;
     for (place, (path, case)) in cases.into_iter().enumerate() {
         tell(&format!("regression {} of {many}: {}", place + 1, case.about.blamed_on()));
-        let mut one = Tried { path, rule: case.about.blamed_on(), shown: 0, runs: 0, unknown: None };
+        let rule = case.about.blamed_on();
+        let (otherwise, unknown) = (None, None);
+        let mut one = Tried { path, rule, shown: 0, runs: 0, otherwise, unknown, foreign: false };
+        let again = runner(protocol, plan, &case.about, stop);
         if stop.load(Ordering::Relaxed) {
-            tried.push(one);
-            continue;
+            one.unknown = Some("it was time to stop".to_owned());
+        } else if case.about.settings["resources"] != subject.settings["resources"] {
+            // Done all the same, it would write to what is only to be read.
+            one.foreign = true;
+            one.unknown = Some("it was met with other resources (--path)".to_owned());
+        } else if case.about.is_allowed(&plan.allow) {
+            one.foreign = true;
+            one.unknown = Some("what it breaks is allowed".to_owned());
+        } else if let Err(trouble) = surveyed.get_or_insert_with(|| again.survey(&case.about.name)) {
+            one.unknown = Some(trouble.to_string());
+        } else {
+            found.extend(try_one(&again, plan, &case, &mut one));
         }
-        found.extend(try_one(protocol, plan, &case, &mut one, stop));
         tried.push(one);
     }
     Ok((found, tried))
@@ -100,34 +134,32 @@ pub fn try_all<P: Protocol>(
 
 /// Does it until it shows, or often enough.
 fn try_one<P: Protocol>(
-    protocol: &P,
+    again: &Again<'_, P>,
     plan: &Plan,
     case: &Stored<P>,
     tried: &mut Tried,
-    stop: &AtomicBool,
 ) -> Option<Finding<P>> {
-    let again = runner(protocol, plan, &case.about, stop);
-    let (mut relaxed, _) = case.relaxed(protocol);
+    let ready = case.relaxed(again.protocol).and_then(|relaxed| {
+        Ok((relaxed, Net::new(plan.target.listen).map_err(|trouble| trouble.to_string())?))
+    });
+    let (mut relaxed, mut net) = ready.map_err(|why| tried.unknown = Some(why)).ok()?;
     relaxed.extend(&plan.allow);
     let deed =
         Deed { script: &case.script, name: &case.about.name, seed: case.about.seed, relaxed: &relaxed };
-    let mut net = match Net::new(plan.target.listen) {
-        Ok(net) => net,
-        Err(trouble) => {
-            tried.unknown = Some(trouble.to_string());
-            return None;
-        }
-    };
-    let most = if case.about.again.0 == case.about.again.1 { SURE } else { UNSURE };
-    for _ in 0..most {
-        if stop.load(Ordering::Relaxed) {
+    let mut other = None;
+    for _ in 0..case.about.runs(SURE, UNSURE) {
+        if again.stop.load(Ordering::Relaxed) {
             break;
         }
         match again.once(&mut net, &deed) {
             Ok(Rerun::Refuted(finding)) => {
                 tried.runs += 1;
-                tried.shown += 1;
-                return Some(*finding);
+                if case.about.is_about(&finding) {
+                    tried.shown += 1;
+                    return Some(*finding);
+                }
+                tried.otherwise = Some(violation::name(&finding));
+                other = Some(*finding);
             }
             Ok(Rerun::Explained) => tried.runs += 1,
             Ok(Rerun::Unknown(why)) => tried.unknown = Some(why),
@@ -137,7 +169,7 @@ fn try_one<P: Protocol>(
             }
         }
     }
-    None
+    other
 }
 
 /// Runs a stored case like the one it was.
@@ -152,17 +184,23 @@ pub fn runner<'a, P: Protocol>(
     Again { protocol, target: plan.target, limits, blame_time, prefix: &about.prefix, stop }
 }
 
-/// Adds what refutes to the folder. Which files were written.
+/// Adds what refutes to the folder, in which these were tried before. Which files were written.
 pub fn store<P: Protocol>(
     subject: &Subject<'_>,
     plan: &Plan,
     findings: &[Finding<P>],
+    tried: &[Tried],
     folder: &Path,
 ) -> Result<Vec<PathBuf>> {
+    // One that did not show does not stand for what was met now.
+    let is_other = |path: &PathBuf| tried.iter().any(|one| one.path == *path && one.shown == 0);
     let mut written = Vec::new();
     for finding in findings.iter().filter(|finding| finding.refutes(plan.level)) {
         let case = Stored::new(subject, plan, finding, Form::Shrunk);
-        let path = folder.join(format!("{}.{ENDING}", file_name(&case.about)));
+        let name = file_name(&case.about);
+        let first = folder.join(format!("{name}.{ENDING}"));
+        let more = (2..).map(|number| folder.join(format!("{name}-{number}.{ENDING}")));
+        let Some(path) = std::iter::once(first).chain(more).find(|path| !is_other(path)) else { continue };
         if path.exists() && requests::<P>(&path)? <= asks(&case.script) {
             continue;
         }

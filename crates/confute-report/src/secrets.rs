@@ -3,8 +3,11 @@
 //! Requests are recorded without them (`Protocol::conceal`). But a server may repeat what it was told: so whatever was
 //! recorded of its answers is searched before it is shown.
 
+use std::collections::BTreeSet;
+
 use confute::Refutation;
-use confute_drive::{Chunk, Finding, Protocol};
+use confute::trace::{Event, WireConn};
+use confute_drive::{Chunk, Finding, Msg, Protocol};
 use serde_json::Value;
 
 const INSTEAD: &str = "[secret]";
@@ -16,13 +19,15 @@ const SHORTEST: usize = 6;
 pub struct Secrets(Vec<String>);
 
 impl Secrets {
-    /// These values, and the longer words of each: of `Bearer xyz` the token is the secret.
+    /// These values, and the longer words of each: of `Bearer xyz` the token is the secret. Each also as it is written
+    /// between quotes.
     pub fn new<'a>(values: impl Iterator<Item = &'a str>) -> Self {
         let words = values.flat_map(|value| std::iter::once(value).chain(value.split_whitespace()));
-        let mut secrets: Vec<String> =
-            words.filter(|word| word.len() >= SHORTEST && *word != "Bearer").map(str::to_owned).collect();
+        let words = words.filter(|word| word.len() >= SHORTEST && *word != "Bearer");
+        let quoted = |word: &str| format!("{word:?}").trim_matches('"').to_owned();
+        let mut secrets: Vec<String> = words.flat_map(|word| [word.to_owned(), quoted(word)]).collect();
         // The whole before its parts.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         secrets.dedup();
         Self(secrets)
     }
@@ -30,6 +35,19 @@ impl Secrets {
     /// The text without them.
     pub fn clean(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, INSTEAD))
+    }
+
+    /// The same, of a text in which long values are cut short: where a secret is cut, its beginning goes too.
+    fn clean_cut(&self, text: &str) -> String {
+        let mut text = self.clean(text);
+        for secret in &self.0 {
+            for (end, _) in secret.char_indices().skip(SHORTEST).collect::<Vec<_>>().into_iter().rev() {
+                for mark in ["…", "\"…"] {
+                    text = text.replace(&format!("{}{mark}", &secret[..end]), &format!("{INSTEAD}{mark}"));
+                }
+            }
+        }
+        text
     }
 
     fn clean_value(&self, value: &mut Value) {
@@ -47,13 +65,13 @@ impl Secrets {
             return;
         }
         self.clean_all(&mut finding.trace, &mut finding.micros);
-        self.clean_refutation(&mut finding.refutation);
+        self.clean_refutation::<P>(&mut finding.refutation, &finding.trace);
         self.clean_bytes(&mut finding.raw);
         let sentences = finding.proof.iter_mut().flat_map(|proof| &mut proof.sentences);
         sentences.for_each(|sentence| *sentence = self.clean(sentence));
         if let Some(Ok(shrunk)) = &mut finding.shrunk {
             self.clean_all(&mut shrunk.trace, &mut shrunk.micros);
-            self.clean_refutation(&mut shrunk.refutation);
+            self.clean_refutation::<P>(&mut shrunk.refutation, &shrunk.trace);
             self.clean_bytes(&mut shrunk.raw);
         }
     }
@@ -72,20 +90,27 @@ impl Secrets {
         (*list, *times) = cleaned.collect();
     }
 
-    fn clean_refutation(&self, refutation: &mut Refutation) {
-        refutation.seen = self.clean(&refutation.seen);
+    /// What was seen is told anew, of the event without them; what was expected is known only in words.
+    fn clean_refutation<P: Protocol>(&self, refutation: &mut Refutation, trace: &[Event<Msg<P>>]) {
+        refutation.seen = match trace.get(refutation.event) {
+            Some(Event::Received(conn, message)) => format!("{message:?} on connection {}", conn.0),
+            _ => self.clean_cut(&refutation.seen),
+        };
         for message in refutation.expected.iter_mut().filter_map(|one| one.message.as_mut()) {
-            *message = self.clean(message);
+            *message = self.clean_cut(message);
         }
     }
 
-    /// A secret that came in two pieces is in neither of them, so what has one is searched as a whole.
+    /// A secret that came in two pieces is in neither of them, so what came on a connection is searched as a whole.
     fn clean_bytes(&self, chunks: &mut Vec<Chunk>) {
-        let all: Vec<u8> =
-            chunks.iter().filter(|chunk| !chunk.sent).flat_map(|chunk| chunk.bytes.clone()).collect();
-        let has = |secret: &String| all.windows(secret.len()).any(|part| part == secret.as_bytes());
-        if self.0.iter().any(has) {
-            chunks.retain(|chunk| chunk.sent);
+        let conns: BTreeSet<WireConn> = chunks.iter().map(|chunk| chunk.conn).collect();
+        for conn in conns {
+            let came = |chunk: &&Chunk| chunk.conn == conn && !chunk.sent;
+            let all: Vec<u8> = chunks.iter().filter(came).flat_map(|chunk| chunk.bytes.clone()).collect();
+            let has = |secret: &String| all.windows(secret.len()).any(|part| part == secret.as_bytes());
+            if self.0.iter().any(has) {
+                chunks.retain(|chunk| !came(&chunk));
+            }
         }
     }
 }
@@ -101,5 +126,28 @@ mod tests {
         let mut value = serde_json::json!({ "a": ["x hunter22"], "b": 1 });
         secrets.clean_value(&mut value);
         assert_eq!(value, serde_json::json!({ "a": ["x [secret]"], "b": 1 }));
+    }
+
+    #[test]
+    fn what_is_escaped_or_cut_short_is_one_too() {
+        let secret = "t0k3n-\"it's\"-and-longer-than-what-is-shown";
+        let secrets = Secrets::new([secret].into_iter());
+        let shown: String = secret.chars().take(24).collect();
+        for told in [format!("200 {secret:?}"), format!("200 {shown:?}…"), format!("200 \"{shown}…")] {
+            let cleaned = secrets.clean_cut(&told);
+            assert!(cleaned.starts_with("200 \"[secret]") && !cleaned.contains("t0k3n"), "{cleaned}");
+        }
+        // Too short a beginning says nothing.
+        assert_eq!(secrets.clean_cut("200 \"t0k3…"), "200 \"t0k3…");
+    }
+
+    #[test]
+    fn pieces_of_a_connection_belong_together() {
+        let secrets = Secrets::new(["hunter22"].into_iter());
+        let chunk =
+            |conn, bytes: &str| Chunk { conn: WireConn(conn), sent: false, micros: 0, bytes: bytes.into() };
+        let mut chunks = vec![chunk(0, "x hun"), chunk(1, "nothing"), chunk(0, "ter22 y")];
+        secrets.clean_bytes(&mut chunks);
+        assert_eq!(chunks, [chunk(1, "nothing")]);
     }
 }

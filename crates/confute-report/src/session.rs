@@ -1,14 +1,19 @@
 //! A run from end to end: what was stored before is tried first, then the campaign, then smaller cases, which are stored.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
-use confute_drive::{CaseReport, Factory, Outcome, Plan, Protocol, Sink, Trouble, campaign_after};
+use anyhow::{Error, Result};
+use confute_drive::{
+    CaseReport, Conclusion, Factory, Outcome, Plan, Protocol, Sink, Trouble, campaign_after,
+};
+use serde::Serialize;
 
+use crate::baseline::{Baseline, Compared};
 use crate::lines::Lines;
 use crate::regressions::{self, Tried};
+use crate::text::{WIDTH, wrap};
 use crate::{Subject, because, shrink};
 
 /// What to do.
@@ -25,26 +30,38 @@ pub struct Job<'a, 'm, P: Protocol> {
     pub shrink_time: Option<Duration>,
     /// The folder of what was met before.
     pub regressions: Option<&'a Path>,
+    /// What is known of the server, and where to write what is known from then on, if so wanted.
+    pub baseline: Option<(&'a Baseline, Option<&'a Path>)>,
 }
 
 /// What came of it.
 pub struct Done<P: Protocol> {
     /// Of the campaign.
     pub outcome: Outcome<P>,
-    /// Of what was stored before.
-    pub tried: Vec<Tried>,
-    /// The files that were added to the folder, or why none could be.
-    pub stored: Result<Vec<PathBuf>>,
+    /// Of everything else.
+    pub beside: Beside,
+    /// What could not be written, if something could not.
+    pub unwritten: Option<Error>,
 }
 
-impl<P: Protocol> Done<P> {
-    /// What there is to say beside the outcome: a label, and lines beside it.
+/// What came of a run beside its outcome.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Beside {
+    /// Of what was stored before.
+    pub tried: Vec<Tried>,
+    /// The files that were added to the folder.
+    pub stored: Vec<PathBuf>,
+    /// What it says about what was known, if that was asked for.
+    pub baseline: Option<Compared>,
+}
+
+impl Beside {
+    /// For people: a label, and lines beside it.
     pub fn notes(&self) -> Vec<(&'static str, Vec<String>)> {
-        let stored = match &self.stored {
-            Ok(paths) => paths.iter().map(|path| path.display().to_string()).collect(),
-            Err(why) => vec![format!("{why:#}")],
-        };
-        vec![("tried", self.tried.iter().map(Tried::told).collect()), ("stored", stored)]
+        let tried = self.tried.iter().flat_map(|one| wrap(&one.told(), WIDTH - 14)).collect();
+        let stored = self.stored.iter().map(|path| path.display().to_string()).collect();
+        let baseline = self.baseline.as_ref().map(Compared::told).unwrap_or_default();
+        vec![("tried", tried), ("stored", stored), ("baseline", baseline)]
     }
 }
 
@@ -98,11 +115,37 @@ pub fn run<P: Protocol>(
     if let Some(time) = job.shrink_time {
         shrink::all(protocol, plan, time, &mut outcome.findings, stop, &mut |what| watch.doing(what));
     }
-    outcome.findings.iter_mut().for_each(|finding| because::prove(protocol, finding));
+    because::prove_all(protocol, &mut outcome.findings, stop, &mut |what| watch.doing(what));
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
-    let stored = match job.regressions {
-        Some(folder) => regressions::store(subject, plan, &outcome.findings, folder),
-        None => Ok(Vec::new()),
-    };
-    Ok(Done { outcome, tried, stored })
+    let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
+    let cut_short = stop.load(Ordering::Relaxed)
+        || matches!(outcome.conclusion, Conclusion::Inconclusive(_))
+        || refuting >= plan.max_failures;
+    let mut beside = Beside { tried, ..Beside::default() };
+    if let Some((known, _)) = job.baseline {
+        beside.baseline = Some(known.compared(plan, &outcome, cut_short));
+        outcome.expect_those(|finding| known.knows(finding), plan);
+    }
+    let unwritten = keep(job, &mut outcome, &mut beside).err();
+    if let (Conclusion::Unrefuted, Some(owed)) =
+        (&outcome.conclusion, beside.tried.iter().find_map(Tried::owed))
+    {
+        outcome.conclusion = Conclusion::Inconclusive(owed);
+    }
+    Ok(Done { outcome, beside, unwritten })
+}
+
+/// Writes down what the next run is to know.
+fn keep<P: Protocol>(job: &Job<'_, '_, P>, outcome: &mut Outcome<P>, beside: &mut Beside) -> Result<()> {
+    let Job { subject, plan, .. } = *job;
+    if let Some(folder) = job.regressions {
+        beside.stored = regressions::store(subject, plan, &outcome.findings, &beside.tried, folder)?;
+    }
+    if let (Some((known, Some(path))), Some(compared)) = (job.baseline, &mut beside.baseline) {
+        let updated = known.updated(plan, outcome, compared);
+        updated.write(path)?;
+        compared.written = Some(path.to_owned());
+        outcome.expect_those(|finding| updated.knows(finding), plan);
+    }
+    Ok(())
 }

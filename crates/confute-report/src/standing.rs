@@ -12,6 +12,8 @@ pub enum Standing {
     Violated(Vec<usize>),
     /// One of several that may be what was broken, or what it is worth is not known: nobody can say more.
     Suspected(Vec<usize>),
+    /// Broken, or perhaps, as was to be expected.
+    Known(Vec<usize>),
     /// Broken, or perhaps, but at a level that does not count.
     Warned(Vec<usize>),
     /// Not asked for.
@@ -28,6 +30,7 @@ impl Standing {
         match self {
             Standing::Violated(_) => "violated",
             Standing::Suspected(_) => "suspected",
+            Standing::Known(_) => "known",
             Standing::Warned(_) => "warning",
             Standing::Allowed => "allowed",
             Standing::Respected => "respected",
@@ -38,7 +41,10 @@ impl Standing {
     /// The findings that say so.
     pub fn findings(&self) -> &[usize] {
         match self {
-            Standing::Violated(list) | Standing::Suspected(list) | Standing::Warned(list) => list,
+            Standing::Violated(list)
+            | Standing::Suspected(list)
+            | Standing::Known(list)
+            | Standing::Warned(list) => list,
             _ => &[],
         }
     }
@@ -61,11 +67,14 @@ fn one<P: Protocol>(rule: &'static str, plan: &Plan, outcome: &Outcome<P>) -> St
     let counts = |finding: &Finding<P>| finding.refutes(plan.level);
     let violated = which(&|finding| counts(finding) && finding.diagnoses.len() == 1);
     let suspected = which(&|finding| counts(finding) || finding.level.is_none());
+    let known = which(&|finding| finding.known);
     let warned = which(&|_| true);
     if !violated.is_empty() {
         Standing::Violated(violated)
     } else if !suspected.is_empty() {
         Standing::Suspected(suspected)
+    } else if !known.is_empty() {
+        Standing::Known(known)
     } else if !warned.is_empty() {
         Standing::Warned(warned)
     } else if plan.allow.contains(&rule) {

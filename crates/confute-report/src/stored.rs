@@ -19,6 +19,8 @@ use crate::files::put;
 
 const VERSION: u64 = 1;
 const EXAMPLE: &str = r#"{"confute":"case","version":1,"model":"http",…}"#;
+/// How likely it may be that what still fails is not seen to.
+const MISSED: f64 = 0.05;
 /// Larger files are something else.
 const LARGEST: u64 = 256 << 20;
 
@@ -95,9 +97,9 @@ pub enum Form {
 impl<P: Protocol> Stored<P> {
     /// What is to be kept of a finding.
     pub fn new(subject: &Subject<'_>, plan: &Plan, finding: &Finding<P>, form: Form) -> Self {
-        let shrunk = match (&finding.shrunk, form) {
-            (Some(Ok(shrunk)), Form::Shrunk) => Some(shrunk),
-            _ => None,
+        let case = match form {
+            Form::Shrunk => finding.shown(),
+            Form::Found => finding.as_found(),
         };
         let strings = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         let about = About {
@@ -106,17 +108,15 @@ impl<P: Protocol> Stored<P> {
             server: subject.shown.to_owned(),
             blame: finding.diagnoses.iter().map(|one| strings(&one.rules)).collect(),
             level: finding.level.map(|level| level.name().to_owned()),
-            name: shrunk.map_or(&finding.name, |shrunk| &shrunk.name).clone(),
+            name: case.name.to_owned(),
             prefix: plan.prefix.clone(),
             seed: finding.seed,
             connections: plan.limits.connections,
             relaxed: strings(&finding.relaxed),
-            seen: shrunk.map_or(&finding.refutation, |shrunk| &shrunk.refutation).seen.clone(),
-            again: shrunk.map_or((0, 0), |shrunk| shrunk.again),
+            seen: case.refutation.seen.clone(),
+            again: case.again.unwrap_or_default(),
         };
-        let script = shrunk.map_or(&finding.script, |shrunk| &shrunk.script).clone();
-        let trace = shrunk.map_or(&finding.trace, |shrunk| &shrunk.trace).clone();
-        Self { about, script, trace }
+        Self { about, script: case.script.to_vec(), trace: case.trace.to_vec() }
     }
 
     /// Writes it down.
@@ -148,13 +148,17 @@ impl<P: Protocol> Stored<P> {
         Ok(Self { about, script, trace })
     }
 
-    /// The rules that were not asked for, and those of them that the model does not have any more.
-    pub fn relaxed(&self, protocol: &P) -> (Vec<&'static str>, Vec<&str>) {
+    /// The rules that were not asked for. If the model does not have one of them any more, nobody can tell what the case would
+    /// be worth without it: that is said instead.
+    pub fn relaxed(&self, protocol: &P) -> Result<Vec<&'static str>, String> {
         let rules = protocol.model().rules();
-        let known = |name: &&String| rules.iter().any(|rule| rule.name == **name);
-        let (old, gone): (Vec<_>, Vec<_>) = self.about.relaxed.iter().partition(known);
-        let names = rules.iter().map(|rule| rule.name).filter(|name| old.iter().any(|one| one == name));
-        (names.collect(), gone.into_iter().map(String::as_str).collect())
+        let named = |name: &String| {
+            let rule = rules.iter().find(|rule| rule.name == name);
+            rule.map(|rule| rule.name).ok_or_else(|| {
+                format!("it was met where {name} was not asked for, and the model has no such rule any more")
+            })
+        };
+        self.about.relaxed.iter().map(named).collect()
     }
 }
 
@@ -165,6 +169,30 @@ impl About {
             return "no rule of the model".to_owned();
         }
         self.blame.iter().map(|rules| rules.join(" and ")).collect::<Vec<_>>().join(", or ")
+    }
+
+    /// Whether a finding may be the same violation.
+    pub fn is_about<P: Protocol>(&self, finding: &Finding<P>) -> bool {
+        let unexplained = finding.diagnoses.is_empty() && self.blame.is_empty();
+        unexplained || finding.is_explained_by(&self.blame)
+    }
+
+    /// Whether it is explained by breaking nothing but these rules.
+    pub fn is_allowed(&self, allowed: &[&str]) -> bool {
+        self.blame.iter().any(|rules| rules.iter().all(|rule| allowed.contains(&&**rule)))
+    }
+
+    /// How often to do it, within bounds, to see it with a probability of 95 % if it shows as often as it did when it was
+    /// stored. As often as may be if nobody counted then, or it never showed.
+    pub fn runs(&self, least: u32, most: u32) -> u32 {
+        let (shown, of) = self.again;
+        if shown == 0 {
+            return most;
+        }
+        let misses = 1.0 - f64::from(shown) / f64::from(of);
+        #[expect(clippy::cast_sign_loss, reason = "both logarithms are negative")]
+        let needed = (MISSED.ln() / misses.ln()).ceil() as u32;
+        needed.clamp(least, most)
     }
 }
 
@@ -208,5 +236,20 @@ impl File {
         let about =
             serde_json::from_value(value).with_context(|| format!("{shown}:1: the header of a case"))?;
         Ok(Self { about, shown, text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_shows_rarely_is_done_more_often() {
+        let header = r#"{"confute":"case","version":1,"model":"m","server":"s","blame":[],"name":"n","seed":0,"connections":1,"seen":""}"#;
+        let about = File::parse("a".to_owned(), header.to_owned()).unwrap().about;
+        let runs = |again| About { again, ..about.clone() }.runs(10, 100);
+        // Of 10 runs that each show it with 20 %, one in ten batches shows it nowhere.
+        assert_eq!([(10, 10), (5, 10), (2, 10), (1, 10)].map(runs), [10, 10, 14, 29]);
+        assert_eq!([(1, 1000), (0, 10), (0, 0)].map(runs), [100, 100, 100]);
     }
 }

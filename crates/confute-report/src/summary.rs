@@ -3,14 +3,15 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use anstyle::Style;
 use confute::lang::Rule;
 use confute_drive::{Conclusion, Outcome, Plan, Protocol, Spread};
 
 use crate::note::note;
 use crate::style::{BAD, GOOD, OPEN};
 use crate::text::{WIDTH, count, elapsed, grouped, wrap};
-use crate::violation::violation;
-use crate::{Subject, advice};
+use crate::violation::{kept, violation};
+use crate::{Exit, Subject, advice};
 
 /// So many things that were never put to the test are named.
 const NEVER: usize = 8;
@@ -23,6 +24,8 @@ pub struct Told<'a> {
     pub paths: &'a [PathBuf],
     /// Remarks of others: a label, and lines beside it.
     pub notes: &'a [(&'static str, Vec<String>)],
+    /// How to have files written, where none were.
+    pub hint: &'a str,
     /// Only the verdict.
     pub quiet: bool,
     /// Everything in full.
@@ -39,10 +42,14 @@ pub fn write<P: Protocol>(
 ) -> io::Result<()> {
     if !told.quiet {
         for finding in &outcome.findings {
-            violation(subject, finding, plan, told.verbose, out)?;
+            let mut next = kept(subject, finding, told.paths);
+            if next.is_empty() {
+                next = wrap(told.hint, WIDTH - 14);
+            }
+            violation(subject, finding, plan, told.verbose, &next, out)?;
         }
     }
-    verdict(subject, plan, outcome, out)?;
+    verdict(subject, plan, outcome, told, out)?;
     if !told.quiet {
         let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
         note(out, "server", &remarks.collect::<Vec<_>>())?;
@@ -58,19 +65,27 @@ fn verdict<P: Protocol>(
     subject: &Subject<'_>,
     plan: &Plan,
     outcome: &Outcome<P>,
+    told: &Told<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let shown = subject.shown;
+    let mut say = |style: Style, what: String| {
+        let word = Exit::from(&outcome.conclusion).name();
+        // In a line of its own for programs, and where everything is shown as it is.
+        let width = if told.quiet || told.verbose { usize::MAX } else { WIDTH - word.len() - 2 };
+        writeln!(out, "{style}{word}{style:#}: {}", wrap(&format!("{shown}: {what}"), width).join("\n  "))
+    };
     let answers = count(outcome.figures.answers, "answer");
     if outcome.figures.requests == 0
         && let Conclusion::Inconclusive(why) = &outcome.conclusion
     {
-        return writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why}; nothing was tested");
+        return say(OPEN, format!("{why}; nothing was tested"));
     }
+    let time = elapsed(outcome.elapsed).replace(' ', "\u{a0}");
     let over = match subject.bound {
         // How many there were is said already.
-        Some(_) => format!("{answers}, {}", elapsed(outcome.elapsed)),
-        None => format!("{answers} in {}, {}", count(outcome.tally.cases, "case"), elapsed(outcome.elapsed)),
+        Some(_) => format!("{answers}, {time}"),
+        None => format!("{answers} in {}, {time}", count(outcome.tally.cases, "case")),
     };
     let alone = match outcome.figures.outstanding.median() {
         // What is tried out to the end says itself what is concurrent.
@@ -83,7 +98,7 @@ fn verdict<P: Protocol>(
         Conclusion::Refuted => {
             let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
             let number = count(refuting as u64, "violation");
-            writeln!(out, "{BAD}refuted{BAD:#}: {shown}: {number} ({over}{alone})")
+            say(BAD, format!("{number} ({over}{alone})"))
         }
         Conclusion::Unrefuted => {
             let known = outcome.findings.iter().filter(|finding| finding.known).count() as u64;
@@ -95,11 +110,9 @@ fn verdict<P: Protocol>(
                 None if known > 0 => format!("nothing but {}", count(known, "known violation")),
                 None => format!("all explained by {}", subject.model),
             };
-            writeln!(out, "{GOOD}unrefuted{GOOD:#}: {shown}: {explained} ({over}{alone})")
+            say(GOOD, format!("{explained} ({over}{alone})"))
         }
-        Conclusion::Inconclusive(why) => {
-            writeln!(out, "{OPEN}inconclusive{OPEN:#}: {shown}: {why} ({over}{alone})")
-        }
+        Conclusion::Inconclusive(why) => say(OPEN, format!("{why} ({over}{alone})")),
     }
 }
 
@@ -146,14 +159,9 @@ fn basis<P: Protocol>(
         cases.push(format!("{} refuted at first, but not when judged again", grouped(tally.doubtful)));
     }
     note(out, "cases", &cases)?;
-    note(
-        out,
-        "load",
-        &[
-            format!("outstanding requests at each send: {}", spread(&figures.outstanding)),
-            format!("open alternatives: {}", spread(&figures.alternatives)),
-        ],
-    )?;
+    let outstanding = format!("outstanding requests at each send: {}", spread(&figures.outstanding));
+    let open = format!("open alternatives: {}", spread(&figures.alternatives));
+    note(out, "load", &[outstanding, open].map(|one| wrap(&one, WIDTH - 14)).concat())?;
     coverage(outcome, subject.rules, in_full, out)?;
     let share =
         |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);

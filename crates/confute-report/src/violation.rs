@@ -2,11 +2,14 @@
 
 use std::fmt::Debug;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
+use confute::Refutation;
 use confute::trace::Event;
 use confute_drive::{Finding, Plan, Protocol, Shrunk, Unshrunk};
 
 use crate::because::number;
+use crate::files::{CASE, folder};
 use crate::note::{self, note};
 use crate::style::{BAD, OPEN, STRONG};
 use crate::text::{WIDTH, clip, count, grouped, wrap};
@@ -33,20 +36,68 @@ pub fn name<P: Protocol>(finding: &Finding<P>) -> String {
     }
 }
 
-/// Shows it, in full or fit for 80 columns.
+/// What kind of finding it is.
+pub(crate) fn title<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> &'static str {
+    match (finding.refutes(plan.level), finding.known) {
+        (true, _) => "violation",
+        (false, true) => "known violation",
+        (false, false) => "warning",
+    }
+}
+
+/// What was seen in the case that is shown, and what was expected: each thing once, and in brief only by rules that are to blame.
+/// A turn looks at many others.
+pub(crate) fn refutation<P: Protocol>(finding: &Finding<P>, in_full: bool) -> Refutation {
+    let mut refutation = finding.shown().refutation.clone();
+    let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
+    let mut told = Vec::new();
+    refutation.expected.retain_mut(|one| {
+        if !in_full {
+            one.rules.retain(blamed);
+        }
+        let one = (one.message.clone(), one.rules.clone());
+        let is_new = !told.contains(&one);
+        told.push(one);
+        is_new
+    });
+    refutation
+}
+
+/// What to do with the files that were written about it.
+pub(crate) fn kept<P: Protocol>(
+    subject: &Subject<'_>,
+    finding: &Finding<P>,
+    paths: &[PathBuf],
+) -> Vec<String> {
+    let (folder, server) = (folder(finding), quoted(subject.shown));
+    let find = |name: &str| paths.iter().find(|path| path.ends_with(Path::new(&folder).join(name)));
+    let command = |with: &str, path: &PathBuf, what: &str| {
+        format!("`{with} {} {server}` {what}", quoted(&path.display().to_string()))
+    };
+    let replay = find(CASE).map(|path| command("confute replay", path, "does it again"));
+    let script = find("reproduce.sh").map(|path| command("bash", path, "does it with curl alone"));
+    replay.into_iter().chain(script).collect()
+}
+
+/// As a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-._~/:%+,=@".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+/// Shows it, in full or fit for 80 columns; and what can be done next, besides reading about the rule.
 pub fn violation<P: Protocol>(
     subject: &Subject<'_>,
     finding: &Finding<P>,
     plan: &Plan,
     in_full: bool,
+    next: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let (style, what) = match (finding.refutes(plan.level), finding.known) {
-        (true, _) => (BAD, "violation"),
-        (false, true) => (OPEN, "known violation"),
-        (false, false) => (OPEN, "warning"),
-    };
-    writeln!(out, "{style}{what} {}{style:#}: {STRONG}{}{STRONG:#}", finding.number, name(finding))?;
+    let style = if finding.refutes(plan.level) { BAD } else { OPEN };
+    let what = format!("{} {}", title(finding, plan), finding.number);
+    let called = wrap(&name(finding), WIDTH - what.len() - 2).join("\n  ");
+    writeln!(out, "{style}{what}{style:#}: {STRONG}{called}{STRONG:#}")?;
     let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
     let mut lines = Vec::new();
     for rule in broken.filter_map(|name| subject.rules.iter().find(|rule| rule.name == *name)) {
@@ -56,10 +107,7 @@ pub fn violation<P: Protocol>(
         }
     }
     note(out, "asked", &lines)?;
-    let (trace, mut refutation) = match &finding.shrunk {
-        Some(Ok(shrunk)) => (&shrunk.trace, shrunk.refutation.clone()),
-        _ => (&finding.trace, finding.refutation.clone()),
-    };
+    let trace = finding.shown().trace;
     let is_drawn = !in_full && trace.len() <= DRAWN;
     if is_drawn {
         ladder::draw(&trace.iter().map(in_words).collect::<Vec<_>>(), "nothing explains this", out)?;
@@ -69,12 +117,7 @@ pub fn violation<P: Protocol>(
         let events: Vec<String> = trace[from..].iter().map(|event| clip(&told(event), width)).collect();
         note(out, if from > 0 { "at last" } else { "events" }, &events)?;
     }
-    if !in_full {
-        // A turn looks at many rules; of interest are those that are to blame.
-        let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
-        refutation.expected.iter_mut().for_each(|one| one.rules.retain(blamed));
-    }
-    note::expected(&refutation, in_full, out)?;
+    note::expected(&refutation(finding, in_full), in_full, out)?;
     if let Some(proof) = &finding.proof {
         let mut lines = Vec::new();
         if !is_drawn {
@@ -109,9 +152,9 @@ pub fn violation<P: Protocol>(
     if finding.shrunk.is_some() {
         note(out, "shrunk", &wrap(&small, WIDTH - 14))?;
     }
-    if let Some(rule) = finding.diagnoses.iter().find_map(|one| one.rules.first()) {
-        note(out, "next", &[format!("`confute explain {rule}` says what it asks")])?;
-    }
+    let rule = finding.diagnoses.iter().find_map(|one| one.rules.first());
+    let explain = rule.map(|rule| format!("`confute explain {rule}` says what it asks"));
+    note(out, "next", &explain.into_iter().chain(next.iter().cloned()).collect::<Vec<_>>())?;
     writeln!(out)
 }
 

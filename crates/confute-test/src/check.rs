@@ -11,10 +11,10 @@ use anyhow::{Context as _, Result, bail};
 use confute::lang::{Level, ServerModel as _};
 use confute_drive::{Conclusion, Generator, Outcome, Plan, Protocol, Target};
 use confute_http::{Http, Traffic};
-use confute_memcached::{Memcached, MemcachedModel};
+use confute_memcached::{Habits, Memcached, MemcachedModel};
 use confute_report::files::{Reports, Run};
 use confute_report::session::{self, Done, Job, Recorder};
-use confute_report::{Secrets, Subject, quantity, summary};
+use confute_report::{Secrets, Subject, fresh_seed, quantity, summary};
 use serde_json::{Value, json};
 
 use crate::way::{Reach, Way, address, way};
@@ -23,6 +23,8 @@ use crate::way::{Reach, Way, address, way};
 const STEPS: usize = 300;
 /// How long a test takes if nobody says otherwise.
 const TIME: Duration = Duration::from_secs(5);
+/// How to have files written.
+const HINT: &str = "`.report_dir(DIR)` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
 /// Where violations are kept, beside `Cargo.toml`.
 const FOLDER: &str = "confute-regressions";
 
@@ -37,18 +39,26 @@ pub struct Check<P: Protocol> {
     premise: String,
     clause: fn(&str) -> Option<&'static str>,
     settings: Value,
+    secrets: Secrets,
     make: Make<P>,
     plan: Plan,
     shrink_time: Duration,
     regressions: Option<PathBuf>,
     report_dir: Option<PathBuf>,
+    /// Whether the server may be on another machine.
+    remote: bool,
     /// A mistake in what was asked for, told when it is run.
     mistake: Option<String>,
 }
 
 /// Tests the HTTP/1.1 origin server below this URL. It is written to.
 pub fn http(url: &str) -> Check<Http> {
-    let (way, mistake) = match way(url, &Reach::default()) {
+    http_through(url, &Reach::default())
+}
+
+/// The same, of a server that wants certain header fields, or whose certificate somebody else has issued.
+pub fn http_through(url: &str, reach: &Reach) -> Check<Http> {
+    let (way, mistake) = match way(url, reach) {
         Ok(way) => (way, None),
         Err(why) => (nowhere(), Some(format!("{why:#}"))),
     };
@@ -62,6 +72,7 @@ pub fn http(url: &str) -> Check<Http> {
     "nobody else writes below this URL".clone_into(&mut check.premise);
     check.clause = confute_http::rules::clause;
     check.settings = json!({ "resources": [], "is_store": false });
+    check.secrets = way.secrets;
     check.mistake = mistake;
     check
 }
@@ -73,9 +84,8 @@ pub fn memcached(place: &str) -> Check<Memcached> {
         Err(why) => (nowhere().place, Some(format!("{why:#}"))),
     };
     let protocol = Memcached::new(MemcachedModel { keeps: false });
-    let make = |_| -> Box<dyn Generator<Memcached>> {
-        Box::new(confute_memcached::Traffic::new(Default::default()))
-    };
+    let make =
+        |_| -> Box<dyn Generator<Memcached>> { Box::new(confute_memcached::Traffic::new(Habits::default())) };
     let mut check = Check::new(protocol, "memcached", target, make);
     "nobody else writes the keys of this run".clone_into(&mut check.premise);
     check.settings = json!({ "keeps": false });
@@ -101,8 +111,12 @@ impl<P: Protocol + 'static> Check<P> {
         target: Target,
         make: impl Fn(u64) -> Box<dyn Generator<P>> + Sync + 'static,
     ) -> Self {
-        let plan =
-            Plan { prefix: "confute-".to_owned(), max_time: Some(TIME), seed: fresh(), ..Plan::new(target) };
+        let plan = Plan {
+            prefix: "confute-".to_owned(),
+            max_time: Some(TIME),
+            seed: fresh_seed(),
+            ..Plan::new(target)
+        };
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
             protocol,
@@ -111,11 +125,13 @@ impl<P: Protocol + 'static> Check<P> {
             premise: "nobody else changes what is tested".to_owned(),
             clause: |_| None,
             settings: Value::Null,
+            secrets: Secrets::default(),
             make: Box::new(make),
             plan,
             shrink_time: Duration::from_secs(10),
             regressions: Some(beside.join(FOLDER)),
             report_dir: None,
+            remote: false,
             mistake: None,
         }
     }
@@ -161,7 +177,7 @@ impl<P: Protocol + 'static> Check<P> {
         match self.protocol.model().rules().iter().find(|known| known.name == rule) {
             Some(known) => self.plan.allow.push(known.name),
             None => {
-                self.mistake = Some(format!("there is no rule called {rule}; `confute rules` lists them"))
+                self.mistake = Some(format!("there is no rule called {rule}; `confute rules` lists them"));
             }
         }
         self
@@ -195,6 +211,13 @@ impl<P: Protocol + 'static> Check<P> {
         self
     }
 
+    /// Lets the server be on another machine. It is written to.
+    #[must_use]
+    pub fn remote(mut self) -> Self {
+        self.remote = true;
+        self
+    }
+
     /// Runs it. What was seen is handed back if nothing was wrong.
     ///
     /// # Panics
@@ -202,18 +225,32 @@ impl<P: Protocol + 'static> Check<P> {
     /// If the server was refuted, with the counterexample; or if it could not be tested.
     #[track_caller]
     pub fn run(self) -> Outcome<P> {
-        match self.try_run() {
-            Ok((outcome, text)) if outcome.conclusion != Conclusion::Unrefuted => fail(&text),
-            Ok((outcome, _)) => outcome,
+        match self.go() {
+            Ok((outcome, text, _)) if outcome.conclusion != Conclusion::Unrefuted => fail(&text),
+            Ok((outcome, _, brief)) => {
+                tell(&brief);
+                outcome
+            }
             Err(why) => fail(&format!("{why:#}")),
         }
     }
 
     /// The same, without a panic: what came of it, and what there is to say about it.
-    pub fn try_run(mut self) -> Result<(Outcome<P>, String)> {
+    pub fn try_run(self) -> Result<(Outcome<P>, String)> {
+        self.go().map(|(outcome, text, _)| (outcome, text))
+    }
+
+    /// What came of it, at length and in brief.
+    fn go(mut self) -> Result<(Outcome<P>, String, String)> {
         self.obey_environment()?;
         if let Some(mistake) = self.mistake {
             bail!(mistake);
+        }
+        let address = self.plan.target.address;
+        if !address.ip().is_loopback() && !self.remote {
+            bail!(
+                "{address} is not on this machine, and it would be written to; say .remote() if that is meant"
+            );
         }
         let reports = self.report_dir.as_deref().map(Reports::create).transpose()?;
         let subject = Subject {
@@ -224,7 +261,7 @@ impl<P: Protocol + 'static> Check<P> {
             rules: self.protocol.model().rules(),
             clause: self.clause,
             settings: self.settings,
-            secrets: Secrets::default(),
+            secrets: self.secrets,
             bound: None,
         };
         let make = |case: u64| (self.make)(case);
@@ -235,33 +272,39 @@ impl<P: Protocol + 'static> Check<P> {
             make: &make,
             shrink_time: (!self.shrink_time.is_zero()).then_some(self.shrink_time),
             regressions: self.regressions.as_deref(),
+            baseline: None,
         };
         let mut recorder = Recorder::default();
-        let done = session::run(&job, &mut recorder, &AtomicBool::new(false))?;
-        let Recorder { lines, remarks } = recorder;
-        let paths = match &reports {
-            Some(reports) => reports.write(&Run {
-                protocol: &self.protocol,
-                subject: &subject,
-                plan: &self.plan,
-                outcome: &done.outcome,
-                lines: &lines,
-                remarks: &remarks,
-            })?,
-            None => Vec::new(),
+        let Done { outcome, beside, mut unwritten } =
+            session::run(&job, &mut recorder, &AtomicBool::new(false))?;
+        let Recorder { lines, remarks } = &recorder;
+        let (protocol, subject, plan) = (&self.protocol, &subject, &self.plan);
+        let mut paths = Vec::new();
+        if let Some(reports) = &reports {
+            let outcome = &outcome;
+            match reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside: &beside }) {
+                Ok(written) => paths = written,
+                Err(why) => unwritten = Some(why.into()),
+            }
+        }
+        let written = |quiet: bool| -> Result<String> {
+            let notes = &beside.notes();
+            let told = summary::Told { remarks, paths: &paths, notes, hint: HINT, quiet, verbose: false };
+            let mut text = Vec::new();
+            summary::write(subject, plan, &outcome, &told, &mut text)?;
+            Ok(String::from_utf8_lossy(&text).into_owned())
         };
-        let notes = done.notes();
-        let told =
-            summary::Told { remarks: &remarks, paths: &paths, notes: &notes, quiet: false, verbose: false };
-        let mut text = Vec::new();
-        summary::write(&subject, &self.plan, &done.outcome, &told, &mut text)?;
-        let mut text = String::from_utf8_lossy(&text).into_owned();
-        let Done { outcome, .. } = done;
+        let (mut text, mut brief) = (written(false)?, written(true)?);
+        beside.tried.iter().try_for_each(|one| writeln!(brief, "  {}", one.told()))?;
+        if let Some(why) = unwritten {
+            // What was found is not to be lost with the file.
+            bail!("{text}\n{why:#}");
+        }
         if outcome.conclusion != Conclusion::Unrefuted {
             let _ =
                 writeln!(text, "\nAgain with the same choices: CONFUTE_SEED={} cargo test", self.plan.seed);
         }
-        Ok((outcome, text))
+        Ok((outcome, text, brief))
     }
 
     /// What the environment says goes before what the test says.
@@ -283,10 +326,10 @@ impl<P: Protocol + 'static> Check<P> {
     }
 }
 
-/// Short enough to be typed again.
-fn fresh() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one(0) & 0xffff_ffff
+/// Says what came of a test that passes, for whoever looks.
+#[expect(clippy::print_stdout, reason = "that is how a test says something")]
+fn tell(text: &str) {
+    println!("{}", anstream::adapter::strip_str(text.trim_end()));
 }
 
 /// Ends a test. Colours are for terminals, and this ends up in logs.

@@ -64,6 +64,8 @@ impl Default for Replay {
 /// What came of it.
 #[derive(Clone, Debug)]
 pub struct Replayed {
+    /// The model that it was judged by.
+    pub model: String,
     /// What it was blamed on then.
     pub then: String,
     /// In how many runs it showed; nothing without a server.
@@ -74,6 +76,29 @@ pub struct Replayed {
     pub now: Option<Now>,
     /// Why it could not be judged, the last time it could not.
     pub unknown: Option<String>,
+}
+
+impl Replayed {
+    /// What it comes to, in a sentence.
+    pub fn told(&self) -> String {
+        let Replayed { model, then, rate, otherwise, now, unknown } = self;
+        match (now, unknown, rate) {
+            (Some(_), _, Some(rate)) if rate.shown > 0 => {
+                let more = match otherwise {
+                    0 => String::new(),
+                    more => format!("; in {more} more it was refuted for another reason"),
+                };
+                format!("still fails in {rate}: {then}{more}")
+            }
+            (Some(now), _, Some(rate)) => format!("did not show again ({then}: {rate}), but {}", now.name),
+            (Some(now), _, None) if now.as_then => format!("as it was then: {}", now.name),
+            (Some(now), _, None) => format!("then it was {then}, now it is {}", now.name),
+            (None, Some(why), Some(rate)) if rate.of > 0 => format!("{why}; it did not show in {rate}"),
+            (None, Some(why), _) => format!("{why}; nothing was judged"),
+            (None, None, Some(rate)) => format!("no longer fails: {rate}; then it was {then}"),
+            (None, None, None) => format!("explained by {model} as it is now; then it was {then}"),
+        }
+    }
 }
 
 /// A violation that showed again.
@@ -104,7 +129,8 @@ impl Replay {
                 let way = self.open(&about)?;
                 let resources = setting(&about, "resources")?;
                 let (target, prefix) = (way.target, way.path);
-                let http = Http { target, prefix, resources, is_store: true, ..Http::default() };
+                let is_store = is_store(&about);
+                let http = Http { target, prefix, resources, is_store, ..Http::default() };
                 let (place, rules, secrets) = (way.place, confute_http::rules::RULES, way.secrets);
                 Again { replay: self, place, rules, clause, secrets, stop }.go(&http, file)
             }
@@ -124,7 +150,8 @@ impl Replay {
                 let path: String = setting(&about, "proxy_path")?;
                 let proxy = Proxy::new(way.target.clone(), &path, origin, &path);
                 let proxy = self.mapped(proxy, &about, way.place)?;
-                let http = Http { target: way.target, prefix: way.path, is_store: true, ..Http::default() };
+                let is_store = is_store(&about);
+                let http = Http { target: way.target, prefix: way.path, is_store, ..Http::default() };
                 let (place, rules, secrets) = (way.place, dual::rules(), way.secrets);
                 Again { replay: self, place, rules, clause, secrets, stop }.go(&Dual::new(http, proxy), file)
             }
@@ -175,6 +202,11 @@ fn setting<T: DeserializeOwned>(about: &About, name: &str) -> Result<T> {
         .with_context(|| format!("the header of the case has no settings.{name} that makes sense"))
 }
 
+/// Whether it was met without a look at what the server takes (`--no-survey`): then that may be just what is wrong.
+fn is_store(about: &About) -> bool {
+    about.settings["is_store"] == true
+}
+
 /// One protocol's part of it.
 struct Again<'a> {
     replay: &'a Replay,
@@ -194,7 +226,18 @@ impl Again<'_> {
                 "{address} is not on this machine, and it would be written to; say --remote if that is meant"
             );
         }
-        let (mut relaxed, _) = case.relaxed(protocol);
+        let mut came = Replayed {
+            model: case.about.model.clone(),
+            then: case.about.blamed_on(),
+            rate: self.replay.target.as_ref().map(|_| Rate::default()),
+            otherwise: 0,
+            now: None,
+            unknown: None,
+        };
+        let mut relaxed = match case.relaxed(protocol) {
+            Ok(relaxed) => relaxed,
+            Err(why) => return Ok(Replayed { unknown: Some(why), ..came }),
+        };
         for name in &self.replay.allow {
             let Some(rule) = self.rules.iter().find(|rule| rule.name == name) else {
                 bail!("--allow {name}: no such rule; `confute rules` lists them");
@@ -209,8 +252,6 @@ impl Again<'_> {
         };
         let (name, seed) = (&*case.about.name, case.about.seed);
         let deed = Deed { script: &case.script, name, seed, relaxed: &relaxed };
-        let mut came =
-            Replayed { then: case.about.blamed_on(), rate: None, otherwise: 0, now: None, unknown: None };
         if self.replay.target.is_some() {
             self.run(protocol, &plan, &case, &deed, &mut came)?;
             return Ok(came);
@@ -233,6 +274,11 @@ impl Again<'_> {
         came: &mut Replayed,
     ) -> Result<()> {
         let again = runner(protocol, plan, &case.about, self.stop);
+        // A server that cannot be tested is not refuted by a case that it cannot take part in.
+        if let Err(trouble) = again.survey(&case.about.name) {
+            came.unknown = Some(trouble.to_string());
+            return Ok(());
+        }
         let mut net = Net::new(plan.target.listen)?;
         let (mut rate, mut futile) = (Rate::default(), 0);
         let mut found: Option<(Finding<P>, bool)> = None;
@@ -240,7 +286,7 @@ impl Again<'_> {
             match again.once(&mut net, deed) {
                 Ok(Rerun::Refuted(now)) => {
                     (rate.of, futile) = (rate.of + 1, 0);
-                    let same = is_same(&case.about, &now);
+                    let same = case.about.is_about(&now);
                     rate.shown += u32::from(same);
                     came.otherwise += u32::from(!same);
                     if found.as_ref().is_none_or(|(_, was_same)| same && !was_same) {
@@ -285,18 +331,12 @@ impl Again<'_> {
             bound: None,
         };
         let mut text = Vec::new();
-        violation(&subject, &finding, plan, self.replay.verbose, &mut text)?;
+        violation(&subject, &finding, plan, self.replay.verbose, &[], &mut text)?;
         Ok(Now {
             name: name(&finding),
-            as_then: is_same(about, &finding),
+            as_then: about.is_about(&finding),
             text: String::from_utf8_lossy(&text).into_owned(),
             json: lines::finding(&finding, plan),
         })
     }
-}
-
-/// Whether it may be the same violation as the one that was stored.
-fn is_same<P: Protocol>(about: &About, finding: &Finding<P>) -> bool {
-    let unexplained = finding.diagnoses.is_empty() && about.blame.is_empty();
-    unexplained || finding.is_explained_by(&about.blame)
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use confute::lang::{Level, Rule};
 use confute_drive::{Limits, Plan, Target};
-use confute_report::quantity;
+use confute_report::{fresh_seed, quantity};
 
 use crate::args::Format;
 use crate::near;
@@ -144,12 +144,6 @@ fn prefix(text: &str) -> Result<String, String> {
         return Err("it must not lead elsewhere".to_owned());
     }
     Ok(text.to_owned())
-}
-
-/// Short enough to be typed again.
-fn fresh_seed() -> u64 {
-    use std::hash::{BuildHasher as _, RandomState};
-    RandomState::new().hash_one(0) & 0xffff_ffff
 }
 
 /// The rules that --allow names.

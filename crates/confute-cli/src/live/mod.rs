@@ -6,25 +6,23 @@ mod screen;
 mod tests;
 
 use std::io::Write;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use confute_drive::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Protocol, Sink, Trouble,
-};
-use confute_report::baseline::{Baseline, Compared};
+use confute_drive::{CaseReport, Factory, Finding, Live, News, Protocol, Sink, Trouble};
+use confute_report::baseline::Baseline;
 use confute_report::files::{Reports, Run};
-use confute_report::session::{self, Done, Job, Watch};
-use confute_report::text::{WIDTH, count, wrap};
-use confute_report::{Subject, advice, lines, summary, violation};
+use confute_report::session::{self, Done, Job, Recorder, Watch};
+use confute_report::{Exit, Subject, advice, summary, violation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Color, Format};
-use crate::exit::Exit;
 
 pub(crate) use flags::Flags;
+
+/// How to have files written.
+const HINT: &str = "`--report-dir DIR` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
 
 /// Tests a server and says what came of it.
 pub(crate) fn run<P: Protocol>(
@@ -45,78 +43,46 @@ pub(crate) fn run<P: Protocol>(
         Some(path) => Some(Baseline::read(path, subject.model, flags.baseline_update)?),
         None => None,
     };
-    plan.known = known.as_ref().map(Baseline::known).unwrap_or_default();
+    plan.known = known.as_ref().map(Baseline::sure).unwrap_or_default();
     let stop = stopped_by_signals()?;
     let screen = screen::Screen::new(flags, subject.bound, color);
-    let mut teller = Teller { screen, lines: lines::Lines::new(), remarks: Vec::new() };
+    let mut teller = Teller { screen, recorder: Recorder::default() };
     let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
     let regressions = flags.regressions.as_deref();
-    let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions };
+    let written = flags.baseline.as_deref().filter(|_| flags.baseline_update);
+    let baseline = known.as_ref().map(|known| (known, written));
+    let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions, baseline };
     let done = session::run(&job, &mut teller, &stop);
     teller.screen.erase();
-    let done = done?;
-    let mut notes = done.notes();
-    let Done { mut outcome, .. } = done;
+    let Done { outcome, beside, mut unwritten } = done?;
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
     {
         // Whom to trust is said on the command line.
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
-    if let (Some(known), Some(path)) = (known, &flags.baseline) {
-        notes.push(("baseline", compare(&known, path, flags, &plan, &mut outcome)?));
-    }
+    let Recorder { lines, remarks } = &teller.recorder;
     let mut paths = Vec::new();
     if let Some(reports) = &reports {
-        let (plan, outcome, remarks) = (&plan, &outcome, &teller.remarks);
-        let run = Run { protocol, subject, plan, outcome, lines: &teller.lines, remarks };
-        paths = reports.write(&run).context("cannot write the reports")?;
+        let (plan, outcome, beside) = (&plan, &outcome, &beside);
+        let run = Run { protocol, subject, plan, outcome, lines, remarks, beside };
+        match reports.write(&run).context("cannot write the reports") {
+            Ok(written) => paths = written,
+            Err(why) => unwritten = Some(why),
+        }
     }
     match flags.format {
-        Format::Json => teller.lines.end(subject, &plan, &outcome, flags.verbose, out)?,
+        Format::Json => lines.end(subject, &plan, &outcome, &beside, flags.verbose, out)?,
         Format::Human => {
-            let (quiet, verbose, remarks) = (flags.quiet, flags.verbose, &teller.remarks);
-            let told = summary::Told { remarks, paths: &paths, notes: &notes, quiet, verbose };
+            let (quiet, verbose, notes) = (flags.quiet, flags.verbose, &beside.notes());
+            let told = summary::Told { remarks, paths: &paths, notes, hint: HINT, quiet, verbose };
             summary::write(subject, &plan, &outcome, &told, out)?;
         }
     }
-    Ok(exit(&outcome.conclusion))
-}
-
-/// What a run says about what was known, in lines; what is known from then on, if so wanted.
-fn compare<P: Protocol>(
-    known: &Baseline,
-    path: &Path,
-    flags: &Flags,
-    plan: &Plan,
-    outcome: &mut Outcome<P>,
-) -> Result<Vec<String>> {
-    let Compared { known: met, gone, untested } = known.compared(outcome);
-    let mut lines = vec![format!("{} met again", count(met as u64, "known violation"))];
-    let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
-    if !gone.is_empty() {
-        lines.extend(list("no longer met, though put to the test", &gone));
-    }
-    if !untested.is_empty() {
-        lines.extend(list("not put to the test", &untested));
-    }
-    if flags.baseline_update {
-        let updated = known.updated(plan, outcome);
-        updated.write(path)?;
-        lines.push(format!("written to {}", path.display()));
-        outcome.expect(&updated.known(), plan);
-    } else if !gone.is_empty() {
-        lines.push("--baseline-update removes what is no longer met".to_owned());
-    }
-    Ok(lines)
-}
-
-/// What a script can learn without reading.
-pub(crate) fn exit(conclusion: &Conclusion) -> Exit {
-    match conclusion {
-        Conclusion::Refuted => Exit::Refuted,
-        Conclusion::Unrefuted => Exit::Unrefuted,
-        Conclusion::Inconclusive(_) => Exit::Inconclusive,
+    // Only now: what was found is not to be lost with the file.
+    match unwritten {
+        Some(why) => Err(why),
+        None => Ok(Exit::from(&outcome.conclusion)),
     }
 }
 
@@ -139,19 +105,17 @@ pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
 /// Tells those who watch, and those who read along.
 struct Teller {
     screen: screen::Screen,
-    lines: lines::Lines,
-    /// What the server was found to be able to do.
-    remarks: Vec<String>,
+    recorder: Recorder,
 }
 
 impl<P: Protocol> Sink<P> for Teller {
     fn surveyed(&mut self, remarks: &[String]) {
         remarks.iter().for_each(|remark| self.screen.say(remark));
-        self.remarks = remarks.to_vec();
+        Sink::<P>::surveyed(&mut self.recorder, remarks);
     }
 
     fn ended(&mut self, case: &CaseReport) {
-        self.lines.case(case);
+        Sink::<P>::ended(&mut self.recorder, case);
     }
 
     fn found(&mut self, finding: &Finding<P>, news: News) {
@@ -161,7 +125,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
-        self.lines.trouble(trouble);
+        Sink::<P>::trouble(&mut self.recorder, trouble);
         self.screen.say(&format!("trouble: {trouble}"));
     }
 

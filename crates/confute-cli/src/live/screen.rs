@@ -3,7 +3,7 @@
 //! On a terminal the line is overwritten and erased at the end; elsewhere (with `-v`) there is one line a second.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confute_drive::Live;
 use confute_report::bound::Bound;
@@ -18,7 +18,7 @@ pub(super) struct Screen {
     color: Color,
     terminal: bool,
     tells: bool,
-    told: Duration,
+    told: Option<Instant>,
     shown: bool,
     /// Smoothed.
     rate: f64,
@@ -33,7 +33,7 @@ impl Screen {
             color,
             terminal,
             tells: terminal || flags.verbose,
-            told: Duration::ZERO,
+            told: None,
             shown: false,
             rate: 0.0,
             bound,
@@ -46,26 +46,31 @@ impl Screen {
 
     pub(super) fn show(&mut self, live: &Live) {
         self.rate = if self.rate == 0.0 { live.rate } else { 0.8 * self.rate + 0.2 * live.rate };
-        let pause = Duration::from_millis(if self.terminal { 100 } else { 1000 });
-        if !self.tells || live.elapsed.saturating_sub(self.told) < pause {
-            return;
+        if self.is_time(Duration::from_millis(100)) {
+            let line = self.bound.map_or_else(|| line(live, self.rate), |bound| bound.line(live));
+            self.put(&line);
         }
-        self.told = live.elapsed;
-        let line = self.bound.map_or_else(|| line(live, self.rate), |bound| bound.line(live));
+    }
+
+    /// Shows something else in the line: at once, where it is overwritten.
+    pub(super) fn replace(&mut self, line: &str) {
+        if self.is_time(Duration::ZERO) {
+            self.put(&clip(line, confute_report::text::WIDTH));
+        }
+    }
+
+    /// Whether to tell something again, after such a pause on a terminal.
+    fn is_time(&self, pause: Duration) -> bool {
+        let pause = if self.terminal { pause } else { Duration::from_secs(1) };
+        self.tells && self.told.is_none_or(|told| told.elapsed() >= pause)
+    }
+
+    fn put(&mut self, line: &str) {
+        self.told = Some(Instant::now());
         let mut err = output::stderr(self.color);
         let _ = if self.terminal { write!(err, "\r\x1b[K{line}") } else { writeln!(err, "{line}") };
         let _ = err.flush();
         self.shown = self.terminal;
-    }
-
-    /// Shows something else in the line, if there is one.
-    pub(super) fn replace(&mut self, line: &str) {
-        if self.terminal {
-            let mut err = output::stderr(self.color);
-            let _ = write!(err, "\r\x1b[K{}", clip(line, confute_report::text::WIDTH));
-            let _ = err.flush();
-            self.shown = true;
-        }
     }
 
     /// Says something that stays.

@@ -20,7 +20,7 @@ use confute_report::stored::{File, Stored};
 use serde_json::Value;
 
 use super::*;
-use crate::exit::Exit;
+use confute_report::Exit;
 use protocol::{Busy, Lines, Store};
 use server::{Manner, Server, nobody};
 
@@ -36,6 +36,13 @@ fn make(_: u64) -> Box<dyn Generator<Lines>> {
 
 /// Exit code and output.
 fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
+    let mut out = Vec::new();
+    let exit = said(address, args, &mut out)?;
+    let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+    Ok((exit, text))
+}
+
+fn said(address: SocketAddr, args: &[&str], out: &mut dyn Write) -> Result<Exit> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
     let shown = address.to_string();
     let subject = Subject {
@@ -49,10 +56,12 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
         secrets: Secrets::default(),
         bound: None,
     };
-    let mut out = Vec::new();
-    let exit = run(&Lines::default(), &subject, &flags, &make, Color::Never, &mut out)?;
-    let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
-    Ok((exit, text))
+    run(&Lines::default(), &subject, &flags, &make, Color::Never, out)
+}
+
+/// In one line.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn live(address: SocketAddr, args: &[&str]) -> (Exit, String) {
@@ -69,6 +78,7 @@ fn unrefuted() {
         text.contains("= seed:     5\n") && text.contains("outstanding requests at each send: median"),
         "{text}"
     );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(!text.contains("median outstanding was one"), "{text}");
     let (_, text) = live(server.address, &["--cases", "3", "--connections", "1", "-q"]);
     assert!(text.contains("median outstanding was one") && text.lines().count() == 1, "{text}");
@@ -83,6 +93,12 @@ fn refuted_with_reports() {
     assert_eq!(exit, Exit::Refuted);
     assert!(text.contains("violation 1: line/read-current (level store)"), "{text}");
     assert!(text.contains("= seen:") && text.contains("= expected:") && text.contains("= seed:"), "{text}");
+    assert!(
+        text.contains(&format!("`confute replay {place}/violation-1/violation.case 127.0.0.1:")),
+        "{text}"
+    );
+    let is_long = |line: &&str| line.chars().count() > 80 && !line.contains(&place);
+    assert_eq!(text.lines().filter(is_long).collect::<Vec<_>>(), Vec::<&str>::new());
 
     let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
     assert_eq!((&summary["verdict"], &summary["exit"]), (&"refuted".into(), &1.into()));
@@ -93,6 +109,50 @@ fn refuted_with_reports() {
     assert_eq!((&*case.about.model, case.about.blame.len()), ("line", 1));
     assert!(judge(&Store, &Tcp::default(), &case.trace, &Options::default()).is_refuted());
     assert!(folder.join("violation-1/as-found.case").exists());
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn what_cannot_be_written_takes_nothing_with_it() {
+    let server = Server::start(Manner::ReadsNothing(10));
+    let folder = std::env::temp_dir().join(format!("confute-unwritten-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("violation-1"), "in the way").unwrap();
+    let place = folder.display().to_string();
+    let mut out = Vec::new();
+    let error = said(server.address, &["--cases", "20", "--report-dir", &place], &mut out).unwrap_err();
+    assert!(format!("{error:#}").starts_with("cannot write the reports: "), "{error:#}");
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("line/read-current (level store)") && text.contains("refuted"), "{text}");
+    fs::remove_dir_all(&folder).unwrap();
+    // Before anything is asked.
+    let args = ["--baseline", &format!("{place}/known.json"), "--baseline-update"];
+    let error = try_live(nobody(), &args).unwrap_err().to_string();
+    assert!(error.contains("there is no folder"), "{error}");
+}
+
+#[test]
+fn an_old_case_that_no_longer_fails_does_not_stand_for_a_new_one() {
+    let folder = std::env::temp_dir().join(format!("confute-renewed-{}", std::process::id()));
+    let place = folder.display().to_string();
+    let args = ["--cases", "20", "--max-failures", "1", "--regressions", &place];
+    let wrong = Server::start(Manner::ReadsNothing(1));
+    live(wrong.address, &args);
+    let (old, new) =
+        (folder.join("line-line-read-current.case"), folder.join("line-line-read-current-2.case"));
+    // As small as can be, and nothing that shows it.
+    let text = fs::read_to_string(&old).unwrap();
+    let mut asks = 0;
+    let is_kept = |line: &&str| {
+        asks += u32::from(line.contains("\"ask\""));
+        !line.contains("\"step\"") || asks <= 1
+    };
+    let smaller: Vec<&str> = text.lines().filter(is_kept).collect();
+    fs::write(&old, smaller.join("\n")).unwrap();
+    let (_, text) = live(wrong.address, &args);
+    assert!(flat(&text).contains("no longer fails") && new.exists(), "{text}");
+    let (_, text) = live(wrong.address, &args);
+    assert!(flat(&text).contains("-2.case: still fails") && !text.contains("= stored:"), "{text}");
     fs::remove_dir_all(&folder).unwrap();
 }
 
@@ -142,13 +202,22 @@ fn what_was_met_is_tried_first() {
     let args = ["--cases", "0", "--regressions", &place];
     let (exit, text) = live(wrong.address, &args);
     assert_eq!(exit, Exit::Refuted, "{text}");
-    assert!(text.contains("line-line-read-current.case: still fails (line/read-current"), "{text}");
+    assert!(flat(&text).contains("line-line-read-current.case: still fails (line/read-current"), "{text}");
     let (exit, text) =
         live(Server::start(Manner::Correct).address, &["--cases", "2", "--regressions", &place]);
     assert_eq!(exit, Exit::Unrefuted, "{text}");
-    assert!(text.contains("no longer fails in 2 runs (line/read-current"), "{text}");
+    assert!(flat(&text).contains("no longer fails in 2 runs (line/read-current"), "{text}");
     let (_, text) = live(nobody(), &args);
-    assert!(text.contains("not judged: ") && text.contains("nothing was tested"), "{text}");
+    assert!(flat(&text).contains("not judged: ") && flat(&text).contains("nothing was tested"), "{text}");
+    // What somebody counts on, and nobody can judge any more.
+    let file = folder.join("line-line-read-current.case");
+    let case = fs::read_to_string(&file).unwrap();
+    fs::write(&file, case.replace("\"relaxed\":[]", "\"relaxed\":[\"line/old\"]")).unwrap();
+    let correct = Server::start(Manner::Correct);
+    let (exit, text) = live(correct.address, &["--cases", "2", "--regressions", &place]);
+    assert_eq!(exit, Exit::Inconclusive, "{text}");
+    assert!(flat(&text).contains("line/old was not asked for, and the model has no such rule"), "{text}");
+    fs::write(&file, case).unwrap();
     fs::write(folder.join("broken.case"), "{}").unwrap();
     let error = try_live(wrong.address, &args).unwrap_err().to_string();
     assert!(error.contains("broken.case: not a case"), "{error}");
@@ -172,11 +241,15 @@ fn what_is_known_does_not_fail_the_run() {
     let other = Server::start(Manner::SaysDone);
     let (exit, text) = live(other.address, &["--cases", "5", "--strict", "--baseline", &place]);
     assert_eq!(exit, Exit::Refuted, "{text}");
-    assert!(text.contains("no longer met, though put to the test: line/read-current"), "{text}");
-    let (_, text) = live(
-        Server::start(Manner::Correct).address,
-        &["--cases", "5", "--baseline", &place, "--baseline-update"],
-    );
+    assert!(flat(&text).contains("no longer met in 5 cases"), "{text}");
+    assert!(flat(&text).contains("though put to the test: line/read-current"), "{text}");
+    // Whoever does not look finds nothing.
+    let correct = Server::start(Manner::Correct);
+    let args = ["--cases", "5", "--baseline", &place, "--baseline-update"];
+    let (_, text) = live(correct.address, &[&args[..], &["--allow", "line/read-current"]].concat());
+    assert!(flat(&text).contains("not to the end: line/read-current"), "{text}");
+    assert!(fs::read_to_string(&path).unwrap().contains("read-current"));
+    let (_, text) = live(correct.address, &args);
     assert!(text.contains("no longer met"), "{text}");
     assert!(!fs::read_to_string(&path).unwrap().contains("read-current"));
     fs::remove_file(&path).unwrap();

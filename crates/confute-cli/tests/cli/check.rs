@@ -26,7 +26,7 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
               or if it breaks kv/put-lasts (level store):
                 A put that was confirmed replaces the value for all later
                 requests.
-  = search:   event 4 of 4 events, [TIME]
+  = search:   event 4 of 4 events, 3 turns tried, [TIME]
   = next:     `confute explain kv/read-sees-latest` says what it asks;
               `--allow kv/read-sees-latest` judges what else is wrong
 
@@ -52,7 +52,7 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
               (level must):
                 A compare-and-swap replaces the value only if it is the expected
                 one.
-  = search:   event 4 of 4 events, [TIME]
+  = search:   event 4 of 4 events, 3 turns tried, [TIME]
   = next:     `confute explain register/cas-compares` says what it asks;
               `--allow register/cas-compares` judges what else is wrong
 
@@ -78,7 +78,7 @@ refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
   = blame:    explainable only if the server breaks conditional/tag-changes
               (level must):
                 Other content does not keep a strong tag.
-  = search:   event 8 of 8 events, [TIME]
+  = search:   event 8 of 8 events, 4 turns tried, [TIME]
   = next:     `confute explain conditional/tag-changes` says what it asks;
               `--allow conditional/tag-changes` judges what else is wrong
 
@@ -93,8 +93,8 @@ fn unrefuted() {
         .code(0)
         .stderr_eq("")
         .stdout_eq(str![[r#"
-unrefuted: overlap.edn: 4 events explained by kv behind tcp ([TIME])
-unrefuted: fine.jsonl: 3 events explained by kv behind tcp ([TIME])
+unrefuted: overlap.edn: 4 events explained by kv behind tcp (3 turns tried, [TIME])
+unrefuted: fine.jsonl: 3 events explained by kv behind tcp (2 turns tried, [TIME])
 
 "#]]);
 }
@@ -106,7 +106,7 @@ fn relaxed_rules_are_named() {
         .assert()
         .code(0)
         .stdout_eq(str![[r#"
-unrefuted: lost-put.edn: 4 events explained by kv behind tcp, not asking for kv/put-lasts ([TIME])
+unrefuted: lost-put.edn: 4 events explained by kv behind tcp, not asking for kv/put-lasts (3 turns tried, [TIME])
 
 "#]]);
 }
@@ -118,7 +118,7 @@ fn quiet_says_one_line_a_file() {
         .assert()
         .code(1)
         .stdout_eq(str![[r#"
-unrefuted: overlap.edn: 4 events explained by kv behind tcp ([TIME])
+unrefuted: overlap.edn: 4 events explained by kv behind tcp (3 turns tried, [TIME])
 refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 
 "#]]);

@@ -1,5 +1,8 @@
 //! Live servers.
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
 use confute_testbed::embedded::{Bug, Config, Embedded};
 use confute_testbed::free_port;
 
@@ -138,6 +141,36 @@ fn a_server_that_does_not_forward() {
     assert!(text.contains("Does the server forward what is below /elsewhere/ to"), "{out}");
     let (code, _, err) = said(confute().args(["http", "http://127.0.0.1:1/", "--origin", "127.0.0.1:0"]));
     assert!(code == 2 && err.contains("cannot be any"), "{err}");
+}
+
+/// One request, and what comes back.
+fn asked(server: &Embedded, request: &str) -> String {
+    let mut stream = TcpStream::connect(server.addr()).unwrap();
+    let head =
+        format!("{request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello");
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn stored_cases_write_to_nothing_that_is_only_read() {
+    let server = Embedded::start(Config::default().bug(Bug::IfMatchIgnoredOnPut)).unwrap();
+    let url = format!("http://{}/", server.addr());
+    let folder = std::env::temp_dir().join(format!("confute-only-read-{}", std::process::id()));
+    let place = folder.display().to_string();
+    let run = |more: &[&str]| {
+        said(confute().args(["http", &url, "--seed", "1", "--regressions", &place]).args(more))
+    };
+    let (code, out, err) = run(&["--max-failures", "1", "--max-time", "20s"]);
+    assert!(code == 1 && out.contains("= stored:"), "{out}{err}");
+    assert!(asked(&server, "PUT /thing").contains("201"));
+    let (code, out, err) = run(&["--path", "/thing", "--cases", "2"]);
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(code == 0 && text.contains("not judged: it was met with other resources"), "{out}{err}");
+    assert!(asked(&server, "GET /thing").ends_with("hello"));
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

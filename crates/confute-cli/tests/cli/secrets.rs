@@ -10,9 +10,12 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use super::{confute, said};
 
-const SECRET: &str = "s3cr3t-t0k3n-77f1";
+/// Longer than what is shown of a text, and with signs that are written otherwise there.
+const SECRET: &str = "s3cr3t-t0k3n-77f1-\"so-to-speak\"-and-much-longer-than-what-is-shown";
+/// So much of it is too much.
+const PART: &str = "s3cr3t-t0k3n";
 
-/// A server that answers every request with the request itself. What it was told is kept.
+/// A server that answers every request with a secret and the request itself. What it was told is kept.
 fn echo() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -25,8 +28,10 @@ fn echo() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
                 let mut buffer = [0; 16 << 10];
                 while let Ok(count @ 1..) = stream.read(&mut buffer) {
                     kept.lock().unwrap().extend_from_slice(&buffer[..count]);
-                    let head =
-                        format!("HTTP/1.1 200 OK\r\nX-Told: {SECRET}\r\nContent-Length: {count}\r\n\r\n");
+                    let length = SECRET.len() + count;
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\nX-Told: {SECRET}\r\nContent-Length: {length}\r\n\r\n{SECRET}"
+                    );
                     if stream.write_all(&[head.as_bytes(), &buffer[..count]].concat()).is_err() {
                         return;
                     }
@@ -38,7 +43,7 @@ fn echo() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
 }
 
 fn holds(text: &[u8]) -> bool {
-    text.windows(SECRET.len()).any(|part| part == SECRET.as_bytes())
+    text.windows(PART.len()).any(|part| part == PART.as_bytes())
 }
 
 fn no_file_holds(folder: &Path) -> usize {

@@ -7,6 +7,7 @@ use confute::trace::Event;
 use confute::{Diagnosis, Refutation};
 
 use super::sink::News;
+use super::{Outcome, Plan};
 use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
 use crate::script::Step;
@@ -62,13 +63,64 @@ pub struct Finding<P: Protocol> {
     pub shrunk: Option<Result<Box<Shrunk<P>>, Unshrunk>>,
 }
 
+/// A case of a finding.
+pub struct Shown<'a, P: Protocol> {
+    /// What was done.
+    pub script: &'a [Step<P::Ask>],
+    /// What happened, up to the event that nothing explains.
+    pub trace: &'a [Event<Msg<P>>],
+    /// When each event was noted, in microseconds since the case began.
+    pub micros: &'a [u64],
+    /// What was seen, and what was expected instead.
+    pub refutation: &'a Refutation,
+    /// Which rules it can be blamed on by itself.
+    pub diagnoses: &'a [Diagnosis],
+    /// The latest bytes on the wire.
+    pub raw: &'a [Chunk],
+    /// Its name on the server.
+    pub name: &'a str,
+    /// In how many runs of how many it showed again; `None` if nobody looked.
+    pub again: Option<(u32, u32)>,
+}
+
 impl<P: Protocol> Finding<P> {
+    /// The case that is shown to people: the smaller one, if there is one.
+    pub fn shown(&self) -> Shown<'_, P> {
+        match &self.shrunk {
+            Some(Ok(small)) => Shown {
+                script: &small.script,
+                trace: &small.trace,
+                micros: &small.micros,
+                refutation: &small.refutation,
+                diagnoses: &small.diagnoses,
+                raw: &small.raw,
+                name: &small.name,
+                again: Some(small.again),
+            },
+            _ => self.as_found(),
+        }
+    }
+
+    /// The case as it was met.
+    pub fn as_found(&self) -> Shown<'_, P> {
+        Shown {
+            script: &self.script,
+            trace: &self.trace,
+            micros: &self.micros,
+            refutation: &self.refutation,
+            diagnoses: &self.diagnoses,
+            raw: &self.raw,
+            name: &self.name,
+            again: None,
+        }
+    }
+
     /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected.
     pub fn refutes(&self, from: Level) -> bool {
         !self.known && self.level.is_some_and(|level| level >= from)
     }
 
-    /// Whether breaking one of these sets of rules explains it.
+    /// Whether breaking one of these sets of rules, any of them, explains it.
     pub fn is_explained_by<S: AsRef<str>>(&self, sets: &[Vec<S>]) -> bool {
         let same =
             |one: &Diagnosis, set: &Vec<S>| one.rules.iter().copied().eq(set.iter().map(AsRef::as_ref));
@@ -102,6 +154,16 @@ impl<P: Protocol> Finding<P> {
             [first, ..] => &first.rules,
             [] => &[],
         }
+    }
+}
+
+impl<P: Protocol> Outcome<P> {
+    /// These findings, and no others, were to be expected after all: they do not refute.
+    pub fn expect_those(&mut self, known: impl Fn(&Finding<P>) -> bool, plan: &Plan) {
+        for finding in &mut self.findings {
+            finding.known = known(finding);
+        }
+        self.conclusion = self.concluded(plan);
     }
 }
 

@@ -118,12 +118,15 @@ pub struct Tally {
     pub stopped: u64,
     /// Refuted while it ran, but not when it was judged again: not counted as a violation.
     pub doubtful: u64,
+    /// Among those that were explained to the end of their scripts: some requests were never answered, for their connections
+    /// ended. Of these nothing is known.
+    pub unanswered: u64,
 }
 
 impl Tally {
     /// Whether so many cases ran to their ends and were judged. What was refuted ran up to where that was seen.
     pub fn is_all_of(&self, cases: u64) -> bool {
-        self.early + self.stopped == 0 && self.unrefuted + self.refuted == cases
+        self.early + self.stopped + self.unanswered == 0 && self.unrefuted + self.refuted == cases
     }
 }
 
@@ -286,6 +289,9 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         }
         self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
         self.tally.stopped += u64::from(case.ended == crate::Ended::Stopped);
+        let is_explained = case.verdict.is_unrefuted() && case.ended == crate::Ended::Done;
+        let is_partial = case.figures.answers > 0 && case.figures.unanswered() > 0;
+        self.tally.unanswered += u64::from(is_explained && is_partial);
         self.figures.merge(&case.figures);
         self.sink.ended(&case);
         match case.trouble.take() {
@@ -396,7 +402,13 @@ impl<P: Protocol> Outcome<P> {
         } else if self.tally.unrefuted + self.tally.refuted == 0 {
             inconclusive("no case could be judged within its budget")
         } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
-            inconclusive("nothing was refuted, but not everything was run and judged")
+            let why = "nothing was refuted, but not everything was run and judged";
+            match (self.tally.unanswered, self.tally.cases) {
+                (0, _) => inconclusive(why),
+                (some, all) => {
+                    inconclusive(&format!("{why}: a request was never answered in {some} of {all} cases"))
+                }
+            }
         } else {
             Conclusion::Unrefuted
         }

@@ -180,7 +180,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     fn begin(&mut self, scripts: &[Steps<P>; 2]) -> Result<(), Unshrunk> {
         for strict in [true, false] {
             self.strict = strict;
-            for steps in &scripts[..1 + usize::from(scripts[0] != scripts[1])] {
+            for steps in &scripts[..=usize::from(scripts[0] != scripts[1])] {
                 let (mut shown, mut runs) = (0, 0);
                 while runs < LAST && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
                     runs += 1;

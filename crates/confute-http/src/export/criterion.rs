@@ -151,6 +151,11 @@ pub(super) fn criterion(kept: &Kept<'_, Http>, program: &Program) -> Result<Crit
     if let Some(flaws) = search.flaws() {
         return Ok(Criterion::Flaws(flaws));
     }
+    // A script that compares answers does not look for flaws.
+    search.answers[before].flaws.clear();
+    if !search.holds(&BTreeSet::new()) {
+        return Err("an answer is wrong on the wire, but only together with what else it is");
+    }
     if search.answers.iter().any(|answer| answer.status == 0) {
         return Err("an answer could not be read");
     }
@@ -386,7 +391,9 @@ impl Search<'_> {
     fn statuses(&self) -> Vec<u16> {
         let seen = self.answers.last().map_or(0, |last| last.status);
         let others = STATUSES.into_iter().filter(|status| *status != seen);
-        others.filter(|status| self.is_same_with(&|last| last.status = *status)).collect()
+        // With another status there may be content, and any that is made up would be wrong.
+        let with = |status: u16| move |last: &mut Response| (last.status, last.coded) = (status, true);
+        others.filter(|status| self.is_same_with(&with(*status))).collect()
     }
 
     /// Which content would be wrong for the same reason, where the whole is sent.
@@ -396,8 +403,9 @@ impl Search<'_> {
             return None;
         }
         let puts = self.program.asks.iter().filter_map(|asked| asked.request.body.clone());
+        let told = self.answers.iter().map(|answer| answer.body.clone());
         let known: BTreeSet<Arc<str>> =
-            puts.chain([Arc::from("")]).filter(|body| *body != seen.body).collect();
+            puts.chain(told).chain([Arc::from("")]).filter(|body| *body != seen.body).collect();
         let is_wrong = |body: &Arc<str>| self.is_same_with(&|last| last.body = body.clone());
         let (wrong, right): (Vec<_>, Vec<_>) = known.into_iter().partition(is_wrong);
         // Where a rule is relaxed, what is made up of parts of others may be right.
@@ -405,5 +413,106 @@ impl Search<'_> {
             return Some(BodyCheck::NotIn(right));
         }
         Some(BodyCheck::In(std::iter::once(seen.body.clone()).chain(wrong).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use confute::Refutation;
+    use confute::trace::WireConn;
+    use confute_drive::{Judge, Past, Peer, Protocol as _, Step, is_refuted};
+
+    use super::*;
+    use crate::message::Span;
+    use crate::protocol::Ask;
+
+    /// What is compared of these exchanges.
+    fn found(
+        http: &Http,
+        exchanges: &[(Ask, Response)],
+        judge: &Judge<'_, Msg>,
+    ) -> Result<Criterion, &'static str> {
+        let (mut script, mut trace) = (Vec::new(), vec![Event::Opened(WireConn(0))]);
+        for (ask, response) in exchanges {
+            trace.push(Event::Sent(WireConn(0), http.resolve(ask, "n", &Past::default()).unwrap()));
+            trace.push(Event::Received(WireConn(0), Msg::Response(response.clone())));
+            script.push(Step::Ask { on: Peer::Opened(0), ask: ask.clone(), cuts: Vec::new() });
+        }
+        let refutation = Refutation {
+            event: trace.len() - 1,
+            seen: String::new(),
+            expected: Vec::new(),
+            hypotheses: 1,
+            more: false,
+        };
+        let kept = Kept {
+            number: 1,
+            script: &script,
+            trace: &trace,
+            refutation: &refutation,
+            diagnoses: &[],
+            relaxed: &[],
+            raw: &[],
+            name: "n",
+            again: None,
+            url: "http://h/",
+            about: &[],
+            judge,
+            now: SystemTime::UNIX_EPOCH,
+        };
+        criterion(&kept, &Program::new(http, &kept).unwrap())
+    }
+
+    fn last(http: &Http, exchanges: &[(Ask, Response)]) -> Check {
+        let judge = |events: &[Event<Msg>], also: &[&'static str]| is_refuted(http, events, also.to_vec());
+        match found(http, exchanges, &judge) {
+            Ok(Criterion::Answers(checks)) => checks.last().unwrap().clone(),
+            Ok(Criterion::Flaws(flaws)) => panic!("{flaws:?}"),
+            Err(why) => panic!("{why}"),
+        }
+    }
+
+    fn ok(body: &str) -> Response {
+        Response {
+            status: 200,
+            body: body.into(),
+            content_length: Some(body.len() as u64),
+            ..Response::default()
+        }
+    }
+
+    #[test]
+    fn what_was_read_before_is_right() {
+        let http = Http { resources: vec!["/a".into()], ..Http::default() };
+        let get = Ask { name: "/a".into(), ..Ask::default() };
+        let check = last(&http, &[(get.clone(), ok("B")), (get, ok("C"))]);
+        assert_eq!(check.body, Some(BodyCheck::NotIn(vec!["B".into()])));
+    }
+
+    #[test]
+    fn made_up_content_makes_no_status_wrong() {
+        let http = Http::default();
+        let put = Ask { method: Method::Put, name: "a".into(), body: Some("hello".into()), ..Ask::default() };
+        let get = Ask { name: "a".into(), range: vec![Span::From(9)], ..Ask::default() };
+        let created = Response { status: 201, ..Response::default() };
+        let wrong = Response { status: 416, content_range: Some(Told::Nothing(99)), ..Response::default() };
+        let check = last(&http, &[(put, created), (get, wrong)]);
+        // The whole may always be sent instead.
+        assert!(check.status.contains(&416) && check.status.contains(&404), "{check:?}");
+        assert!(!check.status.contains(&200) && !check.status.contains(&206), "{check:?}");
+        assert_eq!(check.range, Some(Some(Told::Nothing(99))));
+    }
+
+    #[test]
+    fn flaws_are_compared_or_do_not_matter() {
+        let is_flawed = |answer: &Response| answer.status == 200 && !answer.flaws.is_empty();
+        let judge = |events: &[Event<Msg>], _: &[&'static str]| {
+            Some(matches!(events.last(), Some(Event::Received(_, Msg::Response(last))) if is_flawed(last)))
+        };
+        let flawed = Response { flaws: vec![Flaw::Surplus], ..ok("B") };
+        let get = Ask { name: "a".into(), ..Ask::default() };
+        assert!(found(&Http::default(), &[(get, flawed)], &judge).is_err());
     }
 }

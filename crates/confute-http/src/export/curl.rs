@@ -193,10 +193,17 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
     let then = format!("{:?}", Msg::Response(answered.response.clone()));
     let _ = writeln!(out, "  answer {number} {}", quoted(&then));
     let is_last = place + 1 == program.answers.len();
-    let refusals = if is_last { "401 407 429" } else { "401 403 405 407 408 429" };
     let statuses: Vec<String> = check.status.iter().map(u16::to_string).collect();
     if !statuses.is_empty() {
-        let _ = writeln!(out, "  status '{refusals}' {}", statuses.join(" "));
+        let method = &program.asks[answered.to].request.method;
+        let has_written = !method.is_safe() && (200..300).contains(&answered.response.status);
+        let looks = match method {
+            _ if is_last => "status '301 302 303 307 308 401 407 429'",
+            Method::Delete if has_written => "wrote '404 410 412'",
+            _ if has_written => "wrote '412'",
+            _ => "status '301 302 303 307 308 401 403 405 407 408 429'",
+        };
+        let _ = writeln!(out, "  {looks} {}", statuses.join(" "));
     }
     match &check.tag {
         None => {}
@@ -204,6 +211,9 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
             let _ = writeln!(out, "  lacks {number} ETag");
         }
         Some(Some(tag)) => {
+            if !is_last {
+                let _ = writeln!(out, "  has {number} ETag");
+            }
             let _ = writeln!(out, "  {} {number}", if tag.weak { "weak" } else { "strong" });
             if let Some(same) = tag.same {
                 let _ = writeln!(out, "  same_tag {number} {}", numbered(same));
@@ -215,6 +225,9 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
     }
     if check.date.is_some() {
         return Err("dates would have to be compared");
+    }
+    if check.length.is_some() || check.body.is_some() {
+        let _ = writeln!(out, "  plain {number}");
     }
     match check.length {
         None => {}

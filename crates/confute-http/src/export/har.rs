@@ -22,8 +22,8 @@ const TIMES: &str = "Only differences of times were measured: the times of day a
 /// What to record.
 pub(crate) struct Recording<'a> {
     pub(crate) raw: &'a [Chunk],
-    /// The connection of the event that nothing explains.
-    pub(crate) fatal: Option<WireConn>,
+    /// The connection of the event that nothing explains, and how many messages came on it up to then.
+    pub(crate) fatal: Option<(WireConn, usize)>,
     pub(crate) url: &'a str,
     pub(crate) about: &'a [String],
     pub(crate) now: SystemTime,
@@ -73,9 +73,10 @@ pub(crate) fn har(recording: &Recording<'_>) -> String {
             sent.bytes.starts_with(b"HTTP/") || (sent.bytes.is_empty() && is_request(&received.bytes));
         let (asked, told) = if is_origin { (received, sent) } else { (sent, received) };
         let pairs = pairs(asked, told);
-        let last = pairs.iter().rposition(|(_, response)| response.is_some());
+        // What came later was recorded too. And what nobody asked for is held against the last exchange.
+        let came = recording.fatal.filter(|(on, _)| on == conn).map(|(_, came)| came.min(pairs.len()));
         for (place, (request, response)) in pairs.iter().enumerate() {
-            let is_fatal = recording.fatal == Some(*conn) && Some(place) == last;
+            let is_fatal = came == Some(place + 1);
             let (start, mut entry) = entry(recording, end, request, response.as_ref());
             entry["connection"] = json!(conn.0.to_string());
             entry["_confute"] = json!({
@@ -278,6 +279,26 @@ mod tests {
     }
 
     #[test]
+    fn what_came_later_is_not_fatal() {
+        let raw = [
+            chunk(0, true, 0, "GET /1 HTTP/1.1|Host: h||GET /2 HTTP/1.1|Host: h||GET /3 HTTP/1.1|Host: h||"),
+            chunk(0, false, 1, "HTTP/1.1 204 No||HTTP/1.1 204 No||HTTP/1.1 204 No||"),
+        ];
+        let fatal = |came: usize| {
+            let fatal = Some((WireConn(0), came));
+            let now = SystemTime::UNIX_EPOCH;
+            let recording = Recording { raw: &raw, fatal, url: "http://h/", about: &[], now };
+            let har: Value = serde_json::from_str(&har(&recording)).unwrap();
+            let is_fatal = |entry: &Value| entry["_confute"]["fatal"] == true;
+            har["log"]["entries"].as_array().unwrap().iter().map(is_fatal).collect::<Vec<_>>()
+        };
+        assert_eq!(fatal(2), [false, true, false]);
+        // A fourth answer is one that nobody asked for.
+        assert_eq!(fatal(4), [false, false, true]);
+        assert_eq!(fatal(0), [false; 3]);
+    }
+
+    #[test]
     fn exchanges_are_recorded() {
         let raw = [
             chunk(0, true, 1000, "PUT /a?x=1&y HTTP/1.1|Host: h|Content-Length: 2||"),
@@ -289,7 +310,8 @@ mod tests {
             chunk(1, true, 1700, "HTTP/1.1 204 No||"),
         ];
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_007);
-        let recording = Recording { raw: &raw, fatal: Some(WireConn(0)), url: "http://h/", about: &[], now };
+        let recording =
+            Recording { raw: &raw, fatal: Some((WireConn(0), 1)), url: "http://h/", about: &[], now };
         let har: Value = serde_json::from_str(&har(&recording)).unwrap();
         let log = &har["log"];
         assert_eq!((&log["version"], log["creator"]["name"].is_string()), (&json!("1.2"), true));

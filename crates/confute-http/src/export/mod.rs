@@ -4,6 +4,8 @@
 
 mod criterion;
 mod curl;
+#[cfg(test)]
+mod engines;
 mod har;
 mod head;
 mod literal;
@@ -67,9 +69,11 @@ pub(crate) fn recorded<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
     if kept.raw.is_empty() {
         return Exports { files: Vec::new(), remarks: vec!["no traffic.har: no bytes were kept".to_owned()] };
     }
+    let has_come = |conn| move |event: &&Event<_>| matches!(event, Event::Received(on, _) if *on == conn);
+    let count = |conn| (conn, kept.trace.iter().filter(has_come(conn)).count());
     let content = har(&Recording {
         raw: kept.raw,
-        fatal: kept.trace.last().and_then(Event::conn),
+        fatal: kept.trace.last().and_then(Event::conn).map(count),
         url: kept.url,
         about: kept.about,
         now: kept.now,

@@ -176,7 +176,8 @@ impl Program {
     }
 
     /// What a run observes if its answers are these, without some of the exchanges. Of the times only the order is kept: the
-    /// model asks for nothing else, but how long it was waited for 100, and so long it always is.
+    /// model asks for nothing else, but how long it was waited for 100, and so long it always is, unless an answer comes
+    /// sooner: then 100 is not missed.
     pub(super) fn events(&self, answers: &[Response], without: &BTreeSet<usize>) -> Vec<Event<Msg>> {
         let event = |(place, op): (usize, &Op)| {
             let now = (i64::try_from(place).unwrap_or(0) + 1) * APART;

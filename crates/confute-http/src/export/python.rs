@@ -49,7 +49,7 @@ pub(super) fn script(
         http.target.fields.iter().map(|(name, _)| python_text(&variable(name))).collect();
     let _ = write!(
         out,
-        "\nimport argparse\nimport os\nimport random\nimport re\nimport socket\nimport ssl\nimport sys\nimport time\n\
+        "\nimport argparse\nimport os\nimport random\nimport re\nimport socket\nimport sys\nimport time\n\
          from email.utils import formatdate, parsedate_to_datetime\nfrom urllib.parse import urlsplit\n\n\
          WHAT = {}\nURL = {}\n# What Host says, if not what the URL does.\nHOST = {}\n\
          # Names are made up in every run; they are as long as this one.\nNAME = {}\nRUNS = {}\n\
@@ -129,10 +129,17 @@ fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&
     if is_last {
         out.push_str(", last=True");
     }
-    if let Some(Criterion::Answers(checks)) = criterion {
-        for check in arguments(&checks[place]) {
-            let _ = write!(out, ",\n             {check}");
-        }
+    if request.odd.is_some() {
+        out.push_str(", odd=True");
+    }
+    let compared = match criterion {
+        Some(Criterion::Answers(checks)) => arguments(&checks[place]),
+        // Whoever refuses shows no flaws: that has to be noticed.
+        Some(Criterion::Flaws(_)) => vec![format!("status=[{}]", answered.response.status)],
+        None => Vec::new(),
+    };
+    for check in compared {
+        let _ = write!(out, ",\n             {check}");
     }
     out.push_str(")\n");
 }

@@ -15,9 +15,10 @@ class CannotTell(Exception):
 class Answer:
     """One answer, as it came, and what is wrong with it on the wire."""
 
-    def __init__(self):
-        self.status, self.fields, self.body = 0, [], b""
-        self.interim, self.flaws = [], set()
+    def __init__(self, method, early):
+        self.method, self.status, self.fields, self.body = method, 0, [], b""
+        # Whether something came before the whole request was sent.
+        self.early, self.interim, self.flaws = early, [], set()
 
     def get(self, name):
         found = [value for each, value in self.fields if each.lower() == name.lower()]
@@ -34,9 +35,21 @@ class Answer:
         except (TypeError, ValueError):
             return None
 
+    def lengths(self):
+        """What Content-Length says, each number once."""
+        told = (self.get("Content-Length") or "").replace(" ", "").split(",")
+        return {re.sub("^0+(?=[0-9])", "", each) for each in told} - {""}
+
     def length(self):
-        told = set((self.get("Content-Length") or "").replace(" ", "").split(","))
-        return int(told.pop()) if len(told) == 1 and min(told).isdigit() else None
+        told = self.lengths()
+        return int(min(told)) if len(told) == 1 and re.fullmatch("[0-9]+", min(told)) else None
+
+    def codings(self, name):
+        return [each.strip() for each in (self.get(name) or "").lower().split(",") if each.strip()]
+
+    def is_coded(self):
+        content, transfer = self.codings("Content-Encoding"), self.codings("Transfer-Encoding")
+        return bool(set(content) - {"identity"} or set(transfer) - {"chunked"})
 
     def says_close(self):
         return "close" in (self.get("Connection") or "").lower()
@@ -72,29 +85,43 @@ class Line:
         url = options.parts
         secure = url.scheme == "https"
         place = (url.hostname, url.port or (443 if secure else 80))
-        self.socket = socket.create_connection(place, timeout=options.patience)
+        self.patience = options.patience
+        self.socket = socket.create_connection(place, timeout=self.patience)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if secure:
+            import ssl  # Not every Python has it.
+
             context = ssl.create_default_context(cafile=options.ca)
             if options.insecure:
                 context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
             context.set_alpn_protocols(["http/1.1"])
-            self.socket = context.wrap_socket(self.socket, server_hostname=url.hostname)
+            self.socket = context.wrap_socket(self.socket, server_hostname=url.hostname,
+                                              suppress_ragged_eofs=False)
         self.buffer, self.waiting, self.latest = b"", [], None
-        self.is_last, self.ended = False, False
+        self.is_last, self.ended, self.broken, self.early, self.until = False, False, False, False, 0
 
-    def more(self, patience=None):
+    def wait(self, seconds):
+        """From now on it is waited for so long altogether, however much comes."""
+        self.until = time.monotonic() + seconds
+
+    def more(self):
+        """Reads on; False at the end, or if nothing comes in time."""
+        left = self.until - time.monotonic()
+        return left > 0 and self.read(left)
+
+    def read(self, seconds):
         """Reads on; False at the end, or if nothing comes for so long."""
         if self.ended:
             return False
-        if patience is not None:
-            self.socket.settimeout(patience)
+        self.socket.settimeout(seconds)
         try:
             came = self.socket.recv(1 << 16)
         except socket.timeout:
             return False
         except OSError:
-            came = b""
+            came, self.broken = b"", True
+        finally:
+            self.socket.settimeout(self.patience)
         self.ended = not came
         self.buffer += came
         return bool(came)
@@ -102,7 +129,7 @@ class Line:
     def need(self, enough):
         while not enough(self.buffer):
             if not self.more():
-                why = "the connection ended" if self.ended else "nothing more came"
+                why = "the connection ended" if self.ended else "it does not come in time"
                 raise CannotTell(f"an answer, or the rest of it, is missing: {why}")
 
     def take(self, count):
@@ -115,9 +142,13 @@ class Line:
         return self.take(self.buffer.index(b"\n") + 1)
 
     def head(self, answer):
-        """Status line and fields. Returns whether bytes came before them."""
-        self.buffer = self.buffer.lstrip(b"\r\n")
-        self.need(lambda buffer: len(buffer) >= 5 or b"\n" in buffer)
+        """Status line and fields. Empty lines before them are not wrong."""
+
+        def begins(buffer):
+            self.buffer = buffer.lstrip(b"\r\n")
+            return len(self.buffer) >= 5 or b"\n" in self.buffer
+
+        self.need(begins)
         if not self.buffer.startswith(b"HTTP/"):
             answer.flaws.add("surplus")
             self.need(lambda buffer: b"HTTP/1." in buffer)
@@ -129,16 +160,19 @@ class Line:
         if not found:
             raise CannotTell(f"no status can be read from {shorten(start)}")
         answer.status, answer.fields = int(found[1]), []
-        while (line := self.line()) not in (b"\r\n", b"\n"):
+        while True:
+            line = self.line()
+            if line in (b"\r\n", b"\n"):
+                return
             name, _, value = line.rstrip(b"\r\n").partition(b":")
             if not re.fullmatch(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n", line):
                 answer.flaws.add("grammar")
             answer.fields.append((name.decode("latin-1").strip(), value.decode("latin-1").strip()))
 
     def answer(self):
-        method, answer = self.waiting.pop(0), Answer()
-        self.latest = answer
-        was_last = self.is_last
+        answer = self.latest = Answer(self.waiting.pop(0), self.early)
+        was_last, self.early = self.is_last, False
+        self.wait(self.patience)
         while True:
             self.head(answer)
             if answer.status >= 200 or answer.status == 101:
@@ -147,18 +181,18 @@ class Line:
         if was_last:
             answer.flaws.add("after-close")
         self.is_last = answer.says_close()
-        codings = answer.get("Transfer-Encoding")
-        has_none = method == "HEAD" or answer.status in (204, 304)
-        lengths = set((answer.get("Content-Length") or "").replace(" ", "").split(",")) - {""}
+        codings = answer.codings("Transfer-Encoding")
+        has_none = answer.method == "HEAD" or answer.status in (204, 304)
+        lengths = answer.lengths()
         if (codings and lengths) or len(lengths) > 1 or (answer.status == 204 and (codings or lengths)):
             answer.flaws.add("framing")
         if answer.get("ETag") is not None and answer.tag() is None:
             answer.flaws.add("tag")
         if has_none:
             return answer
-        if codings:
+        if codings and codings[-1] == "chunked":
             self.chunks(answer)
-        elif lengths:
+        elif lengths and not codings:
             if answer.length() is None:
                 answer.flaws.add("framing")
                 raise CannotTell(f"the length cannot be read: {answer.get('Content-Length')}")
@@ -167,7 +201,7 @@ class Line:
             while self.more():
                 pass
             answer.body, self.buffer = self.buffer, b""
-            if not self.ended:
+            if not self.ended or self.broken:
                 raise CannotTell("the end of an answer does not come")
         return answer
 
@@ -192,7 +226,8 @@ class Line:
         """Whether bytes come that belong to no answer."""
         if self.waiting:
             return False
-        while not self.buffer.strip(b"\r\n") and self.more(0.3):
+        self.wait(0.3)
+        while not self.buffer.strip(b"\r\n") and self.more():
             pass
         rest = self.buffer.lstrip(b"\r\n")
         # A server may say that it has waited too long, and close.
@@ -204,7 +239,7 @@ class Tester:
 
     def __init__(self, options):
         self.options, self.lines, self.asked, self.answers = options, {}, {}, {}
-        self.seen, self.first_date = [], None
+        self.seen, self.first_date, self.refused = [], None, None
         letters = "".join(random.choices("0123456789abcdef", k=len(NAME)))
         self.case = options.parts.path.rstrip("/") + "/" + letters
 
@@ -225,7 +260,7 @@ class Tester:
                     return answer.tag()[1]
                 if kind == "date" and answer.date() is not None:
                     return formatdate(answer.date() + int(more), usegmt=True)
-            raise NotShown(f"the answer to {number} has no {kind} to ask with")
+            raise CannotTell(f"the answer to {number} has no {kind} to ask with")
 
         return re.sub(r"\{((?:host|(?:path|env|tag|date):[^{}]*))\}", value, text)
 
@@ -248,27 +283,26 @@ class Tester:
                 line.socket.sendall(data[start : len(head) + place])
                 start = len(head) + place
                 time.sleep(millis / 1000)
+                line.early = line.read(0.001) or line.early
             line.socket.sendall(data[start:] + data * (times - 1))
         except OSError:
             pass  # What came before is still to be read.
 
     def has_ended(self, line):
         if not line.buffer:
-            line.more(0.001)
-            line.socket.settimeout(self.options.patience)
+            line.read(0.001)
         return line.ended
 
-    def answer(self, number, then, optional=False, last=False, **checks):
+    def answer(self, number, then, optional=False, last=False, odd=False, **checks):
         """Reads an answer to request `number`, and compares what matters with what came then."""
         line = self.asked[number]
-        line.socket.settimeout(self.options.patience)
         try:
             answer = line.answer()
         except CannotTell:
             if line.latest.flaws & FLAWS:
                 print(f"     -> {line.latest}")
                 raise Shown from None
-            if optional and not line.buffer:
+            if optional and not line.buffer and not self.refused:
                 raise NotShown("no such answer came, which is right") from None
             raise
         self.answers.setdefault(number, []).append(answer)
@@ -277,33 +311,37 @@ class Tester:
         if answer.flaws & FLAWS:
             raise Shown
         if self.options.decides and checks:
-            self.compare(answer, last, **checks)
+            self.compare(answer, last, odd, **checks)
 
-    def compare(self, answer, last, status=(), tag=..., date=..., length=..., part=...,
+    def compare(self, answer, last, odd, status=(), tag=..., date=..., length=..., part=...,
                 body_in=None, body_not_in=None, no_allow=False, no_continue=False):
-        refusals = {401, 407, 429} if last else {401, 403, 405, 407, 408, 429}
         if status and answer.status not in status:
             why = f"status {answer.status}, not {' or '.join(map(str, status))}"
-            if answer.status in refusals or answer.status >= 500:
-                raise CannotTell(f"the server refuses: {why}")
-            raise NotShown(why)
+            if self.refuses(answer, status[0], last and not FLAWS, odd):
+                self.refused = f"the server refuses: {why}"
+            if not FLAWS:
+                raise CannotTell(self.refused) if self.refused else NotShown(why)
+        # Without it nothing of the kind can be seen later.
+        lacking = NotShown if last else CannotTell
         if tag is not ...:
-            self.compare_tag(answer, tag)
+            self.compare_tag(answer, tag, lacking)
         if date is not ...:
             told = answer.date()
             if self.first_date is None:
                 self.first_date = told
-            if (told is None) != (date is None) or (told is not None and told - self.first_date != date):
+            if told is None and date is not None:
+                raise lacking("there is no Last-Modified")
+            if told is not None and (date is None or told - self.first_date != date):
                 raise NotShown(f"Last-Modified: {answer.get('Last-Modified')}")
+        if body_in is not None or body_not_in is not None or length is not ...:
+            if answer.is_coded():
+                raise CannotTell("the content is coded, so it cannot be compared")
         if length is not ... and answer.length() != length:
             raise NotShown(f"Content-Length: {answer.get('Content-Length')}, not {length}")
         if part == "(invalid)" and not is_part(answer.get("Content-Range")):
             part = ...
         if part is not ... and answer.get("Content-Range") != part:
             raise NotShown(f"Content-Range: {answer.get('Content-Range')}, not {part}")
-        if body_in is not None or body_not_in is not None or length is not ...:
-            if (answer.get("Content-Encoding") or "identity").lower() != "identity":
-                raise CannotTell("the content is coded, so it cannot be compared")
         if body_in is not None and answer.body not in body_in:
             raise NotShown("the content is another one")
         if body_not_in is not None and answer.body in body_not_in:
@@ -312,12 +350,26 @@ class Tester:
             raise NotShown("there is an Allow")
         if no_continue and 100 in answer.interim:
             raise NotShown("100 came")
+        if no_continue and answer.early:
+            raise NotShown("the answer came before the content was sent")
 
-    def compare_tag(self, answer, tag):
+    def refuses(self, answer, then, last, odd):
+        """Whether the server does not even do what it did then, which tells nothing of the fault. (But what is odd may have to
+        be refused.)"""
+        refusals = {301, 302, 303, 307, 308, 401, 407, 429} | (set() if last else {403, 405, 408})
+        if answer.status in refusals or answer.status >= 500:
+            return True
+        right = {404, 410, 412} if answer.method == "DELETE" else {412}
+        has_written = answer.method not in ("GET", "HEAD", "OPTIONS") and 200 <= then < 300
+        return has_written and not (last or odd) and answer.status >= 300 and answer.status not in right
+
+    def compare_tag(self, answer, tag, lacking):
         """`tag` is None, or (is it weak, which earlier answer has the same, which have others)."""
         seen = answer.tag()
-        if tag is None or seen is None:
-            if tag is not None or answer.get("ETag") is not None:
+        if tag is not None and seen is None:
+            raise lacking("there is no ETag")
+        if tag is None:
+            if answer.get("ETag") is not None:
                 raise NotShown(f"ETag: {answer.get('ETag')}")
             return
         weak, same, others = tag
@@ -361,7 +413,7 @@ def once(options):
     except CannotTell as why:
         print(f"  cannot tell: {why}")
         return 3
-    except OSError as why:
+    except Exception as why:  # Whatever goes wrong here is no fault of the server's.
         print(f"  cannot tell: {options.url}: {why}")
         return 3
     finally:
@@ -370,12 +422,16 @@ def once(options):
     if not options.decides:
         print("  whether this is wrong, a human must judge: " + UNDECIDED)
         return 3
+    if FLAWS and tester.refused:
+        print(f"  cannot tell: {tester.refused}")
+        return 3
     return 0 if FLAWS else 1
 
 
 def main():
     parser = argparse.ArgumentParser(description=f"Shows whether a server still does this: {WHAT}.",
-                                     epilog="Exit code: 1 if it does, 0 if not, 3 if that cannot be told.")
+                                     epilog="Exit code: 1 if it does, 0 if not, 2 if this was called wrongly, 3 "
+                                            "if it cannot be told.")
     parser.add_argument("url", nargs="?", default=URL, help="the server (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=RUNS, metavar="N",
                         help="try so often, and stop when it shows (default: %(default)s)")
@@ -387,12 +443,14 @@ def main():
     options.parts, options.decides = urlsplit(options.url), UNDECIDED is None
     if options.parts.scheme not in ("http", "https") or not options.parts.hostname:
         parser.error(f"{options.url}: a URL begins with http:// or https://")
+    if options.runs < 1:
+        parser.error("--runs: at least 1")
     missing = [name for name in SECRETS if name not in os.environ]
     if missing:
         print(f"cannot tell: set {', '.join(missing)} to what the server wants to be told")
         return 3
     codes = set()
-    for run in range(1, max(options.runs, 1) + 1):
+    for run in range(1, options.runs + 1):
         if options.runs > 1:
             print(f"run {run} of {options.runs}")
         codes.add(once(options))
@@ -409,4 +467,11 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        code = main()
+    except (Exception, KeyboardInterrupt) as why:
+        print(f"cannot tell: {why!r}", file=sys.stderr)
+        code = 3
+    sys.exit(code)

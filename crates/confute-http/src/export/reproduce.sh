@@ -1,15 +1,23 @@
 
+# Bytes are bytes.
+export LC_ALL=C
 PATIENCE=10
 OPTIONS=()
+usage() { echo "usage: $0 [URL] [--runs N] [--cacert FILE] [--insecure]"; exit 2; }
 while [ $# -gt 0 ]; do
   case $1 in
     --runs) RUNS=$2; shift ;;
     --cacert) OPTIONS+=(--cacert "$2"); shift ;;
     -k | --insecure) OPTIONS+=(-k) ;;
-    -h | --help) echo "usage: $0 [URL] [--runs N] [--cacert FILE] [--insecure]"; exit 2 ;;
+    -h | --help) usage ;;
     *) URL=$1 ;;
   esac
   shift
+done
+case $URL in http://* | https://*) ;; *) echo "$URL: a URL begins with http:// or https://"; usage ;; esac
+case $RUNS in '' | 0* | *[!0-9]* | ??????????*) echo "--runs $RUNS: not a number of runs"; usage ;; esac
+for tool in curl sed grep tr cmp mktemp; do
+  command -v "$tool" > /dev/null || { echo "cannot tell: there is no $tool"; exit 3; }
 done
 for name in "${SECRETS[@]}"; do
   [ -n "${!name+set}" ] || { echo "cannot tell: set $name to what the server wants to be told"; exit 3; }
@@ -33,20 +41,26 @@ content() {
 ask() {
   local number=$1 path=$2
   shift 2
-  curl -s -g --path-as-is --http1.1 --max-time "$PATIENCE" "${OPTIONS[@]}" -D "$DIR/$number.head" -o "$DIR/$number.body" \
+  # Whoever has a proxy, or settings of their own, means something else.
+  curl -q --noproxy '*' -s -g --path-as-is --http1.1 --max-time "$PATIENCE" "${OPTIONS[@]}" \
+    -D "$DIR/$number.head" -o "$DIR/$number.body" \
     -H 'Accept-Encoding: identity' -H 'Accept:' -H 'User-Agent:' -H 'Content-Type:' -H 'Expect:' "$@" "$ROOT$path"
   echo $? > "$DIR/$number.code"
 }
 
 # field NUMBER NAME: its value in the answer
-field() { grep -i "^$2:" "$DIR/$1.head" | sed -E 's/^[^:]*:[[:space:]]*//; s/[[:space:]]*$//'; }
+field() { grep -ai "^$2:" "$DIR/$1.head" | sed -E 's/^[^:]*:[[:space:]]*//; s/[[:space:]]*$//'; }
 opaque() { field "$1" ETag | sed -nE 's/^(W\/)?"(.*)"$/\2/p'; }
 
 # answer NUMBER THEN: looks at the answer; THEN is what came when this was recorded
 answer() {
-  local code
+  local code head="$DIR/$1.head"
   code=$(cat "$DIR/$1.code")
-  STATUS=$(sed -nE '1s/^HTTP\/[0-9.]+ ([0-9]+).*/\1/p' "$DIR/$1.head" 2> /dev/null)
+  # The last head, without what came before it or after the content.
+  touch "$head"
+  sed -n -e H -e '/^HTTP\//h' -e '${x;s/\n[[:space:]]*\n.*//;p;}' "$head" > "$head.last"
+  mv "$head.last" "$head"
+  STATUS=$(sed -nE '1s/^HTTP\/[0-9.]+ ([0-9]+).*/\1/p' "$head")
   echo "  $1: $STATUS, ETag: $(field "$1" ETag)"
   echo "  then: $2"
   [ "$code" = 0 ] && [ -n "$STATUS" ] || cannot_tell "curl exits with $code: no whole answer came"
@@ -62,21 +76,35 @@ status() {
   not_shown "status $STATUS, not $*"
 }
 
+# wrote RIGHT ALLOWED...: the same for a write that was done then; other refusals than those that may be RIGHT tell nothing
+wrote() {
+  local right=" $1 " refusals=$STATUS
+  shift
+  [[ $STATUS == 2?? || $right == *" $STATUS "* ]] && refusals=
+  status "$refusals" "$@"
+}
+
 is() { [ "$(field "$1" "$2")" = "$3" ] || not_shown "$2: $(field "$1" "$2")"; }
-lacks() { ! grep -qi "^$2:" "$DIR/$1.head" || not_shown "there is $2"; }
-weak() { field "$1" ETag | grep -q '^W/"' || not_shown "the tag is not weak"; }
-strong() { field "$1" ETag | grep -q '^"' || not_shown "the tag is not strong"; }
+has() { [ -n "$(field "$1" "$2")" ] || cannot_tell "there is no $2"; }
+lacks() { ! grep -qai "^$2:" "$DIR/$1.head" || not_shown "there is $2"; }
+weak() { field "$1" ETag | grep -qa '^W/"' || not_shown "the tag is not weak"; }
+strong() { field "$1" ETag | grep -qa '^"' || not_shown "the tag is not strong"; }
 same_tag() { [ "$(opaque "$1")" = "$(opaque "$2")" ] || not_shown "the tag is another one"; }
 other_tag() { [ "$(opaque "$1")" != "$(opaque "$2")" ] || not_shown "the tag is one that was told before"; }
+
+# plain NUMBER: whether the content is not coded, so that it can be compared
+plain() {
+  case $(field "$1" Content-Encoding | tr A-Z a-z) in '' | identity) ;; *) cannot_tell "the content is coded" ;; esac
+  case $(field "$1" Transfer-Encoding | tr A-Z a-z) in '' | chunked) ;; *) cannot_tell "the content is coded" ;; esac
+}
 
 # body NUMBER in|not_in FILES...
 body() {
   local number=$1 wanted=$2 found=not_in each
   shift 2
-  [ -z "$(field "$number" Content-Encoding)" ] || cannot_tell "the content is coded"
   touch "$DIR/$number.body"
   for each in "$@"; do
-    [ "$(cat "$DIR/$number.body"; echo .)" = "$(cat "$DIR/$each"; echo .)" ] && found=in
+    cmp -s "$DIR/$number.body" "$DIR/$each" && found=in
   done
   [ "$found" = "$wanted" ] || not_shown "the content is another one"
 }

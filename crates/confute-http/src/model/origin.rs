@@ -114,7 +114,12 @@ impl Exchange<'_> {
                 return Ok(if io.choose(2)? == 0 { None } else { Some(Kind::Bad) });
             }
         };
-        Ok(if io.deviates(rule)? { None } else { Some(Kind::Bad) })
+        if io.deviates(rule)? {
+            return Ok(None);
+        }
+        // Who serves nobody does not look at what is wrong with a request.
+        let serves = !io.deviates(&rules::SERVES)?;
+        Ok(Some(if serves { Kind::Bad } else { Kind::Refused { performed: false, missing: false } }))
     }
 
     /// What a server need not put up with: content without a length, and expectations. Several lines it must.

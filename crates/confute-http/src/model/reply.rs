@@ -11,7 +11,7 @@ use super::lax::Lax;
 use super::precondition::{Applies, Truth};
 use super::validators::{Entry, at_most, more_than};
 use crate::message::{Flaw, Response, Told};
-use crate::{mark, text};
+use crate::text;
 
 type Learnt = Result<(), Mismatch>;
 
@@ -254,7 +254,7 @@ impl Expected {
         }
         let is_cut = seen.incomplete || self.lax.has(Lax::LENGTH);
         if !is_cut {
-            require(entry.meant.as_ref().is_none_or(|meant| is_akin(&seen.body, meant)))?;
+            require(entry.meant.as_ref().is_none_or(|meant| meant.allows(&seen.body)))?;
             return entry.body.unify(&seen.body, facts);
         }
         let (body, came) = (Self::known(entry, facts), text::bytes(&seen.body));
@@ -325,12 +325,6 @@ impl Expected {
 
 /// What the next response begins with.
 const NEXT: &[u8] = b"HTTP/1.1 ";
-
-/// Whether this may be what became of that content: what bears the mark of other content is that.
-fn is_akin(seen: &str, meant: &str) -> bool {
-    let whose = mark::first(seen);
-    whose.is_none() || whose == mark::first(meant)
-}
 
 /// Whether each byte of a content stands where one of these has it.
 fn is_mixture(seen: &str, parts: &[Arc<str>]) -> bool {

@@ -7,6 +7,7 @@ use confute::knowledge::{Knowledge, Literal, Term, Value, Var};
 use confute::lang::{Flag, Formula, Fresh, HasVars, Io, Mismatch, Number, Stop, Sym, Token};
 
 use super::origin::{Origin, TagStyle};
+use crate::mark;
 use crate::message::Tag;
 
 /// Later than anything that happens.
@@ -125,9 +126,29 @@ pub(super) struct Entry {
     /// In seconds since 1970; below zero if the server has no date for it.
     pub(super) modified: Sym<Number>,
     /// The content that was to be stored, if a rule was broken and other content was.
-    pub(super) meant: Option<Arc<str>>,
+    pub(super) meant: Option<Meant>,
     /// What the write that made it left behind, if it broke a rule.
     pub(super) after: Option<Rc<Aftermath>>,
+}
+
+/// What was to be stored where other content was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Meant {
+    /// What is there came of it,
+    Changed(Arc<str>),
+    /// or was meant for another place.
+    Elsewhere(Arc<str>),
+}
+
+impl Meant {
+    /// Whether this content can be what is there: what bears the mark of other content is that.
+    pub(super) fn allows(&self, seen: &str) -> bool {
+        let whose = mark::first(seen);
+        match self {
+            Self::Changed(meant) => whose.is_none() || whose == mark::first(meant),
+            Self::Elsewhere(meant) => whose.is_some() && whose != mark::first(meant),
+        }
+    }
 }
 
 /// What a write leaves behind that breaks a rule.

@@ -9,7 +9,7 @@ use super::expected::{Kind, Put, Validators};
 use super::lax::Lax;
 use super::origin::{Exchange, Origin, TagStyle};
 use super::precondition::{Conditions, Decision};
-use super::validators::{Aftermath, Entry, Validator};
+use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Odd, Tag};
 use crate::rules;
 
@@ -126,7 +126,7 @@ impl Exchange<'_> {
                 }
                 // What came of it is there all the same.
                 if self.request.method == Method::Put && io.deviates(&rules::WHOLE)? {
-                    let part = Entry { meant: Some(body), ..Entry::any(io)? };
+                    let part = Entry { meant: Some(Meant::Changed(body)), ..Entry::any(io)? };
                     self.store(io, part)?;
                 }
             }
@@ -234,14 +234,18 @@ impl Exchange<'_> {
         let mut validators = Validators::True;
         if io.deviates(&rules::PUT_EXACT)? {
             entry.body = io.fresh()?;
-            entry.meant = Some(body.clone());
+            entry.meant = Some(Meant::Changed(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
             validators = Validators::Absent;
+        } else if io.deviates(&rules::PUT_OWN)? {
+            entry.body = io.fresh()?;
+            entry.meant = Some(Meant::Elsewhere(body.clone()));
+            io.assume(entry.body.equals(&old.body).negate())?;
         } else if io.deviates(&rules::PUT_VALIDATORS)? {
             validators = match io.choose(3)? {
                 0 => {
                     entry.body = io.fresh()?;
-                    entry.meant = Some(body.clone());
+                    entry.meant = Some(Meant::Changed(body.clone()));
                     Validators::Told
                 }
                 1 => {

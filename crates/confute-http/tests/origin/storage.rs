@@ -27,6 +27,13 @@ fn validators_of_a_put() {
     with("v", "x").ask(put("w"), status(204)).ask(get(), ok("?").tag("y")).breaks("store/put-exact");
 }
 
+/// Whether the answer is that of another request, or the content was stored in the wrong place, nobody can tell from here.
+#[test]
+fn content_of_another_put_is_a_store_matter() {
+    let blamed = with("v", "x").ask(put("<00002>"), status(204)).ask(get(), ok("<00003>").tag("y")).blamed();
+    assert!(blamed.contains(&"store/put-own") && !blamed.contains(&"store/put-exact"), "{blamed:?}");
+}
+
 #[test]
 fn strong_tags_differ() {
     with("v", "x")

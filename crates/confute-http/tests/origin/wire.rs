@@ -25,6 +25,15 @@ fn flaws() {
 }
 
 #[test]
+fn who_serves_nobody_need_not_see_what_is_wrong() {
+    for odd in [Odd::NoHost, Odd::TwoHosts, Odd::SpaceBeforeColon, Odd::ConflictingLengths] {
+        let request = || Request { odd: Some(odd), ..put("w") };
+        with("v", "x").ask(request(), status(400)).legal();
+        assert_eq!(with("v", "x").ask(request(), status(503)).blamed(), ["store/serves"], "{odd:?}");
+    }
+}
+
+#[test]
 fn content_that_changes_by_itself_has_no_wrong_length() {
     let blamed = Story::new().ask(get(), ok("one")).ask(get(), ok("three")).blamed();
     assert!(!blamed.contains(&"rfc9110-8.6/length-true"), "{blamed:?}");

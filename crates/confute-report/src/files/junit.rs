@@ -1,7 +1,7 @@
 //! `junit.xml`, for whoever collects test results: every rule of the model is a test case.
 //!
-//! A rule that was respected passes, one that was never put to the test is skipped. A warning is skipped too, and says why:
-//! it does not count, so it must not fail, but the rule was broken, so it must not pass either. Where several rules could be to
+//! A rule that was respected passes, one that was never put to the test is skipped. A warning, or what is known, is skipped too,
+//! and says why: it does not count, so it must not fail, but the rule was broken, so it must not pass either. Where several rules could be to
 //! blame, the one that is named first fails and the others are skipped: there are as many failures as violations. What
 //! concerns no rule (a violation that none explains, a run that is inconclusive) is a case of its own: it must not go unseen.
 
@@ -75,6 +75,7 @@ fn rule_status<P: Protocol>(run: &Run<'_, P>, rule: &str, standing: &Standing) -
         Standing::Violated(_) | Standing::Suspected(_) => {
             skipped(&format!("may be what was violated, among others: see {list}"))
         }
+        Standing::Known(_) => skipped(&format!("known to be violated (--baseline): see {list}")),
         Standing::Warned(_) => {
             let level = plan.level.name();
             skipped(&format!("a warning, because rules count from level {level} on: see {list}"))
@@ -90,7 +91,7 @@ fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Findin
     let mut text = Vec::new();
     for finding in findings {
         // Nothing fails to be written into memory.
-        let _ = violation(run.subject, finding, run.plan, false, &mut text);
+        let _ = violation(run.subject, finding, run.plan, false, &[], &mut text);
     }
     let text = String::from_utf8_lossy(&text);
     let text = anstream::adapter::strip_str(&text).to_string();
@@ -106,10 +107,7 @@ fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Findin
 
 /// Why, in a line.
 fn reason<P: Protocol>(finding: &Finding<P>) -> String {
-    let refutation = match &finding.shrunk {
-        Some(Ok(shrunk)) => &shrunk.refutation,
-        _ => &finding.refutation,
-    };
+    let refutation = finding.shown().refutation;
     let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
     let seen = crate::text::clip(seen, 200);
     match refutation.expected.first() {

@@ -11,20 +11,25 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use confute_drive::{Outcome, Plan, Protocol};
+use confute_drive::{Finding, Outcome, Plan, Protocol};
 use serde_json::json;
 
 use crate::lines::{self, Lines, SUMMARY_SCHEMA};
+use crate::session::Beside;
 use crate::stored::{File, Form, Stored};
 use crate::{Subject, exports, html, rust_test};
 pub(crate) use put::put;
 
+/// How the folders of violations are called, before their numbers.
+const FOLDER: &str = "violation-";
 /// The smallest case of a violation, and the one that was met first.
-const CASE: &str = "violation.case";
+pub(crate) const CASE: &str = "violation.case";
 /// A test that does it again.
 const TEST: &str = "regression.rs";
 const FOUND: &str = "as-found.case";
 
+/// What is written about a violation, also by protocols.
+const EACH: [&str; 6] = [CASE, TEST, FOUND, "reproduce.py", "reproduce.sh", "traffic.har"];
 /// What is written about the whole run. The summary is the last: where it is, the others are too.
 const WHOLE: [&str; 5] = ["events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
 
@@ -42,6 +47,22 @@ pub struct Run<'a, P: Protocol> {
     pub lines: &'a Lines,
     /// What the server was found to be able to do.
     pub remarks: &'a [String],
+    /// What came of the rest.
+    pub beside: &'a Beside,
+}
+
+/// The folder of a violation.
+pub(crate) fn folder<P: Protocol>(finding: &Finding<P>) -> String {
+    format!("{FOLDER}{}", finding.number)
+}
+
+/// Whether an earlier run wrote it about a violation.
+fn is_ours(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let number = name.to_str().and_then(|name| name.strip_prefix(FOLDER));
+    number.is_some_and(|number| number.parse::<usize>().is_ok())
+        && entry.file_type().is_ok_and(|kind| kind.is_dir())
+        && entry.path().join(CASE).is_file()
 }
 
 /// Where they go.
@@ -60,6 +81,13 @@ impl Reports {
         for name in WHOLE {
             let _ = fs::remove_file(root.join(name));
         }
+        for folder in fs::read_dir(root).into_iter().flatten().flatten().filter(is_ours) {
+            for name in EACH {
+                let _ = fs::remove_file(folder.path().join(name));
+            }
+            // Whatever else somebody put there stays, and so does the folder then.
+            let _ = fs::remove_dir(folder.path());
+        }
         Ok(Self { root: root.to_owned() })
     }
 
@@ -69,7 +97,7 @@ impl Reports {
         let mut paths = Vec::new();
         let mut findings = Vec::new();
         for finding in &outcome.findings {
-            let folder = self.root.join(format!("violation-{}", finding.number));
+            let folder = self.root.join(folder(finding));
             fs::create_dir_all(&folder)?;
             let mut about = lines::finding(finding, plan);
             let path = folder.join(CASE);
@@ -90,15 +118,15 @@ impl Reports {
             paths.extend(exports);
             findings.push(about);
         }
-        let mut summary = lines::summary(subject, plan, outcome);
+        let mut summary = lines::summary(subject, plan, outcome, run.beside);
         summary["$schema"] = json!("summary.schema.json");
         summary["findings"] = json!(findings);
         for name in WHOLE {
             let path = self.root.join(name);
             put(&path, |file| match name {
-                "events.jsonl" => run.lines.end(subject, plan, outcome, true, file),
+                "events.jsonl" => run.lines.end(subject, plan, outcome, run.beside, true, file),
                 "junit.xml" => file.write_all(junit::junit(run).map_err(io::Error::other)?.as_bytes()),
-                "report.html" => file.write_all(html::page(run).as_bytes()),
+                "report.html" => file.write_all(html::page(run, &paths).as_bytes()),
                 "summary.schema.json" => file.write_all(SUMMARY_SCHEMA.as_bytes()),
                 _ => writeln!(file, "{summary:#}"),
             })?;

@@ -59,10 +59,11 @@ fn rank(standing: &Standing) -> u8 {
     match standing {
         Standing::Violated(_) => 0,
         Standing::Suspected(_) => 1,
-        Standing::Warned(_) => 2,
-        Standing::Never => 3,
-        Standing::Allowed => 4,
-        Standing::Respected => 5,
+        Standing::Known(_) => 2,
+        Standing::Warned(_) => 3,
+        Standing::Never => 4,
+        Standing::Allowed => 5,
+        Standing::Respected => 6,
     }
 }
 

@@ -12,10 +12,12 @@ mod scene;
 mod violation;
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::path::PathBuf;
 
 use confute_drive::{Conclusion, Protocol};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::Exit;
 use crate::files::Run;
 use crate::text::{count, elapsed, grouped};
 
@@ -56,13 +58,14 @@ impl Most {
     }
 }
 
-/// The whole page.
-pub(crate) fn page<P: Protocol>(run: &Run<'_, P>) -> String {
+/// The whole page. It leads to these files of the violations.
+pub(crate) fn page<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> String {
     let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     let policy = format!(
         "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
     );
-    let title = format!("Confute: {} {}", clipped(run.subject.shown, 80), verdict(&run.outcome.conclusion));
+    let word = Exit::from(&run.outcome.conclusion).name();
+    let title = format!("Confute: {} {word}", clipped(run.subject.shown, 80));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -76,7 +79,7 @@ pub(crate) fn page<P: Protocol>(run: &Run<'_, P>) -> String {
             body {
                 header { (header(run)) }
                 main {
-                    (violations(run))
+                    (violations(run, files))
                     (troubles(run))
                     (coverage::rules(run))
                     (coverage::branches(run))
@@ -90,20 +93,13 @@ pub(crate) fn page<P: Protocol>(run: &Run<'_, P>) -> String {
     page
 }
 
-fn verdict(conclusion: &Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Refuted => "refuted",
-        Conclusion::Unrefuted => "unrefuted",
-        Conclusion::Inconclusive(_) => "inconclusive",
-    }
-}
-
 fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
     let (subject, plan, outcome) = (run.subject, run.plan, run.outcome);
     let (figures, tally) = (&outcome.figures, &outcome.tally);
-    let word = verdict(&outcome.conclusion);
+    let word = Exit::from(&outcome.conclusion).name();
     let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
-    let others = outcome.findings.len() - refuting;
+    let known = outcome.findings.iter().filter(|finding| finding.known).count();
+    let others = outcome.findings.len() - refuting - known;
     let load = figures.outstanding.quantiles();
     html! {
         p.verdict.(word) { (word) }
@@ -113,6 +109,7 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
             dt { "Found" }
             dd {
                 (count(refuting as u64, "violation"))
+                @if known > 0 { ", " (count(known as u64, "known violation")) }
                 @if others > 0 { ", " (count(others as u64, "warning")) }
             }
             dt { "Model" } dd { (subject.model) ", rules count from level " (plan.level.name()) " on" }
@@ -144,6 +141,12 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
             @if !outcome.relaxed.is_empty() {
                 dt { "Relaxed" } dd { "no longer asked for at the end: " (outcome.relaxed.join(", ")) }
             }
+            @for (label, lines) in run.beside.notes() {
+                @if !lines.is_empty() {
+                    dt { (label) }
+                    dd { @for line in lines.iter().take(20) { (clipped(line, 300)) br; } }
+                }
+            }
             dt { "Files" }
             dd {
                 a href="summary.json" { "summary.json" } ", " a href="events.jsonl" { "events.jsonl" } ", "
@@ -154,13 +157,13 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
 }
 
 /// Each as large as its share of the page allows.
-fn violations<P: Protocol>(run: &Run<'_, P>) -> Markup {
+fn violations<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> Markup {
     let findings = &run.outcome.findings;
     let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
     html! {
         @for finding in findings.iter().take(SHOWN) {
             @let open = scene::open(run.protocol, finding);
-            (fitting(share, |most| violation::section(run, finding, &open, most)))
+            (fitting(share, |most| violation::section(run, finding, &open, files, most)))
         }
         @if findings.len() > SHOWN {
             p.cut { "And " (findings.len() - SHOWN) " more: they are in summary.json and in their folders." }

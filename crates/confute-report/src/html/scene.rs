@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use confute::Refutation;
 use confute::trace::{Event, WireConn};
-use confute_drive::{Chunk, Finding, Msg, Protocol, alternatives_of};
+use confute_drive::{Finding, Msg, Protocol, alternatives_of};
 
 use super::bytes::{Bytes, by_event};
 use super::{Most, clipped};
@@ -16,33 +15,6 @@ use crate::said;
 const THOUGHT: Duration = Duration::from_secs(1);
 /// With how much memory.
 const MEMORY: usize = 256 << 20;
-
-/// A case, as it is told: the small one, if there is one.
-pub(super) struct Told<'a, P: Protocol> {
-    pub(super) trace: &'a [Event<Msg<P>>],
-    pub(super) micros: &'a [u64],
-    pub(super) raw: &'a [Chunk],
-    pub(super) refutation: &'a Refutation,
-}
-
-impl<'a, P: Protocol> Told<'a, P> {
-    pub(super) fn of(finding: &'a Finding<P>) -> Self {
-        match &finding.shrunk {
-            Some(Ok(small)) => Self {
-                trace: &small.trace,
-                micros: &small.micros,
-                raw: &small.raw,
-                refutation: &small.refutation,
-            },
-            _ => Self {
-                trace: &finding.trace,
-                micros: &finding.micros,
-                raw: &finding.raw,
-                refutation: &finding.refutation,
-            },
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -95,7 +67,8 @@ pub(super) struct Scene {
 
 impl Scene {
     pub(super) fn new<P: Protocol>(protocol: &P, finding: &Finding<P>, open: &[usize], most: &Most) -> Self {
-        let Told { trace, micros, raw, refutation } = Told::of(finding);
+        let case = finding.shown();
+        let (trace, micros, raw, refutation) = (case.trace, case.micros, case.raw, case.refutation);
         let places: Vec<usize> =
             (0..trace.len()).filter(|place| !matches!(trace[*place], Event::Opened(_))).collect();
         let fatal = refutation.event.min(trace.len().saturating_sub(1));
@@ -193,5 +166,5 @@ fn spans<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>], shown: &[usize]) ->
 
 /// How many alternatives the tester has open after each event, as far as it gets within its time.
 pub(super) fn open<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Vec<usize> {
-    alternatives_of(protocol, Told::of(finding).trace, &finding.relaxed, (THOUGHT, MEMORY))
+    alternatives_of(protocol, finding.shown().trace, &finding.relaxed, (THOUGHT, MEMORY))
 }

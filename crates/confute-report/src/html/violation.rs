@@ -1,38 +1,40 @@
 //! One violation on the page.
 
+use std::path::PathBuf;
+
 use confute_drive::{Finding, Protocol, Shrunk, Unshrunk};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
 use super::bytes::{hex, text};
 use super::diagram::{moment, svg};
-use super::scene::{Kind, Row, Scene, Told};
+use super::scene::{Kind, Row, Scene};
 use super::{Most, clipped};
-use crate::files::Run;
+use crate::files::{Run, folder};
 use crate::text::{count, grouped};
-use crate::violation::name;
+use crate::violation::{name, refutation, title};
 
 /// All about it.
 pub(super) fn section<P: Protocol>(
     run: &Run<'_, P>,
     finding: &Finding<P>,
     open: &[usize],
+    files: &[PathBuf],
     most: &Most,
 ) -> Markup {
     let prefix = format!("v{}", finding.number);
-    let counts = finding.refutes(run.plan.level);
     let scene = Scene::new(run.protocol, finding, open, most);
     let because = because(finding);
     html! {
         section.violation id=(prefix) {
-            h2 { @if counts { "Violation " } @else { "Warning " } (finding.number) ": " (name(finding)) }
+            h2 { (title(finding, run.plan)) " " (finding.number) ": " (name(finding)) }
             (asked(run, finding))
             @if !because.is_empty() {
                 h3 { "Why nothing explains it" }
                 @for sentence in &because { p { (clipped(sentence, most.text)) } }
             }
             (expected(finding, most))
-            (case(finding))
+            (case(finding, files))
             h3 { "What happened" }
             (cuts(&scene))
             div.scroll tabindex="0" role="region" aria-label={ "Diagram of violation " (finding.number) } {
@@ -78,7 +80,7 @@ fn asked<P: Protocol>(run: &Run<'_, P>, finding: &Finding<P>) -> Markup {
 
 fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
     const FEW: usize = 6;
-    let refutation = Told::of(finding).refutation;
+    let refutation = refutation(finding, false);
     html! {
         dl.compare {
             dt { "Seen" }
@@ -88,10 +90,7 @@ fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
                 @for one in refutation.expected.iter().take(FEW) {
                     div {
                         code { @if let Some(message) = &one.message { (clipped(message, most.text)) } @else { "nothing" } }
-                        // A turn looks at many rules; of interest are those that are to blame.
-                        @let blamed = one.rules.iter().filter(|rule| finding.diagnoses.iter().any(|two| two.rules.contains(rule)));
-                        @let blamed: Vec<&str> = blamed.copied().collect();
-                        @if !blamed.is_empty() { " " small { "by " (blamed.join(", ")) } }
+                        @if !one.rules.is_empty() { " " small { "by " (one.rules.join(", ")) } }
                     }
                 }
                 @if refutation.more || refutation.expected.len() > FEW { div { "and other things" } }
@@ -100,24 +99,29 @@ fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
     }
 }
 
-fn case<P: Protocol>(finding: &Finding<P>) -> Markup {
-    let folder = format!("violation-{}", finding.number);
+/// What it was, and the files that were written about it: they are in folders beside the page.
+fn case<P: Protocol>(finding: &Finding<P>, files: &[PathBuf]) -> Markup {
+    let folder = folder(finding);
+    let files: Vec<&str> = files
+        .iter()
+        .filter(|path| path.parent().is_some_and(|parent| parent.ends_with(&folder)))
+        .filter_map(|path| path.file_name()?.to_str())
+        .collect();
     html! {
         p {
             "Met in " (count(finding.times, "case")) "; here " (clipped(&finding.name, 100)) " with "
-            (count(finding.trace.len() as u64, "event")) " ("
-            a href={ (folder) "/events.jsonl" } { "events" } ", " a href={ (folder) "/script.jsonl" } { "script" } "). "
+            (count(finding.trace.len() as u64, "event")) ". "
             @match &finding.shrunk {
                 None => {}
-                Some(Ok(small)) => {
-                    (smaller(small)) " ("
-                    a href={ (folder) "/shrunk-events.jsonl" } { "events" } ", "
-                    a href={ (folder) "/shrunk-script.jsonl" } { "script" } ")."
-                }
+                Some(Ok(small)) => { (smaller(small)) "." }
                 Some(Err(Unshrunk::NotAgain(runs))) => {
                     "It did not show again in " (count(*runs, "run")) " of the same script."
                 }
                 Some(Err(why)) => { "Not made smaller: " (clipped(&why.to_string(), 300)) "." }
+            }
+            @for (place, name) in files.iter().enumerate() {
+                @if place == 0 { " Files: " } @else { ", " }
+                a href={ (folder) "/" (name) } { (name) }
             }
         }
     }
@@ -179,7 +183,7 @@ fn listing(scene: &Scene) -> Markup {
 
 /// The latest bytes, as they were written and read.
 fn pieces<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
-    let raw = Told::of(finding).raw;
+    let raw = finding.shown().raw;
     let skipped = raw.len().saturating_sub(most.pieces);
     html! {
         @if !raw.is_empty() {

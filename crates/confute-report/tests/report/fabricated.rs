@@ -9,6 +9,7 @@ use confute::trace::{Event, WireConn};
 use confute::{Diagnosis, Expectation, Refutation};
 use confute_drive::{Chunk, Conclusion, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target, Trouble};
 use confute_report::lines::Lines as Told;
+use confute_report::session::Beside;
 
 use crate::Ran;
 use crate::protocol::{Lines, Message, READ_CURRENT, SET_LASTS};
@@ -142,5 +143,5 @@ pub(crate) fn run(findings: Vec<Finding<Lines>>) -> Ran {
         relaxed: vec![READ_CURRENT.name],
         branches: vec![("get: value".to_owned(), 12_345), (format!("set {HOSTILE}"), 0)],
     };
-    Ran { plan, outcome, told: Told::new() }
+    Ran { plan, outcome, told: Told::new(), beside: Beside::default() }
 }

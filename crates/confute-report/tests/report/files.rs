@@ -5,12 +5,14 @@ use std::path::Path;
 
 use confute::lang::Level;
 use confute_drive::{Conclusion, Unshrunk};
+use confute_report::files::Reports;
 use confute_report::lines::SUMMARY_SCHEMA;
+use confute_report::regressions::Tried;
 use serde_json::{Value, json};
 
 use crate::protocol::{READ_CURRENT, SAYS_OK, SET_LASTS};
 use crate::server::{Manner, Server, nobody};
-use crate::{Ran, ran, written};
+use crate::{fabricated, ran, written};
 
 /// No field that the schema does not name: only for us; whoever else reads it is to be ready for more.
 fn strict(schema: &mut Value) {
@@ -26,7 +28,7 @@ fn strict(schema: &mut Value) {
     }
 }
 
-fn check_summary(folder: &Path) -> Value {
+pub(crate) fn check_summary(folder: &Path) -> Value {
     let mut schema: Value = serde_json::from_str(SUMMARY_SCHEMA).unwrap();
     jsonschema::meta::validate(&schema).unwrap();
     strict(&mut schema);
@@ -115,6 +117,47 @@ fn a_violation() {
 }
 
 #[test]
+fn what_an_earlier_run_wrote_is_taken_away() {
+    let ran = fabricated::run(vec![fabricated::finding(1, 4, 1, "", true)]);
+    let folder = written("stale", &ran);
+    let [ours, noted, theirs] = [2, 7, 9].map(|number| folder.join(format!("violation-{number}")));
+    for other in [&ours, &noted, &theirs] {
+        fs::create_dir(other).unwrap();
+    }
+    for path in [ours.join("violation.case"), noted.join("violation.case"), noted.join("notes.txt")] {
+        fs::write(path, "").unwrap();
+    }
+    fs::write(theirs.join("regression.rs"), "").unwrap();
+    Reports::create(&folder).unwrap();
+    assert!(!folder.join("violation-1").exists() && !ours.exists());
+    assert!(!noted.join("violation.case").exists() && noted.join("notes.txt").exists());
+    // Without a case it is not ours.
+    assert!(theirs.join("regression.rs").exists());
+}
+
+#[test]
+fn what_was_tried_is_told() {
+    let mut ran = fabricated::run(Vec::new());
+    let one = Tried {
+        path: "kept/line.case".into(),
+        rule: "line/read-current".to_owned(),
+        shown: 0,
+        runs: 2,
+        otherwise: Some("something else".to_owned()),
+        unknown: None,
+        foreign: false,
+    };
+    assert_eq!(one.told(), "line.case: fails, but not as it did (line/read-current): something else");
+    assert_eq!((one.owed(), Tried { runs: 0, ..one.clone() }.owed().is_some()), (None, true));
+    ran.beside.tried.push(one);
+    ran.beside.stored.push("kept/other.case".into());
+    let folder = written("tried", &ran);
+    let summary = check_summary(&folder);
+    assert_eq!((&summary["tried"][0]["runs"], &summary["stored"][0]), (&json!(2), &json!("kept/other.case")));
+    assert_eq!(events(&folder).last().unwrap()["tried"], summary["tried"]);
+}
+
+#[test]
 fn a_warning_neither_passes_nor_fails() {
     let server = Server::start(Manner::SaysDone);
     let folder = written("warning", &ran(&server, Level::Store, 5));
@@ -141,8 +184,8 @@ fn nobody_there() {
 #[test]
 fn whatever_the_bytes_and_the_blame() {
     let server = Server::start(Manner::ReadsNothing(5));
-    let Ran { plan, mut outcome, told } = ran(&server, Level::Store, 20);
-    let finding = &mut outcome.findings[0];
+    let mut ran = ran(&server, Level::Store, 20);
+    let finding = &mut ran.outcome.findings[0];
     let nasty = "]]>\0\u{1}\u{1b}[31m\u{ffff}\u{fffe}\u{85}<&\"'\u{10ffff}</script>";
     finding.refutation.seen = nasty.to_owned();
     finding.name = nasty.to_owned();
@@ -150,7 +193,6 @@ fn whatever_the_bytes_and_the_blame() {
     let mut other = finding.diagnoses[0].clone();
     other.rules = vec![SET_LASTS.name];
     finding.diagnoses.push(other);
-    let ran = Ran { plan, outcome, told };
     let folder = written("nasty", &ran);
     assert_eq!(
         check_summary(&folder)["findings"][0]["shrunk"]["error"].as_str().map(str::is_empty),
@@ -166,9 +208,8 @@ fn whatever_the_bytes_and_the_blame() {
     assert!(what == "skipped" && message.contains("violation 1"), "{message}");
 
     // Nothing to blame: a failure of its own, and no rule fails.
-    let Ran { plan, mut outcome, told } = ran;
-    outcome.findings[0].diagnoses.clear();
-    let cases = check_junit(&written("unblamed", &Ran { plan, outcome, told }));
+    ran.outcome.findings[0].diagnoses.clear();
+    let cases = check_junit(&written("unblamed", &ran));
     assert_eq!(of("violation 1", &cases).0, "failure");
     assert_eq!(of(SET_LASTS.name, &cases).0, "pass");
 }

@@ -5,6 +5,7 @@
 mod browser;
 mod fabricated;
 mod files;
+mod known;
 mod page;
 #[path = "../../../confute-drive/tests/drive/protocol.rs"]
 mod protocol;
@@ -21,6 +22,7 @@ use confute_drive::{
 };
 use confute_report::files::{Reports, Run};
 use confute_report::lines::Lines as Told;
+use confute_report::session::Beside;
 use confute_report::{Secrets, Subject, shrink};
 
 use protocol::{Busy, Lines, Store};
@@ -31,6 +33,7 @@ struct Ran {
     plan: Plan,
     outcome: Outcome<Lines>,
     told: Told,
+    beside: Beside,
 }
 
 /// Tests a server for a few cases.
@@ -44,7 +47,7 @@ fn ran(server: &Server, level: Level, cases: u64) -> Ran {
     let mut outcome = campaign(&Lines::default(), &plan, &make, &mut hearer, &stop);
     let (protocol, time) = (Lines::default(), Duration::from_secs(5));
     shrink::all(&protocol, &plan, time, &mut outcome.findings, &stop, &mut |_| {});
-    Ran { plan, outcome, told: hearer.0 }
+    Ran { plan, outcome, told: hearer.0, beside: Beside::default() }
 }
 
 struct Hearer(Told);
@@ -80,7 +83,8 @@ fn written(name: &str, ran: &Ran) -> PathBuf {
     let subject = subject(ran.plan.target);
     let (protocol, remarks) = (&Lines::default(), &["it <i>can</i> do things".to_owned()][..]);
     let (plan, outcome, lines) = (&ran.plan, &ran.outcome, &ran.told);
-    let run = Run { protocol, subject: &subject, plan, outcome, lines, remarks };
+    let beside = &ran.beside;
+    let run = Run { protocol, subject: &subject, plan, outcome, lines, remarks, beside };
     let paths = Reports::create(&folder).unwrap().write(&run).unwrap();
     assert!(paths.iter().all(|path| path.is_file()), "{paths:?}");
     folder

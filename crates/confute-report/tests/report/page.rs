@@ -13,7 +13,7 @@ fn page(name: &str, ran: &crate::Ran) -> String {
 fn says_what_matters() {
     let page = page("page", &run(vec![finding(1, 4000, 4, "", true)]));
     for part in [
-        "Violation 1: line/read-current (level store)",
+        "violation 1: line/read-current (level store)",
         "A get answers with the current value.",
         "nobody else writes",
         "Value(871020890)",
@@ -28,6 +28,16 @@ fn says_what_matters() {
     }
     // The small case is the one that is shown.
     assert!(!page.contains("id=\"v1-m5\"") && !page.contains("left out"));
+}
+
+#[test]
+fn leads_to_what_is_there() {
+    let folder = written("links", &run(vec![finding(1, 40, 4, "", true), finding(2, 40, 2, "", false)]));
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let files: Vec<&str> = links.filter(|link| !link.starts_with('#')).collect();
+    assert!(files.iter().all(|file| folder.join(file).is_file()), "{files:?}");
+    assert!(files.contains(&"violation-1/as-found.case") && files.contains(&"violation-2/violation.case"));
 }
 
 #[test]

@@ -1,5 +1,11 @@
 //! Tests as a user writes them, against a server inside the process: with a bug they fail, without it they pass.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a panic is a failing test, and some say what they saw"
+)]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,10 +14,12 @@ use std::time::Duration;
 use confute_drive::Conclusion;
 use confute_report::rust_test;
 use confute_report::stored::File;
+use confute_test::Reach;
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
 #[path = "sample/regression.rs"]
 mod exported;
+mod plain;
 
 const SAMPLE: &str = include_str!("sample/violation.case");
 
@@ -50,6 +58,7 @@ fn what_is_found_is_kept_and_tried_first() {
     assert!(text.contains("still fails"), "{text}");
     let (outcome, text) = check(&right()).try_run().unwrap();
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("no longer fails in 2 runs"), "{text}");
     fs::remove_dir_all(&kept).unwrap();
 }
@@ -135,4 +144,73 @@ fn an_exported_test_fails_and_passes() {
     assert!(!passed && text.contains("it still fails in 10 of 10 runs"), "{text}");
     let (passed, text) = run(&right());
     assert!(passed && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[should_panic(expected = "192.0.2.1:80 is not on this machine")]
+fn others_are_not_written_to() {
+    confute_test::http("http://192.0.2.1/").run();
+}
+
+#[test]
+fn what_is_sent_along_is_not_repeated() {
+    let server = wrong();
+    let reach = Reach { fields: vec!["X-Key: s3cr3t-k3y".to_owned()], ..Reach::default() };
+    let check = confute_test::http_through(&url(&server), &reach).seed(3).cases(2).regressions(None);
+    let (_, text) = check.try_run().unwrap();
+    assert!(text.contains("violation 1") && !text.contains("s3cr3t"), "{text}");
+}
+
+#[test]
+#[should_panic(expected = "only 0 of 10 runs were: the server answers PUT (405)")]
+fn a_server_that_cannot_be_tested_is_not_refuted() {
+    confute_test::still_passes(SAMPLE, &plain::start(false));
+}
+
+#[test]
+fn stored_cases_refute_no_server_that_cannot_be_tested() {
+    let kept = folder("untested");
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("sample.case"), SAMPLE).unwrap();
+    let check = confute_test::http(&plain::start(false)).cases(1).regressions(Some(kept.clone()));
+    let (outcome, text) = check.try_run().unwrap();
+    assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)), "{text}");
+    assert!(outcome.findings.is_empty() && text.contains("sample.case: not judged: "), "{text}");
+    fs::remove_dir_all(&kept).unwrap();
+}
+
+/// The last request refers to a tag that nobody tells any more.
+#[test]
+#[should_panic(expected = "a request could not be sent, because no answer told what it refers to")]
+fn what_was_never_asked_does_not_pass() {
+    let case = SAMPLE.replacen(
+        r#""lines":[[{"guess":{"opaque":"confute-made-this-up"}}]]"#,
+        r#""lines":[[{"seen":0}]]"#,
+        1,
+    );
+    assert_ne!(case, SAMPLE);
+    confute_test::still_passes(&case, &plain::start(true));
+}
+
+/// It fails, but not in the way that was stored.
+#[test]
+#[should_panic(expected = "it did not show again (rfc9110-13.1.2/if-none-match: 0 of 10 runs")]
+fn another_violation_is_not_the_same() {
+    let server = wrong();
+    let case = SAMPLE.replacen("rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", 1);
+    confute_test::still_passes(&case, &url(&server));
+}
+
+#[test]
+fn stored_cases_say_what_fails_now() {
+    let (kept, server) = (folder("otherwise"), wrong());
+    fs::create_dir_all(&kept).unwrap();
+    let case = SAMPLE.replacen("rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", 1);
+    fs::write(kept.join("sample.case"), case).unwrap();
+    let check = confute_test::http(&url(&server)).cases(0).regressions(Some(kept.clone()));
+    let (outcome, text) = check.try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("sample.case: fails, but not as it did (rfc9110-13.1.2/if-none-match)"), "{text}");
+    fs::remove_dir_all(&kept).unwrap();
 }

@@ -9,7 +9,7 @@ use crate::verdict::{Blame, Diagnosis, Inconclusive, Verdict};
 /// How many rules may be broken together before blame gives up.
 const MOST_RULES: usize = 2;
 /// Deviations are counted up to this, which stands for any number.
-const OFTEN: u32 = 5;
+pub(super) const OFTEN: u32 = 5;
 /// How many turns one set of rules may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
 
@@ -44,7 +44,7 @@ where
                 let options = Options {
                     relaxed,
                     free: options.relaxed.clone(),
-                    deviations: if deviations == OFTEN { u32::MAX } else { deviations },
+                    deviations: most(deviations),
                     turns: options.turns.min(MOST_TURNS + 200 * events.len() as u64),
                     ..options.clone()
                 };
@@ -69,6 +69,11 @@ where
         }
     }
     blame
+}
+
+/// How many deviations to allow.
+pub(super) fn most(deviations: u32) -> u32 {
+    if deviations >= OFTEN { u32::MAX } else { deviations }
 }
 
 fn subsets(of: usize, size: usize) -> Vec<Vec<usize>> {

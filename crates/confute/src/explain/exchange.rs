@@ -22,7 +22,8 @@ impl Exchange {
         [self.sent].into_iter().chain(self.answers.iter().copied())
     }
 
-    /// Whether it was over before the other began, or stands before it on the same connection.
+    /// Whether it was over before the other began, or stands before it on the same connection. So it is behind a network that
+    /// keeps the order.
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.answer().is_some_and(|answer| answer < other.sent)
             || (self.conn == other.conn && self.sent < other.sent)
@@ -51,6 +52,8 @@ pub(super) struct Exchanges<'a, M> {
     fresh: u32,
     /// Whether the server opened connections. What happened there belongs to no exchange.
     pub(super) accepts: bool,
+    /// Whether no connection carried two requests: then it is certain which answer is whose, whatever the network does.
+    pub(super) is_single: bool,
 }
 
 impl<'a, M: Clone> Exchanges<'a, M> {
@@ -82,7 +85,8 @@ impl<'a, M: Clone> Exchanges<'a, M> {
             }
         }
         let fresh = lines.keys().map(|conn| conn.0 + 1).max().unwrap_or(0);
-        Self { events, all, owner, fresh, accepts: !accepted.is_empty() }
+        let is_single = lines.values().all(|line| line.len() < 2);
+        Self { events, all, owner, fresh, accepts: !accepted.is_empty(), is_single }
     }
 
     pub(super) fn owner(&self, event: usize) -> Option<usize> {
@@ -115,20 +119,14 @@ impl<'a, M: Clone> Exchanges<'a, M> {
         trace
     }
 
-    /// The trace, with these exchanges on connections of their own.
-    pub(super) fn apart(&self, fates: &[Fate]) -> Vec<Event<M>> {
-        let mut trace = Vec::new();
-        for (at, event) in self.events.iter().enumerate() {
-            match self.owner[at] {
-                Some(one) if fates[one] == Fate::Kept => trace.push(moved(event, self.own(one))),
-                Some(one) if fates[one] == Fate::Loose && at == self.all[one].sent => {
-                    trace.extend(self.loose(one));
-                }
-                None if !matches!(event, Event::HungUp(_) | Event::Opened(_)) => trace.push(event.clone()),
-                _ => {}
-            }
-        }
-        trace
+    /// The trace, with the exchanges of this connection on connections of their own.
+    pub(super) fn apart(&self, fates: &[Fate], conn: WireConn) -> Vec<Event<M>> {
+        let events = self.events.iter().enumerate().filter_map(|(at, event)| match (event, self.owner[at]) {
+            (_, Some(one)) if self.all[one].conn == conn => Some(moved(event, self.own(one))),
+            (Event::Opened(other) | Event::HungUp(other), None) if *other == conn => None,
+            _ => Some(event.clone()),
+        });
+        Exchanges::new(&events.collect::<Vec<_>>()).with(fates)
     }
 
     /// The trace, with what these two were answered the other way round.

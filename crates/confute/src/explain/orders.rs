@@ -168,11 +168,14 @@ impl<S: ServerModel<Msg: Clone + Debug>> Search<'_, '_, S> {
                 *other != **one && !self.precedes(*other, **one) && !self.precedes(**one, *other)
             })
         };
+        // The others come after the last: that has to be said of those that could have come before it.
+        let is_later = |one: &&usize| !order.contains(one) && !self.precedes(last, **one);
         let sent = |one: &usize| self.parts.all[*one].sent;
         let (expected, more) = (told.expected, told.more);
         (told.event + 1 == trace.len()).then(|| Ground::Case {
             order: order.iter().map(sent).collect(),
             open: order.iter().filter(|one| **one == last || is_open(one)).map(sent).collect(),
+            later: self.kept.iter().filter(is_later).map(sent).collect(),
             answer,
             expected,
             more,

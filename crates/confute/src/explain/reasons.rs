@@ -4,13 +4,15 @@
 //! judged within the budget is not claimed.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use super::blame::{OFTEN, most};
 use super::exchange::{Exchanges, Fate};
 use super::orders;
 use crate::lang::ServerModel;
 use crate::network::Network;
-use crate::tester::{Options, judge};
+use crate::tester::{Options, Pulse, judge};
 use crate::trace::{Event, WireConn};
 use crate::verdict::{Diagnosis, Expectation, Inconclusive, Verdict};
 
@@ -59,6 +61,8 @@ pub enum Ground {
         order: Vec<usize>,
         /// Those among them whose place was open, and the last.
         open: Vec<usize>,
+        /// Others that could have been handled before the last, but were not in this case.
+        later: Vec<usize>,
         /// The answer that was seen.
         answer: usize,
         /// What was expected instead.
@@ -66,19 +70,19 @@ pub enum Ground {
         /// Whether that leaves some out.
         more: bool,
     },
-    /// They would fit if these two answers were the other way round.
+    /// The whole trace would fit if these two answers were the other way round.
     Crossed {
         /// The answers.
         answers: (usize, usize),
     },
-    /// They would fit if the last answer were the answer to this request, which had none.
+    /// The whole trace would fit if the last answer were the answer to this request, which had none.
     Astray {
         /// The answer.
         answer: usize,
         /// The request.
         sent: usize,
     },
-    /// They would fit on connections of their own.
+    /// They would fit if each of these requests had a connection of its own.
     Together {
         /// The requests that shared one.
         sent: Vec<usize>,
@@ -152,6 +156,11 @@ impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
     }
 
     fn judge(&self, events: &[Event<S::Msg>], options: &Options<'_>) -> Option<bool> {
+        // A judgement that is soon done does not look at the watch.
+        let pulse = Pulse { event: 0, turns: 0, open: 0, bytes: 0 };
+        if options.watch.is_some_and(|watch| watch(&pulse)) {
+            self.left.set(0);
+        }
         if self.left.get() == 0 {
             self.short.set(true);
             return None;
@@ -170,14 +179,30 @@ impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
         }
     }
 
-    /// Whether it would do to break these rules in handling the message that was sent there.
-    fn fits_by(&self, events: &[Event<S::Msg>], broken: &Diagnosis, at: usize) -> bool {
-        let mut relaxed = self.options.relaxed.clone();
-        relaxed.extend(&broken.rules);
+    /// Whether nothing explains it even if these rules were broken so often: anywhere, or in handling the message that was
+    /// sent there.
+    fn refuted_by(
+        &self,
+        events: &[Event<S::Msg>],
+        rules: &[&'static str],
+        times: u32,
+        at: Option<usize>,
+    ) -> Option<bool> {
         let free = self.options.relaxed.clone();
-        let options =
-            Options { relaxed, free, deviations: broken.deviations, at: Some(at), ..self.options.clone() };
-        self.judge(events, &options) == Some(false)
+        let relaxed = [&free[..], rules].concat();
+        let options = Options { relaxed, free, deviations: most(times), at, ..self.options.clone() };
+        self.judge(events, &options)
+    }
+
+    /// How often the rules must be broken to explain all of it; nothing if that does not do, or nobody knows. What a
+    /// diagnosis rests on may have been less than this trace.
+    fn times(&self, events: &[Event<S::Msg>], broken: &Diagnosis) -> Option<u32> {
+        let mut times = broken.deviations.min(OFTEN)..=OFTEN;
+        let enough = times.find_map(|times| match self.refuted_by(events, &broken.rules, times, None) {
+            Some(true) => None,
+            known => Some(known.map(|_| times)),
+        });
+        enough.flatten()
     }
 
     pub(super) fn fits(&self, events: &[Event<S::Msg>]) -> bool {
@@ -204,45 +229,28 @@ where
     if bench.refuted(events) != Some(true) {
         return None;
     }
-    let fates = conflict(&bench, &parts);
+    let ways: Vec<(&Diagnosis, u32)> =
+        diagnoses.iter().filter_map(|one| Some((one, bench.times(events, one)?))).collect();
+    // Where answers get lost, doubled or overtaken, it is not known which request of a connection they belong to.
+    let is_known = network.is_reliable() || parts.is_single;
+    let fates = if is_known { conflict(&bench, &parts) } else { vec![Fate::Kept; parts.all.len()] };
     let kept: Vec<usize> = (0..fates.len()).filter(|one| fates[*one] == Fate::Kept).collect();
     let matters = |event: &usize| match parts.owner(*event) {
         Some(one) => fates[one] == Fate::Kept,
         None => !matches!(events[*event], Event::Opened(_) | Event::HungUp(_)),
     };
-    let mut grounds = Vec::new();
-    if !parts.accepts {
-        grounds.extend(shared(&bench, &parts, &fates, &kept));
-        grounds.extend(crossed(&bench, &parts, &fates));
-        grounds.extend(astray(&bench, &parts, &fates));
-        grounds.extend(orders::grounds(&bench, &parts, &fates, &kept));
-    }
-    let told: Vec<usize> = grounds.iter().flat_map(Ground::requests).collect();
-    let last = parts.owner(events.len() - 1);
-    for one in kept.iter().filter(|one| Some(**one) != last && !told.contains(&parts.all[**one].sent)) {
-        let mut without = fates.clone();
-        without[*one] = Fate::Gone;
-        if bench.fits(&parts.with(&without)) {
-            let exchange = &parts.all[*one];
-            grounds.push(Ground::Premise { sent: exchange.sent, answer: exchange.answer() });
-        }
-    }
-    if let (&[one], []) = (&kept[..], &grounds[..])
-        && !parts.accepts
-        && let Some(answer) = parts.all[one].answer()
-    {
-        grounds.push(Ground::Never { sent: parts.all[one].sent, answer });
-    }
+    let mut grounds = if is_known { grounds(&bench, &parts, &fates, &kept) } else { Vec::new() };
     let left_out = grounds.len().saturating_sub(MOST_GROUNDS);
     grounds.truncate(MOST_GROUNDS);
     // What the server does on connections of its own, it may do for any request.
     let is_suspect = |one: &usize| parts.accepts || fates[*one] == Fate::Kept;
     let suspects: Vec<usize> = (0..fates.len()).filter(is_suspect).map(|one| parts.all[one].sent).collect();
-    let deviations = diagnoses
-        .iter()
-        .map(|one| {
-            let at = suspects.iter().copied().filter(|at| bench.fits_by(events, one, *at));
-            Deviation { rules: one.rules.clone(), times: one.deviations, at: at.collect() }
+    let deviations = ways
+        .into_iter()
+        .map(|(Diagnosis { rules, .. }, times)| {
+            let is_enough = |at: &usize| bench.refuted_by(events, rules, times, Some(*at)) == Some(false);
+            let at = suspects.iter().copied().filter(is_enough).collect();
+            Deviation { rules: rules.clone(), times, at }
         })
         .collect();
     Some(Reasons {
@@ -275,36 +283,74 @@ fn conflict<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<
     fates
 }
 
-/// Whether it matters that requests shared a connection.
+/// What rules out each class of hypotheses.
+fn grounds<S: ServerModel<Msg: Clone + Debug>>(
+    bench: &Bench<'_, S>,
+    parts: &Exchanges<'_, S::Msg>,
+    fates: &[Fate],
+    kept: &[usize],
+) -> Vec<Ground> {
+    let mut grounds = Vec::new();
+    if !parts.accepts {
+        grounds.extend(shared(bench, parts, fates, kept));
+        grounds.extend(crossed(bench, parts));
+        grounds.extend(astray(bench, parts));
+        // Of requests that are handled in any order, or twice, the times say little.
+        if bench.network.is_reliable() {
+            grounds.extend(orders::grounds(bench, parts, fates, kept));
+        }
+    }
+    let told: Vec<usize> = grounds.iter().flat_map(Ground::requests).collect();
+    let last = parts.owner(parts.events.len() - 1);
+    for one in kept.iter().filter(|one| Some(**one) != last && !told.contains(&parts.all[**one].sent)) {
+        let mut without = fates.to_vec();
+        without[*one] = Fate::Gone;
+        if bench.fits(&parts.with(&without)) {
+            let exchange = &parts.all[*one];
+            grounds.push(Ground::Premise { sent: exchange.sent, answer: exchange.answer() });
+        }
+    }
+    // Without the answer it must fit: then it is the answer that does not.
+    if let (&[one], []) = (kept, &grounds[..])
+        && !parts.accepts
+        && last == Some(one)
+        && parts.with(fates).split_last().is_some_and(|(_, before)| bench.fits(before))
+    {
+        grounds.push(Ground::Never { sent: parts.all[one].sent, answer: parts.events.len() - 1 });
+    }
+    grounds
+}
+
+/// Whether it matters that requests shared a connection, and which.
 fn shared<S: ServerModel<Msg: Clone>>(
     bench: &Bench<'_, S>,
     parts: &Exchanges<'_, S::Msg>,
     fates: &[Fate],
     kept: &[usize],
 ) -> Option<Ground> {
-    let conn = kept
-        .iter()
-        .map(|one| parts.all[*one].conn)
-        .find(|conn| kept.iter().filter(|one| parts.all[**one].conn == *conn).count() > 1)?;
-    let on: Vec<usize> =
-        kept.iter().map(|one| &parts.all[*one]).filter(|one| one.conn == conn).map(|one| one.sent).collect();
-    bench.fits(&parts.apart(fates)).then_some(Ground::Together { sent: on, conn })
+    let mut lines: BTreeMap<WireConn, Vec<usize>> = BTreeMap::new();
+    for one in kept.iter().map(|one| &parts.all[*one]) {
+        lines.entry(one.conn).or_default().push(one.sent);
+    }
+    lines
+        .into_iter()
+        .find(|(conn, sent)| sent.len() > 1 && bench.fits(&parts.apart(fates, *conn)))
+        .map(|(conn, sent)| Ground::Together { sent, conn })
 }
 
-/// Whether the last answer was mixed up with that to a request that was under way at the same time.
+/// Whether the last answer was mixed up with that to a request that was under way at the same time. What the others came to
+/// counts: it may be what speaks against it.
 fn crossed<S: ServerModel<Msg: Clone>>(
     bench: &Bench<'_, S>,
     parts: &Exchanges<'_, S::Msg>,
-    fates: &[Fate],
 ) -> Option<Ground> {
     let right = parts.events.len() - 1;
     let last = parts.owner(right)?;
+    let fates = vec![Fate::Kept; parts.all.len()];
     for (one, other) in parts.all.iter().enumerate() {
         let Some(left) = other.answer().filter(|left| one != last && *left > parts.all[last].sent) else {
             continue;
         };
-        let mut fates = fates.to_vec();
-        fates[one] = Fate::Kept;
         if parts.crossed(&fates, one, last).is_some_and(|trace| bench.fits(&trace)) {
             return Some(Ground::Crossed { answers: (left, right) });
         }
@@ -312,15 +358,12 @@ fn crossed<S: ServerModel<Msg: Clone>>(
     None
 }
 
-/// Whether the last event would do as the answer to another request, which had none.
-fn astray<S: ServerModel<Msg: Clone>>(
-    bench: &Bench<'_, S>,
-    parts: &Exchanges<'_, S::Msg>,
-    fates: &[Fate],
-) -> Option<Ground> {
+/// Whether the last event would do as the answer to another request, which had none. Here too all others count.
+fn astray<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<'_, S::Msg>) -> Option<Ground> {
     let answer = parts.events.len() - 1;
     parts.owner(answer)?;
-    let fits = |one: usize, message: &S::Msg| bench.fits(&parts.redirected(fates, one, message));
+    let fates = vec![Fate::Kept; parts.all.len()];
+    let fits = |one: usize, message: &S::Msg| bench.fits(&parts.redirected(&fates, one, message));
     let messages = |at: &usize| match &parts.events[*at] {
         Event::Received(_, message) if *at != answer => Some(message),
         _ => None,

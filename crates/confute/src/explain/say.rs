@@ -36,6 +36,8 @@ impl Reasons {
                 ranges(self.matter.iter().map(|event| (names.number)(*event)))
             ));
         }
+        // Of what is not enumerated nobody says that it would fit as well.
+        let these = if self.spared { "These" } else { "It" };
         for ground in &self.grounds {
             lines.push(match ground {
                 Ground::Never { sent, answer } => {
@@ -46,7 +48,7 @@ impl Reasons {
                         names.full(*sent)
                     )
                 }
-                other => other.sentence(names),
+                other => other.sentence(these, names),
             });
         }
         match self.left_out {
@@ -63,35 +65,48 @@ impl Reasons {
 }
 
 impl Ground {
-    fn sentence(&self, names: &Names<'_>) -> String {
+    /// `these` are the events that matter.
+    fn sentence(&self, these: &str, names: &Names<'_>) -> String {
         match self {
             Ground::Order { swapped, bar, .. } => {
                 let turned = swapped.iter().map(|(one, other)| {
                     format!("{} was handled after {}", names.full(*one), names.full(*other))
                 });
                 format!(
-                    "It would fit if {}, but {}.",
+                    "{these} would fit if {}, but {}.",
                     turned.collect::<Vec<_>>().join(" and "),
                     bar.clause(names)
                 )
             }
-            Ground::Case { open, answer, expected, more, .. } => {
-                let (instead, seen) = (instead(expected, *more), names.full(*answer));
-                match &open.iter().map(|one| names.full(*one)).collect::<Vec<_>>()[..] {
-                    [] => format!("Expected {instead}; seen {seen}."),
-                    [only] => format!("If {only} was handled first, its answer is {instead}, not {seen}."),
+            Ground::Case { open, later, answer, expected, more, .. } => {
+                let instead = format!("{}, not {}", instead(expected, *more), names.full(*answer));
+                let full = |these: &[usize]| these.iter().map(|one| names.full(*one)).collect::<Vec<_>>();
+                let last = open.last().map(|last| names.short(*last)).unwrap_or_default();
+                let after = match later.len() {
+                    0 => String::new(),
+                    _ => format!(", and {} only after {last}", listed(&full(later))),
+                };
+                match &full(open)[..] {
+                    [] => format!("Expected {instead}."),
+                    [only] if later.is_empty() => format!("The answer to {only} is {instead}."),
+                    [only] => {
+                        format!(
+                            "If {only} was handled before {}, its answer is {instead}.",
+                            listed(&full(later))
+                        )
+                    }
                     [first, second] => format!(
-                        "If {first} was handled before {second}, the answer to the latter is {instead}, not {seen}."
+                        "If {first} was handled before {second}{after}, the answer to {last} is {instead}."
                     ),
                     all => format!(
-                        "If {} were handled in this order, the answer to the last is {instead}, not {seen}.",
+                        "If {} were handled in this order{after}, the answer to {last} is {instead}.",
                         listed(all)
                     ),
                 }
             }
             Ground::Crossed { answers: (one, other) } => {
                 format!(
-                    "It would fit if {} and {} were the other way round.",
+                    "It would all fit if {} and {} were the other way round.",
                     names.full(*one),
                     names.full(*other)
                 )
@@ -99,13 +114,17 @@ impl Ground {
             Ground::Together { sent, conn } => {
                 let sent: Vec<String> = sent.iter().map(|one| names.full(*one)).collect();
                 format!(
-                    "It would fit on different connections, but {} were sent on c{}.",
+                    "{these} would fit with {} on different connections, but they shared c{}.",
                     listed(&sent),
                     conn.0
                 )
             }
             Ground::Premise { sent, answer: Some(answer) } => {
-                format!("It would fit without {} and its answer {}.", names.full(*sent), names.full(*answer))
+                format!(
+                    "{these} would fit without {} and its answer {}.",
+                    names.full(*sent),
+                    names.full(*answer)
+                )
             }
             Ground::Premise { sent, answer: None } => {
                 format!("{} was never answered, and nothing more came.", names.full(*sent))

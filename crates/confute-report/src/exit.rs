@@ -5,10 +5,11 @@
 use std::process::ExitCode;
 
 use confute::Verdict;
+use confute_drive::Conclusion;
 
 /// What the program found, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Exit {
+pub enum Exit {
     /// Everything was explained.
     Unrefuted,
     /// Something is not known.
@@ -20,7 +21,8 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) fn name(self) -> &'static str {
+    /// In a word.
+    pub fn name(self) -> &'static str {
         match self {
             Exit::Unrefuted => "unrefuted",
             Exit::Refuted => "refuted",
@@ -29,7 +31,8 @@ impl Exit {
         }
     }
 
-    pub(crate) fn code(self) -> u8 {
+    /// The number.
+    pub fn code(self) -> u8 {
         match self {
             Exit::Unrefuted => 0,
             Exit::Refuted => 1,
@@ -45,6 +48,16 @@ impl From<&Verdict> for Exit {
             Verdict::Unrefuted => Exit::Unrefuted,
             Verdict::Refuted(_) => Exit::Refuted,
             Verdict::Inconclusive(_) => Exit::Inconclusive,
+        }
+    }
+}
+
+impl From<&Conclusion> for Exit {
+    fn from(conclusion: &Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Unrefuted => Exit::Unrefuted,
+            Conclusion::Refuted => Exit::Refuted,
+            Conclusion::Inconclusive(_) => Exit::Inconclusive,
         }
     }
 }
