@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Options, Pulse, Reasons, Tester, Verdict, judge, reasons};
+use confute::{Options, Pulse, Tester, Verdict, judge};
 
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, Ended, Setup, run_case};
@@ -178,20 +178,6 @@ pub fn judge_again<P: Protocol>(
         Some(finding) => Rerun::Refuted(Box::new(finding)),
         None => Rerun::Unknown("there was no time to look for the broken rule".to_owned()),
     }
-}
-
-/// Why nothing explains a finding: the smaller case of it, if there is one. `None` if that cannot be shown in this time.
-pub fn reasons_for<P: Protocol>(protocol: &P, finding: &Finding<P>, time: Duration) -> Option<Reasons> {
-    let shown = finding.shown();
-    let (trace, diagnoses) = (shown.trace, shown.diagnoses);
-    // What the case is blamed on after others were seen too.
-    let known = |rules: &Vec<&str>| finding.diagnoses.iter().any(|one| one.rules == *rules);
-    let diagnoses: Vec<_> = diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();
-    let coverage = Coverage::default();
-    let start = Instant::now();
-    let watch = |_: &Pulse| start.elapsed() > time;
-    let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
-    reasons(&Watched(protocol.model(), &coverage), &Tcp::default(), trace, &diagnoses, &options)
 }
 
 /// How many alternatives the tester has open after each event, as far as it gets in this time and with this much memory.

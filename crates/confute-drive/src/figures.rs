@@ -21,6 +21,8 @@ pub struct Figures {
     pub accepted: u64,
     /// Connections that the server ended.
     pub ended: u64,
+    /// Requests that were lost with their connections: no answer will come.
+    pub lost: u64,
     /// Asks that were not sent because what they refer to was not there.
     pub skipped: u64,
     /// Barriers that were put in to help the tester think.
@@ -42,15 +44,11 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// How many requests were not answered, where each is to be answered once.
-    pub fn unanswered(&self) -> u64 {
-        self.requests.saturating_sub(self.answers)
-    }
-
     /// Adds another's.
     pub fn merge(&mut self, other: &Figures) {
         self.requests += other.requests;
         self.answers += other.answers;
+        self.lost += other.lost;
         self.events += other.events;
         self.opened += other.opened;
         self.accepted += other.accepted;

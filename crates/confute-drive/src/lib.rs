@@ -25,10 +25,10 @@ mod talk;
 mod tls;
 mod trouble;
 
-pub use again::{Again, Deed, Rerun, alternatives_of, is_refuted, judge_again, reasons_for};
+pub use again::{Again, Deed, Rerun, alternatives_of, is_refuted, judge_again};
 pub use campaign::{
-    CaseReport, Conclusion, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally, campaign,
-    campaign_after, case_seed,
+    CaseReport, Conclusion, Evidence, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally,
+    campaign, campaign_after, case_seed, evidence,
 };
 pub use case::{CaseRun, Ended, Setup, run_case};
 pub use export::{Export, Exports, Judge, Kept};

@@ -74,6 +74,10 @@ impl Secrets {
             self.clean_refutation::<P>(&mut shrunk.refutation, &shrunk.trace);
             self.clean_bytes(&mut shrunk.raw);
         }
+        if let Some(part) = &mut finding.evidence {
+            self.clean_all(&mut part.trace, &mut part.micros);
+            self.clean_refutation::<P>(&mut part.refutation, &part.trace);
+        }
     }
 
     /// Whatever cannot be cleaned is left out, with its time.

@@ -3,7 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute_drive::{Finding, Plan, Protocol, Shrinker, Unshrunk};
+use confute_drive::{Finding, Plan, Protocol, Shrinker, Unshrunk, evidence};
+
+/// How long to look for what matters in a case that does not show again.
+const MATTERS: Duration = Duration::from_secs(1);
 
 /// Looks for a smaller case of each violation. They share the time: what one does not need, the others have.
 pub fn all<P: Protocol>(
@@ -37,5 +40,10 @@ pub fn all<P: Protocol>(
             tell(&format!("shrinking violation {number} of {count}: {requests} requests are enough"));
         });
         finding.shrunk = Some(shrunk.map(Box::new));
+    }
+    // What does not show again is at least shown without what does not matter.
+    for finding in findings.iter_mut().filter(|finding| matches!(finding.shrunk, Some(Err(_)))) {
+        tell(&format!("looking for what matters in violation {} of {count}", finding.number));
+        finding.evidence = evidence(protocol, finding, MATTERS, stop).map(Box::new);
     }
 }

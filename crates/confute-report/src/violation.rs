@@ -149,6 +149,10 @@ pub fn violation<P: Protocol>(
             small = format!("{small}; by itself it could be blamed on {} too", others.join(", or "));
         }
     }
+    if let Some(part) = &finding.evidence {
+        let enough = grouped(part.trace.len() as u64);
+        small = format!("{small}; of its {} the {enough} that are shown are enough", count(events, "event"));
+    }
     if finding.shrunk.is_some() {
         note(out, "shrunk", &wrap(&small, WIDTH - 14))?;
     }

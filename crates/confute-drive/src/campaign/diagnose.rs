@@ -101,6 +101,7 @@ pub(crate) fn diagnose<P: Protocol>(
         times: 1,
         proof: None,
         shrunk: None,
+        evidence: None,
     })
 }
 

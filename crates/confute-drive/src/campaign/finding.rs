@@ -61,6 +61,18 @@ pub struct Finding<P: Protocol> {
     pub proof: Option<Proof>,
     /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
     pub shrunk: Option<Result<Box<Shrunk<P>>, Unshrunk>>,
+    /// Where there is none: what of the trace is enough by itself, if not all of it is needed.
+    pub evidence: Option<Box<Evidence<P>>>,
+}
+
+/// A part of a trace that nothing explains.
+pub struct Evidence<P: Protocol> {
+    /// What happened, up to the event that nothing explains.
+    pub trace: Vec<Event<Msg<P>>>,
+    /// When each event was noted, in microseconds since the case began.
+    pub micros: Vec<u64>,
+    /// What was seen, and what was expected instead.
+    pub refutation: Refutation,
 }
 
 /// A case of a finding.
@@ -84,7 +96,7 @@ pub struct Shown<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Finding<P> {
-    /// The case that is shown to people: the smaller one, if there is one.
+    /// The case that is shown to people: the smaller one, if there is one, or else what is enough of it.
     pub fn shown(&self) -> Shown<'_, P> {
         match &self.shrunk {
             Some(Ok(small)) => Shown {
@@ -97,7 +109,15 @@ impl<P: Protocol> Finding<P> {
                 name: &small.name,
                 again: Some(small.again),
             },
-            _ => self.as_found(),
+            _ => match &self.evidence {
+                Some(part) => Shown {
+                    trace: &part.trace,
+                    micros: &part.micros,
+                    refutation: &part.refutation,
+                    ..self.as_found()
+                },
+                None => self.as_found(),
+            },
         }
     }
 

@@ -26,7 +26,8 @@ use finding::Findings;
 use worker::{Shared, Told, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
-pub use finding::{Finding, Proof};
+pub use finding::{Evidence, Finding, Proof};
+pub use reduce::evidence;
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};
 
@@ -290,7 +291,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
         self.tally.stopped += u64::from(case.ended == crate::Ended::Stopped);
         let is_explained = case.verdict.is_unrefuted() && case.ended == crate::Ended::Done;
-        let is_partial = case.figures.answers > 0 && case.figures.unanswered() > 0;
+        let is_partial = case.figures.answers > 0 && case.figures.lost > 0;
         self.tally.unanswered += u64::from(is_explained && is_partial);
         self.figures.merge(&case.figures);
         self.sink.ended(&case);
@@ -375,14 +376,6 @@ impl<'a, P: Protocol> Campaign<'a, P> {
 }
 
 impl<P: Protocol> Outcome<P> {
-    /// These sets of rules were known to be broken after all: what breaking one of them explains does not refute.
-    pub fn expect(&mut self, known: &[Vec<String>], plan: &Plan) {
-        for finding in &mut self.findings {
-            finding.known = finding.is_explained_by(known);
-        }
-        self.conclusion = self.concluded(plan);
-    }
-
     fn concluded(&self, plan: &Plan) -> Conclusion {
         let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
         if self.findings.iter().any(|finding| finding.refutes(plan.level)) {

@@ -6,11 +6,15 @@
 //! word on them ([`sharper`]).
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
-use confute::{Diagnosis, Options, Verdict, judge};
+use confute::{Diagnosis, Options, Pulse, Verdict, explain, judge};
 
+use super::finding::{Evidence, Finding};
+use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
 /// Deviations are counted up to this, which stands for any number.
@@ -41,6 +45,43 @@ pub(super) fn reduce<P: Protocol>(
     options: &Options<'_>,
     is_late: &dyn Fn() -> bool,
 ) -> Vec<Event<Msg<P>>> {
+    chosen(trace, &kept(protocol, trace, options, is_late))
+}
+
+/// What of a finding's trace is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
+pub fn evidence<P: Protocol>(
+    protocol: &P,
+    finding: &Finding<P>,
+    time: Duration,
+    stop: &AtomicBool,
+) -> Option<Evidence<P>> {
+    let start = Instant::now();
+    let is_late = || start.elapsed() > time || stop.load(Ordering::Relaxed);
+    let watch = |_: &Pulse| is_late();
+    let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
+    let kept = kept(protocol, &finding.trace, &options, &is_late);
+    if kept.iter().all(|kept| *kept) {
+        return None;
+    }
+    let mut trace = chosen(&finding.trace, &kept);
+    let coverage = Coverage::default();
+    let model = &Watched(protocol.model(), &coverage);
+    let refutation = explain(model, &Tcp::default(), &trace, &finding.refutation, &options);
+    trace.truncate(refutation.event + 1);
+    if !judge(model, &Tcp::default(), &trace, &options).is_refuted() {
+        return None;
+    }
+    let micros = finding.micros.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(micros, _)| *micros);
+    Some(Evidence { micros: micros.take(trace.len()).collect(), trace, refutation })
+}
+
+/// Which events are left.
+fn kept<P: Protocol>(
+    protocol: &P,
+    trace: &[Event<Msg<P>>],
+    options: &Options<'_>,
+    is_late: &dyn Fn() -> bool,
+) -> Vec<bool> {
     let pairs = pairs(protocol, trace);
     let options = Options { turns: MOST_TURNS + 200 * trace.len() as u64, ..options.clone() };
     let mut kept = vec![true; trace.len()];
@@ -63,7 +104,7 @@ pub(super) fn reduce<P: Protocol>(
             break;
         }
         if is_late() {
-            return chosen(trace, &kept);
+            return kept;
         }
     }
     let is_idle = |pair: &&Pair| (pair.idle || !pair.passed.is_empty()) && kept[pair.sent];
@@ -72,7 +113,7 @@ pub(super) fn reduce<P: Protocol>(
     while size > 0 {
         for these in idle.chunks(size) {
             if is_late() {
-                return chosen(trace, &kept);
+                return kept;
             }
             if these.iter().any(|pair| kept[pair.sent])
                 && let Some(fewer) = without(these, &kept)
@@ -82,7 +123,7 @@ pub(super) fn reduce<P: Protocol>(
         }
         size /= 2;
     }
-    chosen(trace, &kept)
+    kept
 }
 
 fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {

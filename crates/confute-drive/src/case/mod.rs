@@ -290,6 +290,7 @@ impl<P: Protocol> Case<'_, P> {
         self.hang_up_all();
         let mut figures = self.record.figures;
         figures.elapsed = self.start.elapsed();
+        figures.lost = self.lost as u64;
         let (raw, raw_lost) = self.raw.into_chunks();
         CaseRun {
             name: self.setup.name.to_owned(),

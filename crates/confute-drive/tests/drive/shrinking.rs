@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use confute::network::Tcp;
 use confute::{Diagnosis, Options, judge};
 use confute_drive::{
-    Finding, Generator, Limits, Outcome, Plan, Shrinker, Shrunk, Step, Target, Unshrunk, campaign,
+    Finding, Generator, Limits, Outcome, Plan, Shrinker, Shrunk, Step, Target, Unshrunk, campaign, evidence,
 };
 
 use crate::limits;
@@ -79,13 +79,24 @@ fn now_and_then_is_enough() {
 }
 
 #[test]
+fn what_does_not_show_again_is_shown_in_part() {
+    let outcome = found(&Server::start(Manner::ReadsNothing(60)));
+    let finding = &outcome.findings[0];
+    let stop = AtomicBool::new(false);
+    let part = evidence(&Lines::default(), finding, Duration::from_secs(10), &stop).unwrap();
+    assert!(part.trace.len() * 4 < finding.trace.len(), "{} of {}", part.trace.len(), finding.trace.len());
+    assert_eq!((part.micros.len(), part.refutation.event + 1), (part.trace.len(), part.trace.len()));
+    assert!(judge(&Store, &Tcp::default(), &part.trace, &Options::default()).is_refuted());
+}
+
+#[test]
 fn it_says_why_there_is_nothing_smaller() {
     let outcome = found(&Server::start(Manner::Forgets(1)));
     let finding = &outcome.findings[0];
     let time = Duration::from_secs(5);
     // A correct server: it does not show again. No server: no use trying.
     let correct = Server::start(Manner::Correct);
-    assert!(matches!(shrink(finding, Target::new(correct.address), time), Err(Unshrunk::NotAgain(20))));
+    assert!(matches!(shrink(finding, Target::new(correct.address), time), Err(Unshrunk::NotAgain(20 | 40))));
     assert!(matches!(shrink(finding, Target::new(nobody()), time), Err(Unshrunk::Trouble(_))));
     // One that hangs: it ends all the same.
     let (hangs, start) = (Server::start(Manner::Hangs), Instant::now());

@@ -120,6 +120,7 @@ pub(crate) fn finding(
         times: 12,
         proof: None,
         shrunk,
+        evidence: None,
     }
 }
 
