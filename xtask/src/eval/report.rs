@@ -99,10 +99,18 @@ impl Row {
             or_none(self.seconds.map(|it| format!("{:.3}", it.most))),
             or_none(self.messages.map(|it| it.median.to_string())),
             or_none(self.original.map(|count| count.to_string())),
-            format!("{}/{}", self.right, self.refuted),
+            self.right(),
             or_none(self.shrunk.map(|count| count.to_string())),
             self.blamed.first().map_or("", |(rules, _)| rules),
         )
+    }
+}
+
+impl Row {
+    /// How often a right rule was blamed, if any is known to be.
+    fn right(&self) -> String {
+        let known = !self.breaks.is_empty();
+        if known { format!("{}/{}", self.right, self.refuted) } else { "-".to_owned() }
     }
 }
 
@@ -178,7 +186,7 @@ fn markdown(rows: &[Row]) -> String {
         let note = row.note.as_ref().map_or_else(String::new, |note| format!(" *{note}*"));
         let _ = writeln!(
             text,
-            "| {} | {}{note} | {}/{} | {} | {} | {} | {}/{} | {} | {} |",
+            "| {} | {}{note} | {}/{} | {} | {} | {} | {} | {} | {} |",
             row.subject,
             row.what,
             row.refuted,
@@ -186,8 +194,7 @@ fn markdown(rows: &[Row]) -> String {
             five(row.seconds, 3),
             five(row.messages, 0),
             or_none(row.original.map(|count| count.to_string())),
-            row.right,
-            row.refuted,
+            row.right(),
             or_none(row.shrunk.map(|count| count.to_string())),
             blamed.join(", "),
         );
