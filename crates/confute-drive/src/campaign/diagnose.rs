@@ -79,9 +79,11 @@ pub(crate) fn diagnose<P: Protocol>(
         // That nothing comes is known only from waiting.
         Some(Level::Live)
     } else {
-        // What was not tried might explain it at a weaker level.
+        // What was not tried might explain it at a weaker level; if that cannot be found out either, no more is claimed than what
+        // a store does.
         let known = blamed.level().filter(|_| !blamed.incomplete);
-        known.or_else(|| worth::<P>(protocol, &trace, relaxed, budget))
+        let worth = || worth::<P>(protocol, &trace, relaxed, budget);
+        known.or_else(worth).or_else(|| blamed.level().map(|level| level.min(Level::Store)))
     };
     Some(Finding {
         number: 0,
