@@ -1,8 +1,12 @@
 //! One run of a tester against a server that is thought to be wrong: how soon it is refuted, and what is blamed.
 
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use anyhow::{Context as _, Result};
 use confute::lang::Level;
 use confute_drive::{
     CaseReport, Conclusion, Factory, Finding, News, Outcome, Plan, Protocol, Sink, campaign,
@@ -21,6 +25,21 @@ pub(crate) struct Run {
     pub(crate) total: Duration,
     /// Why there is no verdict, if there is none.
     pub(crate) inconclusive: Option<String>,
+    /// What was seen up to the first violation, an event in each line: for people first, and then as JSON.
+    pub(crate) trace: String,
+}
+
+impl Run {
+    /// Keeps what was seen, where the blame is a surprise, for people to look into.
+    pub(crate) fn keep(trace: &str, folder: &Path, name: &str) -> Result<()> {
+        if trace.is_empty() {
+            return Ok(());
+        }
+        let path = folder.join(format!("{name}.txt"));
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&path, trace))
+            .with_context(|| format!("cannot write {}", path.display()))
+    }
 }
 
 /// Runs until the first violation, or until there were so many messages.
@@ -87,10 +106,25 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
         let (time, messages) = self.latest;
         if self.run.refuted.is_none() {
             self.run.refuted = Some(self.latest);
+            self.run.trace = listing(finding);
             self.run.blamed = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
         }
         if (self.enough)(finding, time, messages) {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
+}
+
+fn listing<P: Protocol>(finding: &Finding<P>) -> String {
+    let mut text = format!("level {:?}, incomplete: {}\n", finding.level, finding.incomplete);
+    for one in &finding.diagnoses {
+        let _ = writeln!(text, "{} ({} deviations)", one.rules.join(" + "), one.deviations);
+    }
+    for (at, (event, micros)) in finding.trace.iter().zip(&finding.micros).enumerate() {
+        let _ = writeln!(text, "{at} {micros} {event:?}");
+    }
+    for event in finding.trace.iter().filter_map(|event| serde_json::to_string(event).ok()) {
+        let _ = writeln!(text, "{event}");
+    }
+    text
 }

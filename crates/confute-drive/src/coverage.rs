@@ -59,6 +59,10 @@ impl<S: ServerModel> ServerModel for Watched<'_, S> {
         self.0.may_grow_into(sent, seen)
     }
 
+    fn concerns(&self, rule: &Rule, message: &S::Msg) -> bool {
+        self.0.concerns(rule, message)
+    }
+
     fn rules(&self) -> &'static [Rule] {
         self.0.rules()
     }

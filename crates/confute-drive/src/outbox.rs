@@ -75,6 +75,11 @@ impl Outbox {
         }
     }
 
+    /// The pause is over, if there is one; whether there was.
+    pub(crate) fn resume(&mut self) -> bool {
+        self.pause.take().is_some()
+    }
+
     /// Until when nothing may be written.
     pub(crate) fn pause(&self) -> Option<Instant> {
         self.pause
@@ -110,5 +115,10 @@ mod tests {
         assert!(outbox.is_empty());
         outbox.push(&[], |bytes| bytes.push(b'i'), |_| {});
         assert_eq!(outbox.ready(|| later), b"i");
+        outbox.wrote(1, || later);
+        outbox.push(&[(1, 10)], |bytes| bytes.extend_from_slice(b"jk"), |_| {});
+        outbox.wrote(1, || later);
+        assert!(outbox.ready(|| later).is_empty() && outbox.resume() && !outbox.resume());
+        assert_eq!(outbox.ready(|| later), b"k");
     }
 }

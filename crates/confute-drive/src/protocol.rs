@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::sync::atomic::AtomicU64;
 
 use confute::lang::ServerModel;
+use confute::trace::Event;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -141,6 +142,12 @@ pub trait Protocol: Send + Sync {
         false
     }
 
+    /// Notes in the messages of a trace what the others tell of them, if the model wants to know when it says what a server
+    /// broke. A trace that is right must stay so.
+    fn annotate(&self, trace: &mut [Event<Msg<Self>>]) {
+        let _ = trace;
+    }
+
     /// Something that every live server answers. It is asked on a fresh connection when an answer does not come: if this
     /// one does, the other is really missing. Without it a silent server is merely silent.
     fn probe(&self) -> Option<Self::Ask> {
@@ -229,6 +236,11 @@ pub trait Reader<M> {
     /// The connection is open, but nothing has come for so long that nothing will: what was begun, if a message can say so.
     fn stalled(&mut self, messages: &mut Vec<M>) {
         let _ = messages;
+    }
+
+    /// Whether the server has asked for what the tester holds back: then it need not wait any longer.
+    fn goes_on(&self) -> bool {
+        false
     }
 
     /// How many bytes of an unfinished message it holds: a flood is noticed by it.

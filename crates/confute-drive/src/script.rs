@@ -45,6 +45,9 @@ pub enum Step<A> {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cuts: Vec<(usize, u64)>,
     },
+    /// What is asked next is kept until something has to be waited for, and then sent all at once: requests that are written
+    /// one after the other reach a server one after the other.
+    Gather,
     /// Reads nothing more from this connection,
     Hold(Peer),
     /// until it is released.

@@ -17,7 +17,7 @@ pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
     match kind {
         Kind::Garbage { .. } | Kind::BytesAfterEnd => Some(Flaw::Surplus),
         Kind::BytesAfterClose => Some(Flaw::AfterClose),
-        Kind::BadChunkSize | Kind::BadChunkTerminator => Some(Flaw::Chunks),
+        Kind::BadChunkSize | Kind::BadChunkTerminator | Kind::ChunkEndsInLf => Some(Flaw::Chunks),
         Kind::BadLength
         | Kind::ConflictingLengths
         | Kind::LengthWithCoding
@@ -97,6 +97,7 @@ impl From<&RawResponse> for Response {
             coded: is_coded,
             multipart: kind.starts_with(b"multipart/byteranges"),
             close: !raw.persists(),
+            stray: false,
             interim: Vec::new(),
             flaws,
             pipelined: false,
@@ -258,6 +259,10 @@ impl Reader<Msg> for HttpReader {
         HttpReader::stalled(self, messages);
     }
 
+    fn goes_on(&self) -> bool {
+        self.interim.contains(&100)
+    }
+
     fn held(&self) -> usize {
         self.wire.unread().len()
     }
@@ -281,6 +286,20 @@ mod tests {
         let response =
             |message| if let Msg::Response(response) = message { response } else { panic!("a request") };
         messages.into_iter().map(response).collect()
+    }
+
+    #[test]
+    fn content_that_is_held_back_may_go_on() {
+        let mut reader = HttpReader::default();
+        reader.sent(&Msg::Request(Request { method: Method::Put, ..Request::default() }));
+        let mut messages = Vec::new();
+        let mut goes_on = |bytes: &str| {
+            reader.feed(bytes.as_bytes(), &mut messages);
+            reader.goes_on()
+        };
+        assert!(!goes_on("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n"));
+        assert!(goes_on("\r\n"));
+        assert!(!goes_on("HTTP/1.1 204 No Content\r\n\r\n"));
     }
 
     #[test]

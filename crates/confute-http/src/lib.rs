@@ -45,6 +45,7 @@ mod protocol;
 pub mod proxy;
 pub mod rules;
 mod smaller;
+mod stray;
 mod survey;
 pub mod text;
 mod told;

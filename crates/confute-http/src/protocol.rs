@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use confute::trace::Event;
 use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +10,7 @@ use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{branch, export, smaller, survey};
+use crate::{branch, export, smaller, stray, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -251,6 +252,10 @@ impl Protocol for Http {
     /// what it is to be blamed for.
     fn is_idle(&self, request: &Msg, _: Option<&Msg>) -> bool {
         matches!(request, Msg::Request(request) if !request.close_twice && request.method.is_safe())
+    }
+
+    fn annotate(&self, trace: &mut [Event<Msg>]) {
+        stray::note(trace, |message| Some(message), |message| Some(message));
     }
 
     /// Whatever a server thinks of it, it can say so.

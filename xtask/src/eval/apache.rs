@@ -22,6 +22,7 @@ use super::record::{Book, Record};
 use super::report::{self, Row};
 use super::workshop::Workshop;
 use super::{Common, figure, home};
+use crate::hunt::Run;
 use crate::{live, root};
 
 /// The medians of messages that the original tester needed for its mutants, measured on the same mutations.
@@ -195,7 +196,7 @@ impl Eval<'_> {
             };
             let (record, is_new) = self.book.run((id, seed, &key), run)?;
             if is_new {
-                tell(id, &record, breaks);
+                tell(id, &record, breaks)?;
             }
             records.push(record);
         }
@@ -253,13 +254,15 @@ impl Eval<'_> {
 }
 
 /// What is told of a run as it ends, where there is something to see.
-fn tell(id: &str, record: &Record, breaks: &[String]) {
+fn tell(id: &str, record: &Record, breaks: &[String]) -> Result<()> {
     let right = record.blamed.iter().any(|rules| report::is_within(rules, breaks));
     if record.seconds.is_none() || !(right || breaks.is_empty()) {
         let why = record.inconclusive.as_deref().unwrap_or("unrefuted");
         let said = if record.seconds.is_some() { record.blamed.join(" | ") } else { why.to_owned() };
         println!("  {id}, seed {}: {said}", record.seed);
+        Run::keep(&record.trace, &home("apache")?.join("surprises"), &format!("{id}-{}", record.seed))?;
     }
+    Ok(())
 }
 
 /// What tells a program from all others: its file has a name of its own.

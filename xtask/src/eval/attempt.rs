@@ -57,6 +57,7 @@ pub(crate) fn attempt<P: Protocol>(
         all_seconds: run.total.as_secs_f64(),
         findings,
         inconclusive: run.inconclusive,
+        trace: run.trace,
     }
 }
 

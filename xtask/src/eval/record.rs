@@ -35,6 +35,9 @@ pub(crate) struct Record {
     pub(crate) findings: Vec<Sighting>,
     /// Why there is no verdict.
     pub(crate) inconclusive: Option<String>,
+    /// What was seen up to the first violation, for a run that is new.
+    #[serde(skip)]
+    pub(crate) trace: String,
 }
 
 /// A violation among several of a run.

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use confute::lang::{Level, Rule, ServerModel as _};
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Options, Pulse, Refutation, Verdict, blame, explain, judge};
+use confute::{Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
 
 use super::finding::Finding;
-use super::reduce::{reduce, sharper};
+use super::reduce::reduce;
 use crate::case::CaseRun;
 use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
@@ -54,6 +54,7 @@ pub(crate) fn diagnose<P: Protocol>(
         ..Options::default()
     };
     let (mut trace, mut micros) = (run.trace, run.micros);
+    protocol.annotate(&mut trace);
     let Verdict::Refuted(found) = judge(model, &network, &trace, &options) else { return None };
     // It says where nothing was explainable any more; the shortest refuted beginning says which event is to blame.
     let refutation: Refutation = explain(model, &network, &trace, &found, &options);
@@ -66,13 +67,8 @@ pub(crate) fn diagnose<P: Protocol>(
     // A third of the time at most, or blame has none left.
     let less =
         reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
-    let mut blamed = blame(model, &network, &less, &options);
-    if less.len() < trace.len() {
-        blamed.diagnoses = sharper(protocol, &trace, &options, &blamed.diagnoses);
-        if blamed.diagnoses.is_empty() {
-            blamed = blame(model, &network, &trace, &options);
-        }
-    }
+    let parts: &[&[_]] = if less.len() < trace.len() { &[&less, &trace] } else { &[&trace] };
+    let mut blamed = blame_by_parts(model, &network, parts, &options);
     let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
     blamed.diagnoses.sort_by_cached_key(|one| one.rules.iter().map(|name| place(name)).collect::<Vec<_>>());
     let level = if silent {

@@ -84,7 +84,7 @@ impl Plan {
             allow: Vec::new(),
             known: Vec::new(),
             level: Level::Store,
-            blame_time: Duration::from_secs(3),
+            blame_time: Duration::from_secs(4),
         }
     }
 }

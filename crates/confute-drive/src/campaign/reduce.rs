@@ -3,7 +3,7 @@
 //! Only exchanges that changed nothing, or are about something else, are left out; one that the server passed on, with all
 //! that it passed on for it. What explains a trace explains it without these, so what is left is refuted for the same server:
 //! it is not a smaller test, but less of the same evidence. Less evidence may fit more rules, so the whole trace has the last
-//! word on them ([`sharper`]).
+//! word on them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,12 @@ use std::time::{Duration, Instant};
 
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
-use confute::{Diagnosis, Options, Pulse, Verdict, explain, judge};
+use confute::{Options, Pulse, explain, judge};
 
 use super::finding::{Evidence, Finding};
 use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
-/// Deviations are counted up to this, which stands for any number.
-const OFTEN: u32 = 5;
 /// How many turns one judgement may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
 
@@ -193,33 +191,4 @@ fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
 struct Errand {
     subject: Option<String>,
     events: Vec<usize>,
-}
-
-/// Of rules that explain a part of the evidence, those that explain all of it, with the fewest deviations.
-pub(super) fn sharper<P: Protocol>(
-    protocol: &P,
-    trace: &[Event<Msg<P>>],
-    options: &Options<'_>,
-    diagnoses: &[Diagnosis],
-) -> Vec<Diagnosis> {
-    for deviations in 1..=OFTEN {
-        let explains = |one: &&Diagnosis| {
-            let mut relaxed = options.relaxed.clone();
-            relaxed.extend(&one.rules);
-            let options = Options {
-                relaxed,
-                free: options.relaxed.clone(),
-                deviations: if deviations == OFTEN { u32::MAX } else { deviations },
-                turns: MOST_TURNS + 200 * trace.len() as u64,
-                ..options.clone()
-            };
-            // Where that cannot be found out, it may.
-            !matches!(judge(protocol.model(), &Tcp::default(), trace, &options), Verdict::Refuted(_))
-        };
-        let kept: Vec<Diagnosis> = diagnoses.iter().filter(explains).cloned().collect();
-        if !kept.is_empty() {
-            return kept;
-        }
-    }
-    Vec::new()
 }

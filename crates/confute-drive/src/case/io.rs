@@ -20,6 +20,7 @@ const NAP: Duration = Duration::from_millis(50);
 impl<P: Protocol> Case<'_, P> {
     /// Waits until this is so; `false` if the case is over, or the time is up, first.
     pub(super) fn wait_until(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
+        self.scatter();
         loop {
             if self.draining {
                 self.be_courteous();
@@ -179,6 +180,9 @@ impl<P: Protocol> Case<'_, P> {
                         self.raw.keep(wire, false, self.start.elapsed().as_micros() as u64, bytes);
                     }
                     line.reader.feed(bytes, &mut self.inbox);
+                    if line.reader.goes_on() && line.outbox.resume() {
+                        self.ready.push(token);
+                    }
                     if !self.take_in(token, line) {
                         return false;
                     }

@@ -146,6 +146,7 @@ pub fn run_case<P: Protocol>(
         start,
         deadline: start + setup.limits.time,
         polled: start,
+        gathered: None,
         freed: start,
         happened: 0,
         news: start,
@@ -197,6 +198,8 @@ struct Case<'a, P: Protocol> {
     deadline: Instant,
     /// When the system was last asked for news.
     polled: Instant,
+    /// Connections with something to be sent all at once, while that is gathered.
+    gathered: Option<Vec<usize>>,
     /// When the tester last held something back.
     freed: Instant,
     /// Counts what comes: answers, ends, connections.

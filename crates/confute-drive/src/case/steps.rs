@@ -22,7 +22,7 @@ const LATE: Duration = Duration::from_millis(20);
 impl<P: Protocol> Case<'_, P> {
     /// Looks for news before the next step, unless it did so just now.
     pub(super) fn look_for_news(&mut self) {
-        if self.polled.elapsed() > FRESH {
+        if self.gathered.is_none() && self.polled.elapsed() > FRESH {
             self.turn(Duration::ZERO);
         }
     }
@@ -34,7 +34,11 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     pub(super) fn step(&mut self, step: Step<P::Ask>, waits_for_references: bool) {
+        if !matches!(step, Step::Ask { .. } | Step::Hold(_) | Step::Gather) {
+            self.scatter();
+        }
         match step {
+            Step::Gather => self.gathered = Some(self.gathered.take().unwrap_or_default()),
             Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
             // What was waited for the last time is there already.
             Step::Wait(Until::Something) if waits_for_references && !self.asked.is_empty() => {}
@@ -119,10 +123,18 @@ impl<P: Protocol> Case<'_, P> {
         }
         let step = self.script.len() - 1;
         self.past.exchanges.push(Exchange { step, on, ask, request, replies: Vec::new() });
-        self.attend(token);
+        match &mut self.gathered {
+            Some(gathered) => gathered.push(token),
+            None => self.attend(token),
+        }
         if matches!(on, Peer::Accepted(_)) && self.setup.protocol.exchanges_apart() {
             self.answered(token);
         }
+    }
+
+    /// Sends what was gathered.
+    pub(super) fn scatter(&mut self) {
+        self.gathered.take().into_iter().flatten().for_each(|token| self.attend(token));
     }
 
     /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script

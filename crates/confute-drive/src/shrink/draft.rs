@@ -95,6 +95,7 @@ pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one:
                     plan.push((None, Step::Wait(BARRIER)));
                 }
             }
+            Step::Gather => {}
             Step::Hold(on) | Step::Release(on) | Step::HangUp(on) | Step::Finish(on) if !odd.contains(on) => {
             }
             Step::Wait(Until::Answered(_) | Until::Millis(_) | Until::Something) if odd.is_empty() => {}

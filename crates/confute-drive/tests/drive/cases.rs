@@ -1,12 +1,12 @@
 //! One case at a time: order, timing, pieces, replays.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::{Ended, Limits, Peer, Replay, Step, Until};
+use confute_drive::{Ended, Generator, Limits, Peer, Replay, Step, Until, View};
 
-use crate::protocol::{Ask, Busy, Message};
+use crate::protocol::{Ask, Busy, Lines, Message};
 use crate::server::{Manner, Server};
 use crate::{limits, run};
 
@@ -87,6 +87,35 @@ fn cuts_and_waits_take_time() {
         .map(|chunk| &chunk.bytes[..])
         .collect();
     assert_eq!(pieces[..2], [&b"se"[..], b"t "]);
+}
+
+/// Takes its time between steps.
+struct Slowly(Vec<Step<Ask>>);
+
+impl Generator<Lines> for Slowly {
+    fn next(&mut self, _: &View<'_, Lines>, _: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        std::thread::sleep(Duration::from_millis(20));
+        (!self.0.is_empty()).then(|| self.0.remove(0))
+    }
+}
+
+#[test]
+fn what_is_gathered_is_sent_at_once() {
+    let server = Server::start(Manner::Correct);
+    let barrier = || Step::Wait(Until::Outstanding(0));
+    let first = (0..3).map(|on| ask(on, Ask::Get(0))).chain([barrier()]);
+    let mut warm = Slowly(first.collect());
+    let run_of = |generator: &mut Slowly| {
+        let run = run(server.address, &limits(), 0, generator);
+        assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
+        let seen: Vec<Instant> =
+            std::mem::take(&mut *server.seen.lock().unwrap()).iter().map(|it| it.0).collect();
+        assert_eq!(seen.len(), 3);
+        seen[2] - seen[0]
+    };
+    assert!(run_of(&mut warm) > Duration::from_millis(30));
+    let gathered = [Step::Gather].into_iter().chain((0..3).map(|on| ask(on, Ask::Get(0)))).chain([barrier()]);
+    assert!(run_of(&mut Slowly(gathered.collect())) < Duration::from_millis(20));
 }
 
 #[test]

@@ -170,6 +170,7 @@ fn passing(view: &View<'_, Dual>, on: u32, outstanding: u32) -> u32 {
 fn lift<A>(step: Step<A>, kind: impl FnOnce(A) -> Ask) -> Step<Ask> {
     match step {
         Step::Ask { on, ask, cuts } => Step::Ask { on, ask: kind(ask), cuts },
+        Step::Gather => Step::Gather,
         Step::Hold(peer) => Step::Hold(peer),
         Step::Release(peer) => Step::Release(peer),
         Step::Wait(until) => Step::Wait(until),

@@ -30,6 +30,14 @@ impl Message {
         }
     }
 
+    /// The same, to be changed.
+    pub(super) fn served_mut(&mut self) -> Option<&mut Msg> {
+        match self {
+            Message::Served(message) | Message::Behind(message) => Some(message),
+            Message::Passed(_) => None,
+        }
+    }
+
     /// What is passed on.
     pub(super) fn passed(&self) -> Option<&proxy::message::Message> {
         match self {

@@ -57,6 +57,16 @@ impl ServerModel for Server {
         self.origin.serve(&mut Io::new(&mut serving))
     }
 
+    fn concerns(&self, rule: &Rule, message: &Message) -> bool {
+        let is_among = |rules: &[Rule]| rules.iter().any(|one| one.name == rule.name);
+        match message {
+            Message::Served(message) | Message::Behind(message) => {
+                is_among(crate::rules::RULES) && self.origin.concerns(rule, message)
+            }
+            Message::Passed(message) => is_among(proxy::rules::ALL) && self.gateway.concerns(rule, message),
+        }
+    }
+
     fn rules(&self) -> &'static [Rule] {
         rules()
     }

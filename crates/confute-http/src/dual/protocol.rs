@@ -1,15 +1,16 @@
 //! Both as the driver needs them: each thing is left to the protocol that it belongs to.
 
+use confute::trace::Event;
 use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
 use super::model::Server;
 use super::reader::DualReader;
-use crate::export;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy};
+use crate::{export, stray};
 
 /// HTTP/1.1 with a server that is an origin and a gateway.
 #[derive(Clone, Debug)]
@@ -154,6 +155,10 @@ impl Protocol for Dual {
             Message::Served(request) | Message::Behind(request) => self.http.subject(request),
             Message::Passed(request) => self.proxy.subject(request),
         }
+    }
+
+    fn annotate(&self, trace: &mut [Event<Message>]) {
+        stray::note(trace, Message::served, Message::served_mut);
     }
 
     fn is_idle(&self, request: &Message, reply: Option<&Message>) -> bool {

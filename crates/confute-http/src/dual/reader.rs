@@ -116,6 +116,10 @@ impl Reader<Message> for DualReader {
         }
     }
 
+    fn goes_on(&self) -> bool {
+        matches!(self, DualReader::Client(reader, _) if reader.goes_on())
+    }
+
     fn held(&self) -> usize {
         match self {
             DualReader::Client(reader, _) => reader.held(),

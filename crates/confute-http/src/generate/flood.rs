@@ -42,6 +42,7 @@ impl Traffic {
 
     /// Each of these connections asks something, and nothing is read from it.
     fn wave(&mut self, view: &View<'_, Http>, lines: std::ops::Range<u32>, pick: &mut Pick<'_>) {
+        self.gather(pick);
         for on in lines {
             let name = format!("r{}", pick(self.names)).into();
             let known = Known::of(view.past, &name);

@@ -320,6 +320,13 @@ impl Traffic {
         best.1
     }
 
+    /// What comes next is sent all at once, now and then: some races are lost by who is a little later.
+    pub(super) fn gather(&mut self, pick: &mut Pick<'_>) {
+        if pick(2) == 0 {
+            self.queue.push_back(Step::Gather);
+        }
+    }
+
     /// Many at once, then a look at what became of it.
     fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let names = [self.name(pick), self.name(pick)];
@@ -327,6 +334,7 @@ impl Traffic {
         let count = least + 2 + pick(u64::from((view.connections - least).saturating_sub(1)).max(1)) as u32;
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
         let races = pick(3) != 0;
+        self.gather(pick);
         for on in 0..count {
             let name = &names[usize::from(!races && pick(3) == 0)];
             let known = Known::of(view.past, name);
@@ -357,6 +365,7 @@ impl Traffic {
         let name: Arc<str> = format!("r{}", self.names).into();
         self.names += 1;
         self.exchange(0, Ask { method: Method::Delete, ..Self::get(&name) });
+        self.gather(pick);
         for on in 0..2 + pick(u64::from(view.connections.clamp(2, 4)) - 1) as u32 {
             let body = self.body(pick);
             let ask = Known::default().race(&name, body, pick);
@@ -463,6 +472,10 @@ impl Generator<Http> for Traffic {
             if std::mem::take(&mut self.is_new) {
                 if self.opening.is_over() {
                     self.begin(pick);
+                    if self.busy {
+                        // What goes wrong with reads alone is best seen before anything is written at the same time.
+                        self.look(view, pick);
+                    }
                 } else {
                     self.open(pick);
                 }

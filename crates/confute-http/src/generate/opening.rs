@@ -2,7 +2,7 @@
 //!
 //! Most servers that are wrong are wrong there, and nothing in front of it means that nothing has to be left out to see it.
 
-use confute_drive::View;
+use confute_drive::{Peer, Step, View};
 
 use super::{Pick, Traffic, draw};
 use crate::ask::Known;
@@ -43,6 +43,10 @@ pub(super) enum Plain {
     SameDate,
     /// and a part of what is known only weakly, which is not known well enough.
     WeakPart,
+    /// Several reads at once on one connection,
+    Several,
+    /// and a write that waits to be told to go on.
+    Expect,
 }
 
 /// These come first, in any order: conditions are what servers get wrong most.
@@ -68,7 +72,7 @@ const THEN: [Plain; 8] = [
 ];
 
 /// At last what few clients ask.
-const LAST: [Plain; 2] = [Plain::SameDate, Plain::WeakPart];
+const LAST: [Plain; 4] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect];
 
 /// What is still to be asked: one deck after the other.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +120,23 @@ impl Traffic {
         self.exchange(0, Self::get(&name));
     }
 
+    /// The first is held back until the others are there.
+    fn several(&mut self) {
+        for at in 0..3 {
+            let cuts = if at == 0 { vec![(9, 2)] } else { Vec::new() };
+            self.queue.push_back(Step::Ask { on: Peer::Opened(0), ask: Self::get(&"r0".into()), cuts });
+        }
+        self.barrier();
+    }
+
     /// One of the plain questions.
     pub(super) fn ask_plainly(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let Some(plain) = self.opening.draw(pick) else { return };
+        match plain {
+            Plain::Expect => return self.expect(view, pick),
+            Plain::Several => return self.several(),
+            _ => {}
+        }
         let name = "r0".into();
         let known = Known::of(view.past, &name);
         let (current, weak) = (known.tag(AskTag::Seen), known.tag(AskTag::Weak));
@@ -147,6 +165,7 @@ impl Traffic {
             Plain::WeakPart => {
                 Ask { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
             }
+            Plain::Several | Plain::Expect => return,
             Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
             Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
         };

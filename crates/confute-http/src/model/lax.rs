@@ -3,7 +3,7 @@
 use confute::lang::{Io, Rule, Stop};
 
 use super::origin::Origin;
-use crate::message::{Flaw, Response};
+use crate::message::{Flaw, Msg, Response};
 use crate::rules;
 
 /// A set of things to overlook.
@@ -22,6 +22,7 @@ lax! {
     SURPLUS 0; CHUNKS 1; GRAMMAR 2; FRAMING 3; LAST 4; LENGTH 5; ORDER 6; OWN 7;
     NOT_MODIFIED_TAG 8; HEAD_LENGTH 9; CONTENT_RANGE 10; PART 11; ASKED 12; ONLY_GET 13; UNSATISFIABLE 14;
     ALLOW 15; CONTINUE 16; ON_MISSING 17; STAYS 18; IF_MODIFIED_SINCE 19; OPTIONS 20; CREATED 21; IS_304 22; ANSWERED 23;
+    STRAY 24; STRAY_IN_LINE 25;
 }
 
 /// Rules that any answer may break.
@@ -35,6 +36,11 @@ const WIRE: [(&Rule, Lax); 7] = [
     (&rules::LENGTH, Lax::LENGTH),
 ];
 
+/// Rules that are broken by an answer that is somebody else's: any, or what looks like one. Where several are under way on a
+/// connection it is the first.
+const FOREIGN: [(&Rule, Lax, Lax); 2] =
+    [(&rules::ORDER, Lax::ORDER, Lax::STRAY_IN_LINE), (&rules::OWN_ANSWER, Lax::OWN, Lax::STRAY)];
+
 impl Lax {
     /// What is wrong with this answer on the wire.
     pub(super) fn of(io: &mut Io<'_, Origin>) -> Result<Self, Stop> {
@@ -42,14 +48,32 @@ impl Lax {
         for (rule, bit) in WIRE {
             lax.also(io, rule, bit)?;
         }
-        // Only where several are under way.
-        lax.also(io, &rules::ORDER, Lax::ORDER)?;
-        // An answer to anybody explains everything: it counts three times, so that it is blamed last.
-        let own = &rules::OWN_ANSWER;
-        if io.deviates(own)? && io.deviates(own)? && io.deviates(own)? {
-            lax.0 |= Lax::OWN.0;
+        // An answer to anybody explains everything: it counts three times, so that it is blamed last, unless it looks like one.
+        for (rule, any, stray) in FOREIGN {
+            if io.deviates(rule)? {
+                let is_any = io.deviates(rule)? && io.deviates(rule)?;
+                lax.0 |= if is_any { any.0 } else { stray.0 };
+            }
         }
         Ok(lax)
+    }
+
+    /// Whether a breach of this rule can show in this message: what is wrong on the wire is noted in the answer.
+    pub(super) fn concerns(rule: &Rule, message: &Msg) -> bool {
+        let bit = match rule.name {
+            name if name == rules::ORDER.name => Lax::ORDER,
+            // A wrong length need not show in the answer that has it.
+            name if name == rules::LENGTH.name => return true,
+            name => match WIRE.iter().find(|(rule, _)| rule.name == name) {
+                Some((_, bit)) => *bit,
+                None => return true,
+            },
+        };
+        match message {
+            Msg::Response(seen) if bit == Lax::ORDER => seen.pipelined,
+            Msg::Response(seen) => seen.flaws.iter().any(|flaw| bit.forgives(*flaw)),
+            Msg::Request(_) => false,
+        }
     }
 
     /// This too, if the rule is broken here.
@@ -71,7 +95,8 @@ impl Lax {
 
     /// Whether the answer is somebody else's.
     pub(super) fn is_foreign(self, seen: &Response) -> bool {
-        self.has(if seen.pipelined { Lax::ORDER } else { Lax::OWN })
+        let (_, any, stray) = FOREIGN[usize::from(!seen.pipelined)];
+        self.has(any) || (seen.stray && self.has(stray))
     }
 
     /// Whether this flaw of an answer is overlooked.

@@ -57,6 +57,10 @@ impl ServerModel for Origin {
         }
     }
 
+    fn concerns(&self, rule: &Rule, message: &Msg) -> bool {
+        Lax::concerns(rule, message)
+    }
+
     fn rules(&self) -> &'static [Rule] {
         RULES
     }

@@ -249,7 +249,8 @@ impl Expected {
     }
 
     fn content(&self, entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
-        if seen.coded {
+        // What wrong chunks make of the content is their fault.
+        if seen.coded || seen.flaws.contains(&Flaw::Chunks) {
             return Ok(());
         }
         let is_cut = seen.incomplete || self.lax.has(Lax::LENGTH);
@@ -268,7 +269,7 @@ impl Expected {
         require(match whole {
             Some(whole) => {
                 (is_short && whole.starts_with(&came))
-                    || came.strip_prefix(&*whole).is_some_and(|rest| NEXT.starts_with(rest))
+                    || came.strip_prefix(&*whole).is_some_and(|rest| NEXT.starts_with(rest) || is_blank(rest))
             }
             // That the length is wrong has to show somehow, or any content would be explained by it.
             None => is_short || (1..=NEXT.len()).any(|length| came.ends_with(&NEXT[..length])),
@@ -325,6 +326,11 @@ impl Expected {
 
 /// What the next response begins with.
 const NEXT: &[u8] = b"HTTP/1.1 ";
+
+/// Whether there is nothing: what makes up for a length that is too large, if not the next response.
+fn is_blank(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
 
 /// Whether each byte of a content stands where one of these has it.
 fn is_mixture(seen: &str, parts: &[Arc<str>]) -> bool {

@@ -232,12 +232,14 @@ impl Exchange<'_> {
             after,
         };
         let mut validators = Validators::True;
+        // What comes of an answer to somebody else may come of this too: it counts as much.
+        let own = &rules::PUT_OWN;
         if io.deviates(&rules::PUT_EXACT)? {
             entry.body = io.fresh()?;
             entry.meant = Some(Meant::Changed(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
             validators = Validators::Absent;
-        } else if io.deviates(&rules::PUT_OWN)? {
+        } else if io.deviates(own)? && io.deviates(own)? && io.deviates(own)? {
             entry.body = io.fresh()?;
             entry.meant = Some(Meant::Elsewhere(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
@@ -252,6 +254,7 @@ impl Exchange<'_> {
                 }
                 1 => {
                     entry.body = old.body.clone();
+                    entry.meant.clone_from(&old.meant);
                     Validators::Told
                 }
                 _ => Validators::Wrong,

@@ -72,7 +72,9 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     if !evaluates {
         let is_bare = sent.frame == Frame::Bare;
         let is_whole = seen.incomplete || is_bare || had == came;
-        breach.add(Breach::TRANSFORMED, !is_bare && (!is_part || !is_whole));
+        // What wrong chunks make of the content is their fault.
+        let is_clear = !is_bare && !breach.has(Breach::CHUNKS);
+        breach.add(Breach::TRANSFORMED, is_clear && (!is_part || !is_whole));
     }
     breach
 }

@@ -111,6 +111,9 @@ pub enum Kind {
     /// RFC 9112, section 7.1.
     #[error("no CRLF after the data of a chunk")]
     BadChunkTerminator,
+    /// Or the CR was taken for data, and the size is wrong by one (RFC 9112, section 7.1; section 2.2 is about other lines).
+    #[error("the data of a chunk ends in LF without CR before it")]
+    ChunkEndsInLf,
     /// RFC 9112, section 9.2.
     #[error("bytes after the response to the last request")]
     BytesAfterEnd,
@@ -134,6 +137,7 @@ impl Kind {
         match self {
             Kind::LeadingEmptyLine
             | Kind::BareLf
+            | Kind::ChunkEndsInLf
             | Kind::OddVersion
             | Kind::OddSpacing
             | Kind::BadStatus

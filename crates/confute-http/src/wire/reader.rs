@@ -366,7 +366,7 @@ impl<S: Start> Reader<S> {
         let length = match visible - self.at {
             0 => return Step::Blocked,
             _ if self.byte(self.at) == b'\n' => {
-                self.note(self.at, Kind::BareLf);
+                self.note(self.at, Kind::ChunkEndsInLf);
                 1
             }
             1 if self.byte(self.at) == b'\r' => return Step::Blocked,

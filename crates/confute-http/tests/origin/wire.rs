@@ -1,8 +1,13 @@
 //! Each rule about where messages begin and end, and whose they are.
 
+use confute::Options;
+use confute::lang::Level;
+use confute::network::Tcp;
+use confute_drive::Protocol as _;
+use confute_http::Http;
 use confute_http::message::{Flaw, Odd, Request, Response};
 
-use crate::story::{Asking, Story, Telling, get, ok, put, status, with};
+use crate::story::{Asking, ORIGIN, Story, Telling, get, ok, put, status, with};
 
 fn flawed(response: Response, flaw: Flaw) -> Response {
     Response { flaws: vec![flaw], ..response }
@@ -108,4 +113,42 @@ fn expectations() {
     with("v", "x").sent(0, held.clone()).wait(60).got(0, continued(vec![100])).legal();
     with("v", "x").sent(0, held.clone()).got(0, continued(vec![])).legal();
     with("v", "x").ask(held, status(417)).legal();
+}
+
+#[test]
+fn an_answer_to_somebody_else_is_worth_no_more_than_what_explains_it_as_well() {
+    // What was there before, with a tag that nothing had: not its own answer, or an old one with a new tag.
+    let story =
+        with("<00001>", "x").ask(put("<00002>"), status(204).tag("y")).ask(get(), ok("<00001>").tag("z"));
+    let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
+    let sets: Vec<_> = blame.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+    assert!(sets.iter().any(|set| set == "rfc9112-9.2/own-answer"), "{sets:?}");
+    assert!(sets.iter().any(|set| set == "store/read-current + store/steady-tag"), "{sets:?}");
+    assert_eq!(blame.level(), Some(Level::Store));
+    // With the tag of something else it looks like one.
+    let mut story = with("<00001>", "x")
+        .ask(put("<00002>").at("/other"), status(201).tag("y"))
+        .ask(get(), ok("<00002>").tag("y"));
+    Http::default().annotate(&mut story.events);
+    let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
+    let first = &blame.diagnoses[0];
+    assert_eq!((&first.rules[..], first.deviations), (&["rfc9112-9.2/own-answer"][..], 1));
+}
+
+#[test]
+fn an_answer_to_somebody_else_while_much_is_under_way() {
+    Story::new()
+        .ask(put("<00001><00001>").at("/0"), status(201).tag("x0"))
+        .ask(put("<00002><00002>").at("/1"), status(201).tag("x1"))
+        .ask(put("<00004><00004>").at("/2"), status(201).tag("x2"))
+        .sent(5, get().at("/0"))
+        .sent(6, get().at("/2"))
+        .sent(7, get().at("/0"))
+        .sent(2, put("<00005><00005>").at("/2"))
+        .sent(3, get().at("/0"))
+        .sent(4, put("<00006><00006>").at("/0"))
+        .got(6, ok("<00004><00004>").tag("x2"))
+        .got(7, ok("<00001><00001>").tag("x0"))
+        .got(5, ok("<00005><00005>").tag("y2"))
+        .breaks("rfc9112-9.2/own-answer");
 }

@@ -69,6 +69,7 @@ fn everything_is_asked() {
                 }
             }
             Step::Wait(until) => format!("{until:?}"),
+            Step::Gather => "gather".to_owned(),
             Step::Hold(_) => "hold".to_owned(),
             Step::Release(_) => "release".to_owned(),
             Step::HangUp(_) | Step::Finish(_) => "end".to_owned(),

@@ -1,6 +1,6 @@
 //! Which rule must have been broken.
 
-use crate::lang::ServerModel;
+use crate::lang::{Rule, ServerModel};
 use crate::network::Network;
 use crate::tester::{Options, judge};
 use crate::trace::Event;
@@ -12,12 +12,18 @@ const MOST_RULES: usize = 2;
 pub(super) const OFTEN: u32 = 5;
 /// How many turns one set of rules may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
+/// So many times as many for what is tried only where something is blamed already.
+const LARGE: u64 = 10;
 
 /// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the fewest
 /// deviations. Deviations from rules that are relaxed already cost nothing.
 ///
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
 /// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
+///
+/// Where one deviation is not enough, a larger set of weaker rules may need no more of them: then it is told too. An
+/// accusation is worth no more than the least that explains what was seen, and a rule that explains almost everything, and
+/// that a model therefore counts several times, would otherwise be blamed alone.
 pub fn blame<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -27,35 +33,39 @@ pub fn blame<S: ServerModel>(
 where
     S::Msg: Clone,
 {
-    let rules = model.rules();
+    blame_by_parts(model, network, &[events], options)
+}
+
+/// The same for the last of these traces. The others are less of the same evidence: what explains the last explains them
+/// with no more deviations, so a set that does not explain one of them need not be tried on the next.
+pub fn blame_by_parts<S: ServerModel>(
+    model: &S,
+    network: &dyn Network,
+    parts: &[&[Event<S::Msg>]],
+    options: &Options<'_>,
+) -> Blame
+where
+    S::Msg: Clone,
+{
+    let rules = concerned(model, parts.last().copied().unwrap_or_default());
+    let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
     for size in 1..=MOST_RULES.min(rules.len()) {
         blame.tried = size;
         let sets: Vec<_> = subsets(rules.len(), size)
             .into_iter()
-            .map(|set| set.into_iter().map(|index| &rules[index]).collect::<Vec<_>>())
+            .map(|set| set.into_iter().map(|index| rules[index]).collect::<Vec<_>>())
             .filter(|set| set.iter().all(|rule| !options.relaxed.contains(&rule.name)))
             .collect();
         // The fewer deviations, the less there is to search, and the better the explanation.
         for deviations in size as u32..=OFTEN {
+            let mut unclear = Vec::new();
             for set in &sets {
-                let mut relaxed = options.relaxed.clone();
-                relaxed.extend(set.iter().map(|rule| rule.name));
-                let options = Options {
-                    relaxed,
-                    free: options.relaxed.clone(),
-                    deviations: most(deviations),
-                    turns: options.turns.min(MOST_TURNS + 200 * events.len() as u64),
-                    ..options.clone()
-                };
-                match judge(model, network, events, &options) {
-                    Verdict::Unrefuted => {
-                        let names = set.iter().map(|rule| rule.name).collect();
-                        let level = set.iter().map(|rule| rule.level).min().expect("a set has a rule");
-                        blame.diagnoses.push(Diagnosis { rules: names, deviations, level });
-                    }
+                match bench.verdict(set, deviations, MOST_TURNS) {
+                    Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(set, deviations)),
                     Verdict::Refuted(_) => {}
                     Verdict::Inconclusive(reason) => {
+                        unclear.push(set);
                         blame.incomplete = true;
                         if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
                             return blame;
@@ -64,11 +74,102 @@ where
                 }
             }
             if !blame.diagnoses.is_empty() {
+                // What would be told beside these is worth more turns.
+                for set in unclear {
+                    if bench.verdict(set, deviations, LARGE * MOST_TURNS).is_unrefuted() {
+                        blame.diagnoses.push(Diagnosis::of(set, deviations));
+                    }
+                }
+                bench.weaker(&mut blame, deviations);
                 return blame;
             }
         }
     }
     blame
+}
+
+/// The rules that may have been broken, as far as the messages tell.
+fn concerned<S: ServerModel>(model: &S, events: &[Event<S::Msg>]) -> Vec<&'static Rule> {
+    // Of what did not come there is no message.
+    let is_silent = events.iter().any(|event| matches!(event, Event::Quiescent));
+    let shows = |rule: &&Rule| {
+        is_silent
+            || events.iter().any(|event| match event {
+                Event::Sent(_, message) | Event::Received(_, message) => model.concerns(rule, message),
+                _ => false,
+            })
+    };
+    model.rules().iter().filter(shows).collect()
+}
+
+/// What is to be explained.
+struct Bench<'a, S: ServerModel> {
+    model: &'a S,
+    network: &'a dyn Network,
+    rules: &'a [&'static Rule],
+    parts: &'a [&'a [Event<S::Msg>]],
+    options: &'a Options<'a>,
+}
+
+impl<S: ServerModel> Bench<'_, S>
+where
+    S::Msg: Clone,
+{
+    /// The verdict where so many deviations from these rules are allowed, and any from what is relaxed already.
+    fn verdict(&self, set: &[&Rule], deviations: u32, turns: u64) -> Verdict {
+        let free = &self.options.relaxed;
+        let mut verdict = Verdict::Unrefuted;
+        for events in self.parts {
+            let options = Options {
+                relaxed: free.iter().copied().chain(set.iter().map(|rule| rule.name)).collect(),
+                free: free.clone(),
+                deviations: most(deviations),
+                turns: self.options.turns.min(turns + 200 * events.len() as u64),
+                ..self.options.clone()
+            };
+            verdict = judge(self.model, self.network, events, &options);
+            if verdict.is_refuted() {
+                break;
+            }
+        }
+        verdict
+    }
+
+    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with so many deviations.
+    fn weaker(&self, blame: &mut Blame, deviations: u32) {
+        let Some(level) = blame.level() else { return };
+        let is_weaker = |rule: &&Rule| rule.level < level && !self.options.relaxed.contains(&rule.name);
+        let mut set: Vec<&Rule> = self.rules.iter().copied().filter(is_weaker).collect();
+        // With one deviation it would be the rule alone, and that was tried.
+        if deviations < 2 || set.is_empty() {
+            return;
+        }
+        let turns = LARGE * MOST_TURNS;
+        match self.verdict(&set, deviations, turns) {
+            Verdict::Unrefuted => {}
+            Verdict::Refuted(_) => return,
+            Verdict::Inconclusive(_) => {
+                blame.incomplete = true;
+                return;
+            }
+        }
+        let mut place = 0;
+        while place < set.len() {
+            let rule = set.remove(place);
+            if set.is_empty() || !self.verdict(&set, deviations, turns).is_unrefuted() {
+                set.insert(place, rule);
+                place += 1;
+            }
+        }
+        blame.diagnoses.push(Diagnosis::of(&set, deviations));
+    }
+}
+
+impl Diagnosis {
+    fn of(set: &[&Rule], deviations: u32) -> Self {
+        let level = set.iter().map(|rule| rule.level).min().expect("a set has a rule");
+        Self { rules: set.iter().map(|rule| rule.name).collect(), deviations, level }
+    }
 }
 
 /// How many deviations to allow.

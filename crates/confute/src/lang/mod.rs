@@ -63,6 +63,13 @@ pub trait ServerModel {
         true
     }
 
+    /// Whether a breach of this rule can show in this message, which was sent to the server or received from it. Saying yes is
+    /// always right; a rule that can show in no message of a trace is not tried as what explains it.
+    fn concerns(&self, rule: &Rule, message: &Self::Msg) -> bool {
+        let _ = (rule, message);
+        true
+    }
+
     /// The rules that this model can deviate from, for the catalogue and for blame.
     fn rules(&self) -> &'static [Rule] {
         &[]

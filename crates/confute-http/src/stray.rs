@@ -1,0 +1,97 @@
+//! Answers that look as if they were for somebody else.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use confute::trace::{Event, WireConn};
+
+use crate::message::Msg;
+
+/// What an answer tells of what was asked for.
+struct Told {
+    at: usize,
+    path: Arc<str>,
+    tag: Arc<str>,
+    body: Arc<str>,
+}
+
+/// Marks answers whose tag was told of something else, and never of what they are about, nor was their content ever put or
+/// seen there. Messages that are none of this kind have their place in line all the same.
+pub(crate) fn note<M>(
+    trace: &mut [Event<M>],
+    view: impl Fn(&M) -> Option<&Msg>,
+    change: impl Fn(&mut M) -> Option<&mut Msg>,
+) {
+    let mut asked: BTreeMap<WireConn, VecDeque<Option<Arc<str>>>> = BTreeMap::new();
+    let mut told: Vec<Told> = Vec::new();
+    // How often which tag was told of what, and which content was put or seen where.
+    let mut tags: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>> = BTreeMap::new();
+    let mut contents: BTreeMap<(Arc<str>, Arc<str>), usize> = BTreeMap::new();
+    for (at, event) in trace.iter().enumerate() {
+        match event {
+            Event::Sent(conn, message) => {
+                let (path, answers) = match view(message) {
+                    Some(Msg::Request(request)) => {
+                        let path = request.path.clone();
+                        *contents.entry((path.clone(), request.content())).or_default() += 1;
+                        (Some(path), 1 + usize::from(request.close_twice))
+                    }
+                    _ => (None, 1),
+                };
+                asked.entry(*conn).or_default().extend(std::iter::repeat_n(path, answers));
+            }
+            Event::Received(conn, message) => {
+                let path = asked.get_mut(conn).and_then(VecDeque::pop_front).flatten();
+                let Some(Msg::Response(response)) = view(message) else { continue };
+                if let (Some(path), Some(tag)) = (path, &response.etag) {
+                    *tags.entry(tag.opaque.clone()).or_default().entry(path.clone()).or_default() += 1;
+                    *contents.entry((path.clone(), response.body.clone())).or_default() += 1;
+                    told.push(Told { at, path, tag: tag.opaque.clone(), body: response.body.clone() });
+                }
+            }
+            _ => {}
+        }
+    }
+    let is_stray = |one: &&Told| {
+        let places = &tags[&one.tag];
+        let is_new = one.body.is_empty() || contents[&(one.path.clone(), one.body.clone())] == 1;
+        is_new && places.len() > 1 && places[&one.path] == 1
+    };
+    let strays: Vec<usize> = told.iter().filter(is_stray).map(|one| one.at).collect();
+    for at in strays {
+        if let Event::Received(_, message) = &mut trace[at]
+            && let Some(Msg::Response(response)) = change(message)
+        {
+            response.stray = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Request, Response, Tag};
+
+    #[test]
+    fn a_tag_that_is_told_of_something_else() {
+        let sent = |conn, path: &str| {
+            Event::Sent(WireConn(conn), Msg::Request(Request { path: path.into(), ..Request::default() }))
+        };
+        let got = |conn, tag: &str| {
+            let etag = Some(Tag::strong(tag));
+            Event::Received(WireConn(conn), Msg::Response(Response { etag, ..Response::default() }))
+        };
+        let strays = |trace: &[Event<Msg>]| {
+            let mut trace = trace.to_vec();
+            note(&mut trace, |message| Some(message), |message| Some(message));
+            let is_stray =
+                |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.stray);
+            (0..trace.len()).filter(|at| is_stray(&trace[*at])).collect::<Vec<_>>()
+        };
+        let mut trace =
+            vec![sent(0, "/a"), got(0, "x"), sent(0, "/a"), sent(1, "/b"), got(1, "x"), got(0, "x")];
+        assert_eq!(strays(&trace), [4]);
+        trace.extend([sent(1, "/b"), got(1, "x")]);
+        assert!(strays(&trace).is_empty());
+    }
+}
