@@ -322,8 +322,8 @@ pub struct Response {
     /// Whether it ended before its end: then the content is as much as came.
     #[serde(skip_serializing_if = "is_default")]
     pub incomplete: bool,
-    /// Whether its tag was told of something else, and never of what was asked for, nor was its content ever put or seen there.
-    /// It looks like an answer to somebody else.
+    /// Whether it looks like an answer to somebody else: its tag was told of something else, and never of what was asked for, nor
+    /// was its content ever put or seen there; or only writes get such a status.
     #[serde(skip_serializing_if = "is_default")]
     pub stray: bool,
     /// When its last byte was received, in microseconds since the case began.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use confute::trace::{Event, WireConn};
 
-use crate::message::Msg;
+use crate::message::{Method, Msg};
 
 /// What an answer tells of what was asked for.
 struct Told {
@@ -16,14 +16,15 @@ struct Told {
 }
 
 /// Marks answers whose tag was told of something else, and never of what they are about, nor was their content ever put or
-/// seen there. Messages that are none of this kind have their place in line all the same.
+/// seen there; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
+/// same.
 pub(crate) fn note<M>(
     trace: &mut [Event<M>],
     view: impl Fn(&M) -> Option<&Msg>,
     change: impl Fn(&mut M) -> Option<&mut Msg>,
 ) {
-    let mut asked: BTreeMap<WireConn, VecDeque<Option<Arc<str>>>> = BTreeMap::new();
-    let mut told: Vec<Told> = Vec::new();
+    let mut asked: BTreeMap<WireConn, VecDeque<Option<(Arc<str>, bool)>>> = BTreeMap::new();
+    let (mut told, mut strays): (Vec<Told>, Vec<usize>) = Default::default();
     // How often which tag was told of what, and which content was put or seen where.
     let mut tags: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>> = BTreeMap::new();
     let mut contents: BTreeMap<(Arc<str>, Arc<str>), usize> = BTreeMap::new();
@@ -34,16 +35,22 @@ pub(crate) fn note<M>(
                     Some(Msg::Request(request)) => {
                         let path = request.path.clone();
                         *contents.entry((path.clone(), request.content())).or_default() += 1;
-                        (Some(path), 1 + usize::from(request.close_twice))
+                        let is_read = matches!(request.method, Method::Get | Method::Head);
+                        (Some((path, is_read)), 1 + usize::from(request.close_twice))
                     }
                     _ => (None, 1),
                 };
                 asked.entry(*conn).or_default().extend(std::iter::repeat_n(path, answers));
             }
             Event::Received(conn, message) => {
-                let path = asked.get_mut(conn).and_then(VecDeque::pop_front).flatten();
-                let Some(Msg::Response(response)) = view(message) else { continue };
-                if let (Some(path), Some(tag)) = (path, &response.etag) {
+                let request = asked.get_mut(conn).and_then(VecDeque::pop_front).flatten();
+                let (Some((path, is_read)), Some(Msg::Response(response))) = (request, view(message)) else {
+                    continue;
+                };
+                if is_read && matches!(response.status, 201 | 204) {
+                    strays.push(at);
+                }
+                if let Some(tag) = &response.etag {
                     *tags.entry(tag.opaque.clone()).or_default().entry(path.clone()).or_default() += 1;
                     *contents.entry((path.clone(), response.body.clone())).or_default() += 1;
                     told.push(Told { at, path, tag: tag.opaque.clone(), body: response.body.clone() });
@@ -57,7 +64,7 @@ pub(crate) fn note<M>(
         let is_new = one.body.is_empty() || contents[&(one.path.clone(), one.body.clone())] == 1;
         is_new && places.len() > 1 && places[&one.path] == 1
     };
-    let strays: Vec<usize> = told.iter().filter(is_stray).map(|one| one.at).collect();
+    strays.extend(told.iter().filter(is_stray).map(|one| one.at));
     for at in strays {
         if let Event::Received(_, message) = &mut trace[at]
             && let Some(Msg::Response(response)) = change(message)
@@ -93,5 +100,8 @@ mod tests {
         assert_eq!(strays(&trace), [4]);
         trace.extend([sent(1, "/b"), got(1, "x")]);
         assert!(strays(&trace).is_empty());
+        let created = Msg::Response(Response { status: 201, ..Response::default() });
+        trace.extend([sent(2, "/a"), Event::Received(WireConn(2), created)]);
+        assert_eq!(strays(&trace), [9]);
     }
 }

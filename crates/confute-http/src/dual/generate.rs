@@ -18,7 +18,7 @@ const CONNECTIONS: u32 = 6;
 /// How many steps of a case ask the server itself (to find the broken rule takes time with the square of it),
 const STEPS: usize = 80;
 /// how many where nothing is at once, so that everything has its turn,
-const CALM_STEPS: usize = 180;
+const CALM_STEPS: usize = 150;
 /// how many requests are to be passed on,
 const REQUESTS: usize = 20;
 /// and how many of these are outstanding at most.

@@ -134,7 +134,7 @@ impl Traffic {
     /// and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
         // The first ones are short: races have to wait for them.
-        let traffic = Self::new(http, if case < CALM { steps / 2 } else { steps });
+        let traffic = Self::new(http, if case < CALM { steps * 2 / 5 } else { steps });
         let traffic = match case % 8 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
             _ if case < CALM => traffic.gentle().opening(),
@@ -333,7 +333,7 @@ impl Traffic {
         let least = if self.busy { view.connections / 2 } else { 0 };
         let count = least + 2 + pick(u64::from((view.connections - least).saturating_sub(1)).max(1)) as u32;
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
-        let races = pick(3) != 0;
+        let races = pick(2) != 0;
         self.gather(pick);
         for on in 0..count {
             let name = &names[usize::from(!races && pick(3) == 0)];
@@ -391,6 +391,7 @@ impl Traffic {
 
     /// Many reads at once, of different things.
     fn look(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        self.gather(pick);
         for on in 0..view.connections.clamp(2, 8) {
             let name = format!("r{}", if pick(4) == 0 { pick(self.names) } else { u64::from(on % 2) });
             self.ask(on, Self::get(&name.into()));
@@ -511,7 +512,8 @@ impl Generator<Http> for Traffic {
                 43..=49 if self.gentle => self.stretch(view, pick),
                 50..=54 if self.gentle => self.odd(view, pick),
                 0..=60 if self.floods => self.flood(view, pick),
-                0..=39 if self.busy => self.burst(view, pick),
+                0..=33 if self.busy => self.burst(view, pick),
+                34..=39 if self.busy => self.look(view, pick),
                 40..=46 if self.busy => self.pipeline(view, pick),
                 0..=42 => self.stretch(view, pick),
                 43..=47 => self.burst(view, pick),

@@ -161,7 +161,12 @@ where
                 place += 1;
             }
         }
-        blame.diagnoses.push(Diagnosis::of(&set, deviations));
+        // Each of them deviates at least once. More are left only if there was no time to see which of them matter.
+        if set.len() as u32 <= deviations {
+            blame.diagnoses.push(Diagnosis::of(&set, deviations));
+        } else {
+            blame.incomplete = true;
+        }
     }
 }
 
