@@ -22,7 +22,12 @@ const ODDS: [Odd; 9] = [
 impl Traffic {
     /// Something wrong, on a connection of its own.
     pub(super) fn odd(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
-        let Some(odd) = draw(&mut self.odds, ODDS.into_iter(), pick) else { return };
+        if let Some(odd) = draw(&mut self.odds, ODDS.into_iter(), pick) {
+            self.malformed(odd, view, pick);
+        }
+    }
+
+    pub(super) fn malformed(&mut self, odd: Odd, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let name = self.name(pick);
         let is_too_long = matches!(odd, Odd::HugeChunk | Odd::VastChunk);
         let is_about_content = is_too_long

@@ -7,7 +7,7 @@ use confute_drive::{Peer, Step, View};
 use super::{Pick, Traffic, draw};
 use crate::ask::Known;
 use crate::mark::mark;
-use crate::message::{Method, Span, Tag};
+use crate::message::{Method, Odd, Span, Tag};
 use crate::protocol::{Ask, AskIfRange, AskTag, AskTags, Http};
 
 /// What is asked about one resource.
@@ -45,8 +45,10 @@ pub(super) enum Plain {
     WeakPart,
     /// Several reads at once on one connection,
     Several,
-    /// and a write that waits to be told to go on.
+    /// a write that waits to be told to go on,
     Expect,
+    /// and one without what every request has.
+    NoHost,
 }
 
 /// These come first, in any order: conditions are what servers get wrong most.
@@ -72,7 +74,7 @@ const THEN: [Plain; 8] = [
 ];
 
 /// At last what few clients ask.
-const LAST: [Plain; 4] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect];
+const LAST: [Plain; 5] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect, Plain::NoHost];
 
 /// What is still to be asked: one deck after the other.
 #[derive(Clone, Debug, Default)]
@@ -135,6 +137,7 @@ impl Traffic {
         match plain {
             Plain::Expect => return self.expect(view, pick),
             Plain::Several => return self.several(),
+            Plain::NoHost => return self.malformed(Odd::NoHost, view, pick),
             _ => {}
         }
         let name = "r0".into();
@@ -165,7 +168,7 @@ impl Traffic {
             Plain::WeakPart => {
                 Ask { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
             }
-            Plain::Several | Plain::Expect => return,
+            Plain::Several | Plain::Expect | Plain::NoHost => return,
             Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
             Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
         };

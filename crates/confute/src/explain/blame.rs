@@ -65,24 +65,28 @@ where
                     Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(set, deviations)),
                     Verdict::Refuted(_) => {}
                     Verdict::Inconclusive(reason) => {
-                        unclear.push(set);
-                        blame.incomplete = true;
                         if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
+                            blame.incomplete = true;
                             return blame;
                         }
+                        unclear.push(set);
                     }
                 }
             }
-            if !blame.diagnoses.is_empty() {
-                // What would be told beside these is worth more turns.
-                for set in unclear {
-                    if bench.verdict(set, deviations, LARGE * MOST_TURNS).is_unrefuted() {
-                        blame.diagnoses.push(Diagnosis::of(set, deviations));
-                    }
-                }
-                bench.weaker(&mut blame, deviations);
-                return blame;
+            if blame.diagnoses.is_empty() {
+                blame.incomplete |= !unclear.is_empty();
+                continue;
             }
+            // What would be told beside these is worth more turns.
+            for set in unclear {
+                match bench.verdict(set, deviations, LARGE * MOST_TURNS) {
+                    Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(set, deviations)),
+                    Verdict::Refuted(_) => {}
+                    Verdict::Inconclusive(_) => blame.incomplete = true,
+                }
+            }
+            bench.weaker(&mut blame, deviations);
+            return blame;
         }
     }
     blame
