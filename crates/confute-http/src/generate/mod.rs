@@ -40,6 +40,9 @@ const CANDIDATES: u32 = 6;
 /// After the short ones, so many times as much is asked at once in a case.
 const LONG: usize = 4;
 
+/// So many that compete for one thing are sent at once.
+const MOST_GATHERED: u32 = 5;
+
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
 const MANY: usize = 200;
 
@@ -321,10 +324,12 @@ impl Traffic {
     }
 
     /// What comes next is sent all at once, now and then: some races are lost by who is a little later.
-    pub(super) fn gather(&mut self, pick: &mut Pick<'_>) {
-        if pick(2) == 0 {
+    pub(super) fn gather(&mut self, pick: &mut Pick<'_>) -> bool {
+        let gathers = pick(2) == 0;
+        if gathers {
             self.queue.push_back(Step::Gather);
         }
+        gathers
     }
 
     /// Many at once, then a look at what became of it.
@@ -332,9 +337,10 @@ impl Traffic {
         let names = [self.name(pick), self.name(pick)];
         let least = if self.busy { view.connections / 2 } else { 0 };
         let count = least + 2 + pick(u64::from((view.connections - least).saturating_sub(1)).max(1)) as u32;
+        // Those that are sent at once may have happened in any order.
+        let count = if self.gather(pick) { count.min(MOST_GATHERED) } else { count };
         let holds = (pick(5) == 0).then(|| pick(u64::from(count)) as u32);
         let races = pick(2) != 0;
-        self.gather(pick);
         for on in 0..count {
             let name = &names[usize::from(!races && pick(3) == 0)];
             let known = Known::of(view.past, name);
