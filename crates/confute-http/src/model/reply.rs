@@ -332,8 +332,11 @@ fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| *byte == 0)
 }
 
-/// Whether each byte of a content stands where one of these has it.
+/// Whether each byte of a content stands where one of these has it. Behind the end of one there may be zeros, if the length is
+/// that of another.
 fn is_mixture(seen: &str, parts: &[Arc<str>]) -> bool {
     let parts: Vec<_> = parts.iter().map(|part| text::bytes(part)).collect();
-    (0..).zip(text::bytes(seen).iter()).all(|(at, byte)| parts.iter().any(|part| part.get(at) == Some(byte)))
+    (0..)
+        .zip(text::bytes(seen).iter())
+        .all(|(at, byte)| parts.iter().any(|part| part.get(at).unwrap_or(&0) == byte))
 }

@@ -80,6 +80,13 @@ fn reads_are_whole() {
     during(ok("ba").tag("y")).breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
     during(ok("aa").tag("x")).legal();
     during(ok("bb").tag("y")).legal();
+    // The length of one and the content of the other, which is shorter.
+    with("<00001><00001>", "x")
+        .sent(0, put("<00002>"))
+        .sent(1, get())
+        .got(1, ok("<00002>\0\0\0\0\0\0\0").tag("x"))
+        .got(0, status(204).tag("y"))
+        .breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
     // The head of one and the content of the other are not whole either.
     with("aa", "~x")
         .sent(0, put("bb"))
