@@ -15,6 +15,7 @@ use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
+use crate::eval::report::is_within;
 use crate::hunt::{self, Run};
 use crate::{again_in_release, root};
 
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let row = Row::of(*bug, &runs);
         row.print();
         for (seed, run) in (1..).zip(&runs).filter(|(_, run)| !is_right(*bug, run)) {
-            Run::keep(&run.trace, &root()?.join("target/bugs"), &format!("{}-{seed}", bug.name()))?;
+            hunt::keep(&run.trace, &root()?.join("target/bugs"), &format!("{}-{seed}", bug.name()))?;
         }
         rows += 1;
         full += u64::from(row.found == args.seeds && row.right == args.seeds);
@@ -78,13 +79,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(full == rows)
 }
 
-/// Whether all of these are right to blame.
-fn is_among(bug: Bug, rules: &str) -> bool {
-    rules.split(" + ").all(|rule| bug.rules().contains(&rule))
-}
-
 fn is_right(bug: Bug, run: &Run) -> bool {
-    run.blamed.iter().any(|rules| is_among(bug, rules))
+    run.blamed.iter().any(|rules| is_within(rules, bug.rules()))
 }
 
 struct Row {
@@ -106,7 +102,7 @@ impl Row {
             runs.iter().filter_map(|run| run.refuted).map(|(_, count)| count).collect();
         times.sort_unstable();
         messages.sort_unstable();
-        let right = |rules: &String| is_among(bug, rules);
+        let right = |rules: &String| is_within(rules, bug.rules());
         let mut blamed = BTreeMap::new();
         for run in runs.iter().filter(|run| run.refuted.is_some()) {
             *blamed.entry(run.blamed.join(" | ")).or_default() += 1;

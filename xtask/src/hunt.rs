@@ -29,17 +29,15 @@ pub(crate) struct Run {
     pub(crate) trace: String,
 }
 
-impl Run {
-    /// Keeps what was seen, where the blame is a surprise, for people to look into.
-    pub(crate) fn keep(trace: &str, folder: &Path, name: &str) -> Result<()> {
-        if trace.is_empty() {
-            return Ok(());
-        }
-        let path = folder.join(format!("{name}.txt"));
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&path, trace))
-            .with_context(|| format!("cannot write {}", path.display()))
+/// Keeps what was seen, where the blame is a surprise, for people to look into.
+pub(crate) fn keep(trace: &str, folder: &Path, name: &str) -> Result<()> {
+    if trace.is_empty() {
+        return Ok(());
     }
+    let path = folder.join(format!("{name}.txt"));
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&path, trace))
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Runs until the first violation, or until there were so many messages.

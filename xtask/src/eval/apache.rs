@@ -22,8 +22,7 @@ use super::record::{Book, Record};
 use super::report::{self, Row};
 use super::workshop::Workshop;
 use super::{Common, figure, home};
-use crate::hunt::Run;
-use crate::{live, root};
+use crate::{hunt, live, root};
 
 /// The medians of messages that the original tester needed for its mutants, measured on the same mutations.
 const ORIGINAL: [u64; 20] = [6, 14, 6, 16, 7, 10, 10, 20, 13, 19, 22, 19, 46, 71, 20, 69, 20, 83, 6, 20];
@@ -260,7 +259,7 @@ fn tell(id: &str, record: &Record, breaks: &[String]) -> Result<()> {
         let why = record.inconclusive.as_deref().unwrap_or("unrefuted");
         let said = if record.seconds.is_some() { record.blamed.join(" | ") } else { why.to_owned() };
         println!("  {id}, seed {}: {said}", record.seed);
-        Run::keep(&record.trace, &home("apache")?.join("surprises"), &format!("{id}-{}", record.seed))?;
+        hunt::keep(&record.trace, &home("apache")?.join("surprises"), &format!("{id}-{}", record.seed))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ mod attempt;
 mod figure;
 mod mutant;
 mod record;
-mod report;
+pub(crate) mod report;
 mod shipped;
 mod source;
 mod workshop;

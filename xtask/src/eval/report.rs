@@ -115,8 +115,8 @@ impl Row {
 }
 
 /// Whether all of these rules, as a diagnosis names them, are among those.
-pub(crate) fn is_within(rules: &str, those: &[String]) -> bool {
-    rules.split(" + ").all(|rule| those.iter().any(|one| one == rule))
+pub(crate) fn is_within(rules: &str, those: &[impl AsRef<str>]) -> bool {
+    rules.split(" + ").all(|rule| those.iter().any(|one| one.as_ref() == rule))
 }
 
 /// Writes all three.

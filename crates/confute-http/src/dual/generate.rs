@@ -66,7 +66,7 @@ impl Mixture {
             return Self { passes: false, pipelines_in: u64::MAX, most: u32::MAX, ..alone };
         }
         let serve = Traffic::new(http, if calm { CALM_STEPS } else { STEPS });
-        // Waiting for 100 takes half a second, so only now and then.
+        // Waiting in vain for 100 takes half a second, so only now and then.
         let serve = if case % 16 == FIRST { serve } else { serve.impatient() };
         let serve = if calm { serve.gentle().opening() } else { serve };
         let most = if calm { 1 } else { 1 + case as usize % MOST };

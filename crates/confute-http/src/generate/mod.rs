@@ -12,6 +12,7 @@ mod odd;
 mod opening;
 mod reads;
 mod ripe;
+mod storm;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -81,6 +82,8 @@ pub struct Traffic {
     floods: bool,
     /// Whose turn it is then.
     turn: bool,
+    /// Whether each resource has one writer, and readers that never rest.
+    storms: bool,
     /// Whether tags that are weak are waited for to become strong, once.
     ripens: bool,
     /// Resources that were written by several at once, and not looked at since.
@@ -125,6 +128,7 @@ impl Traffic {
             curious: false,
             floods: false,
             turn: false,
+            storms: false,
             ripens: false,
             doubtful: vec![],
             row: vec![],
@@ -133,7 +137,7 @@ impl Traffic {
     }
 
     /// That of the case with this number in a campaign: step by step, in bursts, with tags that had time to become strong,
-    /// and as much as possible at once, by turns, later mostly the last. Waiting for 100 takes half a second, so only now
+    /// and as much as possible at once, by turns, later mostly the last. Waiting in vain for 100 takes half a second, so only now
     /// and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
         // The first ones are short: races have to wait for them.
@@ -141,13 +145,15 @@ impl Traffic {
         let traffic = match case % 8 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
             _ if case < CALM => traffic.gentle().opening(),
-            1 | 3 | 5 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
+            5 if case >= SHORT => Self { left: LONG * steps, ..traffic.storming() },
+            1 | 3 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
             4 if case >= SHORT => traffic.busy(),
             0 | 4 => traffic.gentle(),
             // To let tags ripen takes a second: races are looked for first.
-            2 if case < SHORT / 2 => traffic.busy(),
+            2 if case < SHORT / 2 => Self { left: LONG * steps, ..traffic.storming() },
+            3 if case < SHORT / 2 => traffic.busy(),
             2 | 6 => traffic.ripening(),
-            1 | 5 => traffic.busy(),
+            1 => traffic.busy(),
             _ => traffic.flooding(),
         };
         let traffic = Self { curious: case >= SHORT, ..traffic };
@@ -172,6 +178,13 @@ impl Traffic {
     #[must_use]
     pub fn flooding(mut self) -> Self {
         self.floods = true;
+        self
+    }
+
+    /// The same, but each resource has one writer, and readers that never rest.
+    #[must_use]
+    pub fn storming(mut self) -> Self {
+        self.storms = true;
         self
     }
 
@@ -502,6 +515,10 @@ impl Generator<Http> for Traffic {
             }
             if let Some(name) = self.row.pop() {
                 self.harvest(view, &name, pick);
+                continue;
+            }
+            if self.storms {
+                self.storm(view, pick);
                 continue;
             }
             let choice = pick(64);

@@ -134,12 +134,6 @@ impl Traffic {
     /// One of the plain questions.
     pub(super) fn ask_plainly(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let Some(plain) = self.opening.draw(pick) else { return };
-        match plain {
-            Plain::Expect => return self.expect(view, pick),
-            Plain::Several => return self.several(),
-            Plain::NoHost => return self.malformed(Odd::NoHost, view, pick),
-            _ => {}
-        }
         let name = "r0".into();
         let known = Known::of(view.past, &name);
         let (current, weak) = (known.tag(AskTag::Seen), known.tag(AskTag::Weak));
@@ -168,7 +162,9 @@ impl Traffic {
             Plain::WeakPart => {
                 Ask { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
             }
-            Plain::Several | Plain::Expect | Plain::NoHost => return,
+            Plain::Several => return self.several(),
+            Plain::Expect => return self.expect(view, pick),
+            Plain::NoHost => return self.malformed(Odd::NoHost, view, pick),
             Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
             Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
         };

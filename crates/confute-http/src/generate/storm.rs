@@ -1,0 +1,53 @@
+//! For each resource one writer, or two rivals, and several readers; each of them asks again as soon as it has its answer.
+//!
+//! With so few writers the order of the writes is known, or nearly, so whatever a read tells is judged at once, however
+//! much goes on: thousands of chances a second for a read to meet a write halfway. What many writers do to each other is for
+//! bursts and floods.
+
+use std::sync::Arc;
+
+use confute_drive::{Step, Until, View};
+
+use super::{Pick, Traffic};
+use crate::ask::{Known, READS, read};
+use crate::mark;
+use crate::message::Method;
+use crate::protocol::{Ask, Http};
+
+/// So many connections share a resource.
+const SHARERS: u32 = 4;
+/// One resource in so many has two that write to it.
+const RIVALLED: u32 = 4;
+/// So many marks make a content, so that its length mostly tells nothing.
+const MARKS: usize = 3;
+
+impl Traffic {
+    /// Whoever has nothing outstanding asks again, all of them at once; then something has to come.
+    pub(super) fn storm(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+        let idle: Vec<u32> = (0..view.wide.max(2))
+            .filter(|on| view.outstanding.get(*on as usize).is_none_or(|count| *count == 0))
+            .collect();
+        self.names = self.names.max(u64::from(view.wide.div_ceil(SHARERS)));
+        if idle.len() > 1 {
+            self.queue.push_back(Step::Gather);
+        }
+        for on in idle {
+            let name: Arc<str> = format!("r{}", on / SHARERS).into();
+            let has_rivals = on / SHARERS % RIVALLED == 1;
+            let ask = match on % SHARERS {
+                0 | 1 if has_rivals => Known::of(view.past, &name).race(&name, self.content(pick), pick),
+                0 => Ask { method: Method::Put, body: Some(self.content(pick)), ..Self::get(&name) },
+                _ if pick(8) == 0 => read(&Known::of(view.past, &name), &name, pick(READS), pick),
+                _ => Self::get(&name),
+            };
+            self.ask(on, ask);
+        }
+        self.queue.push_back(Step::Wait(Until::Something));
+    }
+
+    /// Content that can be told from any other, mostly as long as the one before.
+    fn content(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
+        self.bodies += 1;
+        mark::mark(self.bodies).repeat(if pick(8) == 0 { 2 * MARKS } else { MARKS }).into()
+    }
+}
