@@ -33,7 +33,8 @@ impl Traffic {
         }
         for on in idle {
             let name: Arc<str> = format!("r{}", on / SHARERS).into();
-            let has_rivals = on / SHARERS % RIVALLED == 1;
+            // Where few are to compete, each resource has one writer.
+            let has_rivals = on / SHARERS % RIVALLED == 1 && view.connections == view.wide;
             let ask = match on % SHARERS {
                 0 | 1 if has_rivals => Known::of(view.past, &name).race(&name, self.content(pick), pick),
                 0 => Ask { method: Method::Put, body: Some(self.content(pick)), ..Self::get(&name) },

@@ -154,8 +154,8 @@ impl Meant {
 /// What a write leaves behind that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Aftermath {
-    /// Until `changed`, conditions may be evaluated as if it had not happened; so much may still be written meanwhile.
-    Race { changed: Sym<Number>, before: Entry, left: u8 },
+    /// Requests that were sent before `changed` may evaluate their conditions as if it had not happened.
+    Race { changed: Sym<Number>, before: Entry },
     /// Until `changed`, reads may see some of it, and some of these, which were there before.
     Torn { changed: Sym<Number>, of: Vec<Sym<Token>> },
     /// Reads may not see it at all.
@@ -170,7 +170,7 @@ impl HasVars for Entry {
         HasVars::vars(&self.modified, visit);
         match self.after.as_deref() {
             None => {}
-            Some(Aftermath::Race { changed, before, .. }) => {
+            Some(Aftermath::Race { changed, before }) => {
                 HasVars::vars(changed, visit);
                 before.vars(visit);
             }

@@ -13,9 +13,6 @@ use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Odd, Tag};
 use crate::rules;
 
-/// So many writes may come between the look of a late winner and its own, the first aside.
-const RIVALS: u8 = 3;
-
 /// So many contents may be mixed in what is read meanwhile, the latest two aside.
 const MIXED: usize = 3;
 
@@ -157,7 +154,7 @@ impl Exchange<'_> {
     ) -> Result<Option<(Entry, bool)>, Stop> {
         let request = self.request;
         let after = old.after.take();
-        if let Some(Aftermath::Race { changed, before, .. }) = after.as_deref()
+        if let Some(Aftermath::Race { changed, before }) = after.as_deref()
             && io.choose(2)? == 1
         {
             io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
@@ -199,18 +196,23 @@ impl Exchange<'_> {
             }
             return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone(), of })), Some(changed)));
         }
-        // Whoever looked before the last writes may be the next to write: that is one breach, however many there were.
-        let (left, looked) = match done.after.as_deref() {
-            Some(Aftermath::Race { before, left, .. }) if *left > 0 => {
-                // Or else it looked since.
-                let is_late = done.raced && io.choose(2)? == 1;
-                (*left - 1, if is_late { &done.old } else { before })
+        let looked = match done.after.as_deref() {
+            Some(race @ Aftermath::Race { .. }) => {
+                // Whoever looked before that may still be at it, whatever is written meanwhile: it is one breach. Or this one
+                // looked before it, and others since.
+                if done.raced && io.choose(2)? == 1 {
+                    &done.old
+                } else if io.deviates(&rules::ONE_WINNER)? {
+                    &done.before
+                } else {
+                    return Ok((Some(Rc::new(race.clone())), None));
+                }
             }
-            _ if io.deviates(&rules::ONE_WINNER)? => (RIVALS, &done.before),
+            _ if io.deviates(&rules::ONE_WINNER)? => &done.before,
             _ => return Ok((None, None)),
         };
         let (changed, before) = (io.fresh::<Number>()?, Entry { after: None, ..looked.clone() });
-        Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before, left })), Some(changed)))
+        Ok((Some(Rc::new(Aftermath::Race { changed: changed.clone(), before })), Some(changed)))
     }
 
     fn put(&mut self, io: &mut Io<'_, Origin>, done: Done, body: &Arc<str>) -> Turn {
