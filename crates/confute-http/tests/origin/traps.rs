@@ -81,6 +81,23 @@ fn two_winners_are_a_store_matter() {
     assert!(race.blamed().contains(&"store/one-winner"));
 }
 
+/// A rival that takes long is a matter of stores too, however much is written meanwhile; one that was sent later is not.
+#[test]
+fn a_late_winner_is_a_store_matter() {
+    let tags = ["t0", "t1", "t2", "t3", "t4", "t5"];
+    let meanwhile = |story: Story| {
+        let bodies = ["a", "b", "c", "d", "e"];
+        bodies.iter().zip(tags.windows(2)).fold(story, |story, (body, tag)| {
+            story.ask(put(body).if_match(tag[0]), status(204).tag(tag[1])).ask(get(), ok(body).tag(tag[1]))
+        })
+    };
+    let late = put("z").if_match("t0");
+    let sent_before = meanwhile(with("v", "t0").sent(1, late.clone())).got(1, status(204).tag("u"));
+    assert!(sent_before.blamed().contains(&"store/one-winner"), "{:?}", sent_before.blamed());
+    let sent_after = meanwhile(with("v", "t0")).sent(1, late).got(1, status(204).tag("u"));
+    assert!(!sent_after.blamed().contains(&"store/one-winner"), "{:?}", sent_after.blamed());
+}
+
 #[test]
 fn after_an_error_a_write_may_have_happened() {
     for body in ["v", "w"] {
