@@ -1,5 +1,7 @@
 //! Which rule must have been broken.
 
+use std::ops::ControlFlow;
+
 use crate::lang::{Rule, ServerModel};
 use crate::network::Network;
 use crate::tester::{Options, judge};
@@ -15,8 +17,9 @@ const MOST_TURNS: u64 = 20_000;
 /// So many times as many for what is tried only where something is blamed already.
 const LARGE: u64 = 10;
 
-/// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the fewest
-/// deviations. Deviations from rules that are relaxed already cost nothing.
+/// Which rules, relaxed, make a refuted trace explainable: all sets that need the fewest deviations, and of these the
+/// smallest. So two rules broken once each come before one that has to be broken three times. Deviations from rules that are
+/// relaxed already cost nothing.
 ///
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
 /// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
@@ -47,53 +50,27 @@ pub fn blame_by_parts<S: ServerModel>(
 where
     S::Msg: Clone,
 {
-    let rules = concerned(model, parts.last().copied().unwrap_or_default());
+    let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
     let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
-    for size in 1..=MOST_RULES.min(rules.len()) {
-        blame.tried = size;
-        let sets: Vec<_> = subsets(rules.len(), size)
-            .into_iter()
-            .map(|set| set.into_iter().map(|index| rules[index]).collect::<Vec<_>>())
-            .filter(|set| set.iter().all(|rule| !options.relaxed.contains(&rule.name)))
-            .collect();
-        // The fewer deviations, the less there is to search, and the better the explanation.
-        for deviations in size as u32..=OFTEN {
-            let mut unclear = Vec::new();
-            for set in &sets {
-                match bench.verdict(set, deviations, MOST_TURNS) {
-                    Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(set, deviations)),
-                    Verdict::Refuted(_) => {}
-                    Verdict::Inconclusive(reason) => {
-                        if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
-                            blame.incomplete = true;
-                            return blame;
-                        }
-                        unclear.push(set);
-                    }
-                }
+    // The fewer deviations, the less there is to search, and the better the explanation.
+    for deviations in 1..=OFTEN {
+        for size in 1..=MOST_RULES.min(rules.len()).min(deviations as usize) {
+            blame.tried = blame.tried.max(size);
+            if bench.each(&mut blame, size, deviations).is_break() {
+                return blame;
             }
-            if blame.diagnoses.is_empty() {
-                blame.incomplete |= !unclear.is_empty();
-                continue;
-            }
-            // What would be told beside these is worth more turns.
-            for set in unclear {
-                match bench.verdict(set, deviations, LARGE * MOST_TURNS) {
-                    Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(set, deviations)),
-                    Verdict::Refuted(_) => {}
-                    Verdict::Inconclusive(_) => blame.incomplete = true,
-                }
-            }
-            bench.weaker(&mut blame, deviations);
-            return blame;
         }
     }
     blame
 }
 
 /// The rules that may have been broken, as far as the messages tell.
-fn concerned<S: ServerModel>(model: &S, events: &[Event<S::Msg>]) -> Vec<&'static Rule> {
+fn concerned<S: ServerModel>(
+    model: &S,
+    events: &[Event<S::Msg>],
+    relaxed: &[&'static str],
+) -> Vec<&'static Rule> {
     // Of what did not come there is no message.
     let is_silent = events.iter().any(|event| matches!(event, Event::Quiescent));
     let shows = |rule: &&Rule| {
@@ -103,7 +80,7 @@ fn concerned<S: ServerModel>(model: &S, events: &[Event<S::Msg>]) -> Vec<&'stati
                 _ => false,
             })
     };
-    model.rules().iter().filter(shows).collect()
+    model.rules().iter().filter(|rule| !relaxed.contains(&rule.name)).filter(shows).collect()
 }
 
 /// What is to be explained.
@@ -139,17 +116,48 @@ where
         verdict
     }
 
+    /// Adds the sets of this size that explain the trace with so many deviations. It is over if there are any, or if time is.
+    fn each(&self, blame: &mut Blame, size: usize, deviations: u32) -> ControlFlow<()> {
+        let mut unclear = Vec::new();
+        for set in subsets(self.rules.len(), size) {
+            let set: Vec<_> = set.into_iter().map(|index| self.rules[index]).collect();
+            match self.verdict(&set, deviations, MOST_TURNS) {
+                Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&set, deviations)),
+                Verdict::Refuted(_) => {}
+                Verdict::Inconclusive(reason) => {
+                    if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
+                        blame.incomplete = true;
+                        return ControlFlow::Break(());
+                    }
+                    unclear.push(set);
+                }
+            }
+        }
+        if blame.diagnoses.is_empty() {
+            blame.incomplete |= !unclear.is_empty();
+            return ControlFlow::Continue(());
+        }
+        // What would be told beside these is worth more turns.
+        for set in unclear {
+            match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
+                Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&set, deviations)),
+                Verdict::Refuted(_) => {}
+                Verdict::Inconclusive(_) => blame.incomplete = true,
+            }
+        }
+        self.weaker(blame, deviations);
+        ControlFlow::Break(())
+    }
+
     /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with so many deviations.
     fn weaker(&self, blame: &mut Blame, deviations: u32) {
         let Some(level) = blame.level() else { return };
-        let is_weaker = |rule: &&Rule| rule.level < level && !self.options.relaxed.contains(&rule.name);
-        let mut set: Vec<&Rule> = self.rules.iter().copied().filter(is_weaker).collect();
+        let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
         // With one deviation it would be the rule alone, and that was tried.
         if deviations < 2 || set.is_empty() {
             return;
         }
-        let turns = LARGE * MOST_TURNS;
-        match self.verdict(&set, deviations, turns) {
+        match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
             Verdict::Unrefuted => {}
             Verdict::Refuted(_) => return,
             Verdict::Inconclusive(_) => {
@@ -160,7 +168,7 @@ where
         let mut place = 0;
         while place < set.len() {
             let rule = set.remove(place);
-            if set.is_empty() || !self.verdict(&set, deviations, turns).is_unrefuted() {
+            if set.is_empty() || !self.verdict(&set, deviations, LARGE * MOST_TURNS).is_unrefuted() {
                 set.insert(place, rule);
                 place += 1;
             }
