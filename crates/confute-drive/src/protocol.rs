@@ -109,6 +109,13 @@ pub trait Protocol: Send + Sync {
         None
     }
 
+    /// Whether this may be said in answer to that question of the server. Where a script is done again, questions may come in
+    /// another order, and an answer goes to one that it suits.
+    fn suits(&self, ask: &Self::Ask, asked: &Msg<Self>) -> bool {
+        let _ = (ask, asked);
+        true
+    }
+
     /// Stands for the end of a connection that the server opened, where that came before its answer; it counts as sent by
     /// the tester. Without it, and where exchanges are not told apart, the end is told as a hang-up.
     fn unanswered(&self) -> Option<Msg<Self>> {

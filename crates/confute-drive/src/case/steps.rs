@@ -93,7 +93,10 @@ impl<P: Protocol> Case<'_, P> {
         if self.owed >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
         }
-        let on = if matches!(on, Peer::Accepted(_)) { self.who_asks(on, waits_for_references) } else { on };
+        let on = match on {
+            Peer::Accepted(_) => self.who_asks(on, &ask, waits_for_references),
+            Peer::Opened(_) => Some(on),
+        };
         let (protocol, name) = (self.setup.protocol, self.setup.name);
         let mut message = protocol.resolve(&ask, name, &self.past);
         while message.is_none() && waits_for_references && self.owed > 0 && !self.is_over() {
@@ -106,8 +109,9 @@ impl<P: Protocol> Case<'_, P> {
         if self.is_over() {
             return;
         }
-        let found = message.and_then(|message| Some((self.opened_or_accepted(on)?, message)));
-        let Some((token, message)) = found else {
+        let found = on.zip(message);
+        let found = found.and_then(|(on, message)| Some((on, self.opened_or_accepted(on)?, message)));
+        let Some((on, token, message)) = found else {
             self.record.figures.skipped += 1;
             if let Some(step) = self.script.last_mut() {
                 // Nothing was done, and nothing is to be done next time.
@@ -138,23 +142,26 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script
-    /// is not quite the same: then it is the one that has waited longest.
-    fn who_asks(&mut self, on: Peer, is_replay: bool) -> Peer {
-        let asks = |case: &Self| case.asked.iter().any(|(peer, _)| *peer == on);
-        let is_enough = |case: &Self| asks(case) || (is_replay && (!case.asked.is_empty() || case.owed == 0));
+    /// is not quite the same: then it is the one that has waited longest, of those that it suits.
+    fn who_asks(&mut self, on: Peer, ask: &P::Ask, is_replay: bool) -> Option<Peer> {
+        let protocol = self.setup.protocol;
+        let suits = |asked: &crate::protocol::Msg<P>| !is_replay || protocol.suits(ask, asked);
+        let asks = |case: &Self| case.asked.iter().any(|(peer, asked)| *peer == on && suits(asked));
+        let is_any = |case: &Self| case.asked.iter().any(|(_, asked)| suits(asked));
+        let is_enough = |case: &Self| asks(case) || (is_replay && (is_any(case) || case.owed == 0));
         self.wait_for(Some(self.patience()), is_enough);
         if !asks(self) && self.owed > 1 {
             self.wait_for(Some(Instant::now() + LATE), asks);
         }
-        if asks(self) {
-            return on;
+        if asks(self) || !is_replay {
+            return Some(on);
         }
-        let Some((other, _)) = self.asked.first().filter(|_| is_replay) else { return on };
+        let (other, _) = self.asked.iter().find(|(_, asked)| suits(asked))?;
         let other = *other;
         if let Some(Step::Ask { on, .. }) = self.script.last_mut() {
             *on = other;
         }
-        other
+        Some(other)
     }
 
     /// Records a message and puts it out to be written. The caller attends to the connection next.

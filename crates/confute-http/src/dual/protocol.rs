@@ -135,6 +135,13 @@ impl Protocol for Dual {
         self.proxy.courtesy(asked.passed()?).map(Message::Passed)
     }
 
+    fn suits(&self, ask: &Ask, asked: &Message) -> bool {
+        match (ask, asked.passed()) {
+            (Ask::Pass(ask), Some(asked)) => self.proxy.suits(ask, asked),
+            _ => true,
+        }
+    }
+
     fn unanswered(&self) -> Option<Message> {
         self.proxy.unanswered().map(Message::Passed)
     }

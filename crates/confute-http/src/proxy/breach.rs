@@ -56,6 +56,7 @@ breaches! {
     INTERIM 31 rules::INTERIM_FORWARDED;
     STARTLED 32 rules::INTERIM;
     MERGED 33 rules::TRAILERS_APART;
+    PORT 34 rules::PORT;
 }
 
 impl Breach {

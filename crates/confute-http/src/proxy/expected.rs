@@ -31,6 +31,8 @@ pub(super) enum Kind {
     Relay(Arc<Request>, Arc<Response>),
     /// A refusal of the gateway's own.
     Own,
+    /// What the gateway says to this request, which it keeps to itself.
+    Instead(Arc<Request>),
     /// What the client is told after the origin has failed.
     Failed,
     /// The gateway is the last recipient: any answer.
@@ -52,6 +54,7 @@ impl Expected {
             }
             (Kind::Relay(request, sent), Message::Response(seen)) => Some(relay::judge(request, sent, seen)),
             (Kind::Own, Message::Response(seen)) => relay::own(seen),
+            (Kind::Instead(request), Message::Response(seen)) => relay::instead(request, seen),
             (Kind::Failed, Message::Response(seen)) => Some(relay::failed(seen)),
             (Kind::Last, Message::Response(seen)) => Some(relay::any(seen)),
             (Kind::Length, Message::Response(seen)) => {
@@ -127,7 +130,7 @@ impl Pattern<Message> for Expected {
                 let incomplete = answer.cut.is_some();
                 Message::Response(Arc::new(Response { fields, incomplete, cut: None, ..(**answer).clone() }))
             }
-            Kind::Own | Kind::Failed => own(502),
+            Kind::Own | Kind::Instead(_) | Kind::Failed => own(502),
             Kind::Last => own(204),
             Kind::Length => own(411),
             Kind::Remembered => own(200),
@@ -169,7 +172,7 @@ impl Debug for Expected {
             }
             Kind::Invented => f.write_str("a request that nobody sent"),
             Kind::Relay(_, answer) => write!(f, "{:?}", Message::Response(Arc::clone(answer))),
-            Kind::Own => f.write_str("a refusal of the gateway's own"),
+            Kind::Own | Kind::Instead(_) => f.write_str("a refusal of the gateway's own"),
             Kind::Failed => f.write_str("5xx, because the origin has failed"),
             Kind::Last => f.write_str("an answer of the gateway's own, as the last recipient"),
             Kind::Length => f.write_str("411, because the length is not told"),

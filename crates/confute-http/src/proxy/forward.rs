@@ -24,7 +24,11 @@ pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option
     breach.add(Breach::TARGET, *seen.target != *mapping.target(&sent.target));
     breach.add(Breach::CONTENT, seen.content() != sent.content());
     breach.add(Breach::GRAMMAR, !seen.flaws.is_empty());
-    breach.add(Breach::HOST, !is_host(seen, mapping));
+    match one_host(seen) {
+        Some(host) => breach.add(Breach::PORT, !is_port_known(host, mapping)),
+        // In HTTP/1.0 there need not be one.
+        None => breach.add(Breach::HOST, seen.minor > 0 || seen.fields.has("Host")),
+    }
     breach.add(Breach::VIA, !has_via(sent, seen));
     if let Some(forwards) = sent.max_forwards() {
         let left = seen.max_forwards();
@@ -106,8 +110,9 @@ pub(super) fn leaks(sent: &Fields, seen: &Fields, breach: &mut Breach) {
 fn has_via(sent: &Request, seen: &Request) -> bool {
     let (before, after) = (sent.fields.list("Via"), seen.fields.list("Via"));
     let protocol = |member: &String| {
-        let word = member.split_ascii_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-        word.strip_prefix("http/").map_or(word.clone(), str::to_owned)
+        // The name of the protocol may be left out, and is any token: some say HTTPS.
+        let word = member.split_ascii_whitespace().next().unwrap_or_default();
+        word.rsplit_once('/').map_or(word, |(_, version)| version).to_owned()
     };
     let Some(last) = after.last() else { return false };
     // Equal versions in a row may be made one.
@@ -120,21 +125,28 @@ fn has_via(sent: &Request, seen: &Request) -> bool {
     told.starts_with(&protocols) && before.last() != Some(last)
 }
 
-/// Whether there is one Host, with the port that belongs to it. In HTTP/1.0 there need not be one.
-fn is_host(seen: &Request, mapping: &Mapping) -> bool {
-    let hosts: Vec<&str> = seen.fields.all("Host").collect();
-    let [host] = hosts[..] else { return hosts.is_empty() && seen.minor == 0 };
-    let own = [&*mapping.host, &*mapping.origin];
-    let name = |authority: &str| split(authority).0.to_ascii_lowercase();
-    let same_name = own.iter().filter(|each| name(each) == name(host));
-    let is_own = own.iter().any(|each| split(each) == split(host));
-    is_own || same_name.count() == 0
+/// The only Host, if there is one.
+fn one_host(seen: &Request) -> Option<&str> {
+    let mut hosts = seen.fields.all("Host");
+    hosts.next().filter(|_| hosts.next().is_none())
 }
 
-/// Host and port.
-fn split(authority: &str) -> (&str, u16) {
+/// Whether a Host that has a name that client and origin are known by has a port that they are known by. Both may be known by one
+/// name, as where all is one machine. Without a port it is that of http, or of https, as it is spoken on either side.
+fn is_port_known(host: &str, mapping: &Mapping) -> bool {
+    let (name, port) = split(host);
+    let known = [&*mapping.host, &*mapping.origin].map(split);
+    let is_default = |port: Option<u16>| matches!(port, None | Some(80 | 443));
+    !known.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
+        || known.iter().any(|(_, own)| *own == port || (is_default(*own) && is_default(port)))
+}
+
+/// Host and port, if there is one.
+fn split(authority: &str) -> (&str, Option<u16>) {
     match authority.rsplit_once(':') {
-        Some((host, port)) if !port.contains(']') => (host, port.parse().unwrap_or(0)),
-        _ => (authority, 80),
+        // An empty port is none (RFC 3986, 3.2.3).
+        Some((host, "")) => (host, None),
+        Some((host, port)) if !port.contains(']') => (host, Some(port.parse().unwrap_or(0))),
+        _ => (authority, None),
     }
 }

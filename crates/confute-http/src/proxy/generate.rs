@@ -179,7 +179,6 @@ impl Passage {
         let mark = self.mark();
         let plain = Answer { mark, body: Self::body(mark, pick), ..Answer::to(request) };
         let bare = plain.frame == Frame::Bare;
-        let conditional = request.is_read() && request.fields.has("If-None-Match");
         let tagged = |answer: Answer| Answer {
             fields: vec![
                 Field::new("ETag", &format!("\"{mark}\"")),
@@ -195,7 +194,7 @@ impl Passage {
             6 if request.minor > 0 && !bare => Answer { frame: Frame::Chunked, ..plain },
             7 if !bare => Answer { frame: Frame::UntilClose, close: true, ..plain },
             8 => empty(204),
-            9 if conditional => empty(304),
+            9 if request.is_conditional() => empty(304),
             9 => tagged(Answer { status: 201, ..plain }),
             10 => Answer { status: 404, ..plain },
             11 => Answer { status: 412, ..plain },

@@ -107,6 +107,16 @@ impl Request {
         matches!(&*self.method, "GET" | "HEAD")
     }
 
+    /// Whether it may be answered 304.
+    pub fn is_conditional(&self) -> bool {
+        self.is_read() && self.fields.has("If-None-Match")
+    }
+
+    /// Whether the answer to it has no content.
+    pub fn is_head(&self) -> bool {
+        &*self.method == "HEAD"
+    }
+
     /// Its content, empty if there is none.
     pub fn content(&self) -> &str {
         self.body.as_deref().unwrap_or_default()

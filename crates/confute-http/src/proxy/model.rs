@@ -160,7 +160,9 @@ impl Passing<'_> {
                 forward_only(io, self.forwarded(request))?;
                 waiting.tell(io, self.despite(Kind::Own, Breach::NEEDLESS))
             }
-            Way::Refuse => waiting.tell(io, self.despite(Kind::Own, Breach::NEEDLESS)),
+            Way::Refuse => {
+                waiting.tell(io, self.despite(Kind::Instead(Arc::clone(request)), Breach::NEEDLESS))
+            }
             Way::Last => waiting.tell(io, self.expected(Kind::Last)),
             Way::Length => waiting.tell(io, self.expected(Kind::Length)),
             Way::Remember => waiting.tell(io, self.despite(Kind::Remembered, Breach::STORED)),
@@ -239,6 +241,10 @@ impl Passing<'_> {
         }
         let whole = answer.filter(|answer| answer.cut.is_none());
         if let Some(answer) = whole {
+            // Who sends it twice may wait for the first answer, and does not stop there.
+            if waiting.request.is_idempotent() && io.deviates(&rules::ONCE)? {
+                return self.forward(io, waiting);
+            }
             return waiting.tell(io, relay(answer));
         }
         let mut ways = vec![Way::Refuse];

@@ -187,7 +187,7 @@ impl Answer {
         let options = request.fields.connection();
         let has = |option: &str| options.iter().any(|each| each == option);
         let close = has("close") || (request.minor == 0 && !has("keep-alive"));
-        let frame = if &*request.method == "HEAD" { Frame::Bare } else { Frame::Sized };
+        let frame = if request.is_head() { Frame::Bare } else { Frame::Sized };
         Answer { status: 200, frame, close, ..Answer::default() }
     }
 }
@@ -264,6 +264,14 @@ impl Protocol for Proxy {
         let Message::Request(request) = asked else { return None };
         let answer = Answer { body: "courtesy".into(), ..Answer::to(request) };
         Some(answer.message(&format!("courtesy-for-{}", request.fields.mark().unwrap_or("nobody"))))
+    }
+
+    /// What answers HEAD has no content, and only what is conditional may be answered 304.
+    fn suits(&self, ask: &Ask, asked: &Message) -> bool {
+        let (Ask::Answer(answer), Message::Request(request)) = (ask, asked) else { return true };
+        let is_empty = matches!(answer.status, 204 | 304);
+        let is_bare = answer.frame == Frame::Bare;
+        (is_empty || is_bare == request.is_head()) && (answer.status != 304 || request.is_conditional())
     }
 
     fn unanswered(&self) -> Option<Message> {

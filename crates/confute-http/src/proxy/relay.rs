@@ -65,12 +65,13 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     leaks(&sent.fields, &seen.fields, &mut breach);
     breach.add(Breach::MERGED, is_merged(&sent.trailers, &sent.fields, &seen.fields));
     // A gateway may leave them out. Whoever is asked for a whole URL is a proxy.
-    let is_proxy = request.target.contains("://");
+    let is_proxy = !request.target.starts_with('/');
     breach.add(Breach::INTERIM, is_proxy && !sent.interim.iter().all(|status| seen.interim.contains(status)));
     let (had, came) = (text::bytes(&sent.body), text::bytes(&seen.body));
     let is_part = had.starts_with(&came);
     if !evaluates {
-        let is_bare = sent.frame == Frame::Bare;
+        // Some ask the origin for all of it, to tell the head: nothing else may go to the client then.
+        let is_bare = sent.frame == Frame::Bare || request.is_head();
         let is_whole = seen.incomplete || is_bare || had == came;
         // What wrong chunks make of the content is their fault.
         let is_clear = !is_bare && !breach.has(Breach::CHUNKS);
@@ -84,6 +85,19 @@ pub(super) fn own(seen: &Response) -> Option<Breach> {
     let mut breach = any(seen);
     breach.add(Breach::NEEDLESS, seen.status != 0);
     (seen.status >= 400 || seen.status == 0).then_some(breach)
+}
+
+/// The same for an answer to this request, which was not forwarded: a gateway may also send clients elsewhere, or be what they
+/// ask about the options of (RFC 9110, 7.4 and 9.3.7).
+pub(super) fn instead(request: &Request, seen: &Response) -> Option<Breach> {
+    let is_elsewhere = (300..400).contains(&seen.status);
+    let is_about_itself = &*request.method == "OPTIONS" && (200..300).contains(&seen.status);
+    if !(is_elsewhere || is_about_itself) || seen.fields.mark().is_some() {
+        return own(seen);
+    }
+    let mut breach = any(seen);
+    breach.add(Breach::NEEDLESS, true);
+    Some(breach)
 }
 
 /// What is wrong with what a client is told after the origin has failed.

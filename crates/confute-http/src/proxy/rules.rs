@@ -35,11 +35,10 @@ rules! {
         "If-Match, If-None-Match and If-Unmodified-Since of a write are forwarded."
         "Only the origin can tell whether they are true. An intermediary that is no cache must forward them. A cache may \
          do otherwise with GET and HEAD, so that is asked of writes only.";
-    HOST "rfc9112-3.2/host-of-origin" Must "RFC 9112, 3.2; RFC 9110, 3.7 and 7.2"
-        "A forwarded request has one Host, with the port that belongs to it."
-        "Towards the origin a gateway is a client, and Host is the authority of the target, port included. Which name it \
-         is, is a matter of configuration; but the origin's address, or the client's Host, with another port or without \
-         it is neither.";
+    HOST "rfc9112-3.2/one-host" Must "RFC 9112, 3.2; RFC 9110, 3.7 and 7.2"
+        "A forwarded request has one Host."
+        "Towards the origin a gateway is a client, and clients of HTTP/1.1 send one Host. Which one is a matter of \
+         configuration.";
     FORWARDED_GRAMMAR "rfc9112-2.1/forwarded-grammar" Must "RFC 9112, 2.1, 5, 6 and 7.1; RFC 9110, 3.7"
         "A forwarded request is as the grammar has it."
         "Lines, fields, lengths and chunks: towards the origin a gateway is a client like any other.";
@@ -92,6 +91,11 @@ rules! {
     NOTHING_INVENTED "gateway/nothing-invented" Store ""
         "Nothing is forwarded that nobody sent."
         "A request that no client asked for may do what nobody wants.";
+    PORT "gateway/host-port" Store "RFC 9112, 3.2; RFC 9110, 7.2"
+        "The port of a forwarded Host belongs to its name."
+        "Host is the authority of the target, port included, and which target a gateway has is a matter of configuration. But \
+         the origin's address, or the client's Host, with another port or without it is nobody's authority, as far as the \
+         tester can see.";
     ONCE "gateway/once" Store "RFC 9110, 9.2.2"
         "A request is forwarded once."
         "Only if the origin failed, and the method is idempotent, may it be sent again.";
@@ -136,6 +140,7 @@ pub const ALL: &[Rule] = &[
     RESPONSE_FIELDS,
     FAILURE_TOLD,
     NOTHING_INVENTED,
+    PORT,
     ONCE,
     OWN_ANSWER,
     ORDER,

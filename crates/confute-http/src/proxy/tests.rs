@@ -64,11 +64,34 @@ fn what_may_be_done_to_requests() {
     ] {
         assert_eq!(forwarded(sent, seen).as_deref(), Some(""), "{seen}");
     }
+    // The protocol may have another name.
+    let get = "GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1||";
+    let secure = "GET /a HTTP/1.1|Host: gate:8080|X-Confute: 1|Via: HTTPS/1.1 me||";
+    assert_eq!(forwarded(get, secure).as_deref(), Some(""));
     // A cache may ask for something else; in HTTP/1.0 there may be no Host.
     let get = "GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"x\"|Range: bytes=0-1||";
     assert_eq!(forwarded(get, "GET /a HTTP/1.0|X-Confute: 1|Via: 1.1 me||").as_deref(), Some(""));
     let other = "GET /a HTTP/1.1|Host: o|X-Confute: 2|Via: 1.1 me||";
     assert_eq!(forwarded(get, other), None, "another request");
+}
+
+#[test]
+fn hosts_that_may_be_meant() {
+    let judged = |client: &str, origin: &str, host: &str| {
+        let mapping = Mapping { host: client.to_owned(), origin: origin.to_owned(), ..mapping() };
+        let seen = request(&format!("GET /a HTTP/1.1|Host: {host}|X-Confute: 1|Via: 1.1 me||"));
+        let sent = request("GET /in/a HTTP/1.1|Host: x|X-Confute: 1||");
+        forward::judge(&sent, &seen, &mapping).map(names).unwrap()
+    };
+    // The origin may be known by the name of the gateway.
+    assert_eq!(judged("localhost:8080", "127.0.0.1:9090", "localhost:9090"), "");
+    assert_eq!(judged("LocalHost:8080", "127.0.0.1:9090", "localhost:8080"), "");
+    // The port of https, told or not.
+    for (client, host) in [("gate", "gate:443"), ("gate:443", "gate"), ("gate", "gate:80"), ("gate", "gate:")]
+    {
+        assert_eq!(judged(client, "127.0.0.1:9090", host), "", "{client} {host}");
+    }
+    assert_eq!(judged("[::1]:8080", "[::1]:9090", "[::1]"), "gateway/host-port");
 }
 
 #[test]
@@ -88,8 +111,11 @@ fn what_may_not_be_done_to_requests() {
         assert_eq!(with("Via: 1.0 fred, 1.1 me|", via), "rfc9110-7.6.3/via", "{via}");
     }
     assert_eq!(with("If-Match: \"x\"|", ""), "rfc9110-13.2.1/conditions-forwarded");
-    for host in ["Host: 10.0.0.1", "Host: gate", "Host: gate:8081", "X: y", "Host: o|Host: o"] {
-        assert_eq!(with("Host: 10.0.0.1:9090", host), "rfc9112-3.2/host-of-origin", "{host}");
+    for host in ["Host: 10.0.0.1", "Host: gate", "Host: gate:8081"] {
+        assert_eq!(with("Host: 10.0.0.1:9090", host), "gateway/host-port", "{host}");
+    }
+    for host in ["X: y", "Host: o|Host: o"] {
+        assert_eq!(with("Host: 10.0.0.1:9090", host), "rfc9112-3.2/one-host", "{host}");
     }
     assert_eq!(with("PUT", "POST"), "gateway/method");
     assert_eq!(with("/a?b", "/a"), "gateway/target");
@@ -164,6 +190,21 @@ fn what_becomes_of_answers() {
     assert_eq!(judged(&asked, &cut, &ended), "gateway/failure-told");
     assert_eq!(judged(&asked, &cut, "HTTP/1.1 200 Fine|Content-Length: 0||"), "gateway/failure-told");
     assert_eq!(judged(&asked, &cut, &half.replace("||he", "||ha")), "gateway/failure-told");
+    // Where the gateway asks for all of it to answer HEAD, there is content, and none of it goes to the client.
+    let head = Request { method: "HEAD".into(), ..asked.clone() };
+    assert_eq!(judged(&head, &sent, right.trim_end_matches("hello")), "");
+    // A gateway with a URL in its path is no proxy.
+    let odd = Request { target: "/in/http://origin/a".into(), ..asked.clone() };
+    assert_eq!(judged(&odd, &early, right), "");
+    // What is not forwarded is answered by the gateway itself: redirected, refused, or about its own options.
+    let kept =
+        |asked: &Request, bytes: &str| relay::instead(asked, &response(&asked.method, bytes)).map(names);
+    let options = Request { method: "OPTIONS".into(), ..asked.clone() };
+    let needless = Some("gateway/forwarded".to_owned());
+    assert_eq!(kept(&options, "HTTP/1.1 204 Here|Allow: GET||"), needless);
+    assert_eq!(kept(&asked, "HTTP/1.1 302 There|Location: /b|Content-Length: 0||"), needless);
+    assert_eq!(kept(&asked, "HTTP/1.1 403 No|Content-Length: 0||"), needless);
+    assert_eq!(kept(&asked, "HTTP/1.1 200 Here|Content-Length: 0||"), None);
     // A cache may say what the client wants to hear.
     let conditional = request("GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"t\"||");
     let not_modified = "HTTP/1.1 304 No|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"||";

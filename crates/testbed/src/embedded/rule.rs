@@ -48,7 +48,7 @@ impl Bug {
             }
             Self::NamedFieldLeak => &["rfc9110-7.6.1/named-fields"],
             Self::ViaMissing => &["rfc9110-7.6.3/via"],
-            Self::ProxyHostWithoutPort => &["rfc9112-3.2/host-of-origin"],
+            Self::ProxyHostWithoutPort => &["gateway/host-port"],
             Self::ProxyDropsQuery => &["gateway/target"],
             Self::ProxyDropsConditions => &["rfc9110-13.2.1/conditions-forwarded"],
             Self::MaxForwardsIgnored => &["rfc9110-7.6.2/zero"],
