@@ -241,9 +241,10 @@ rules! {
         "A replacement is seen as a whole or not at all."
         "While a PUT is at work, a read yields the old content or the new, not some of both.";
     ONE_WINNER "store/one-winner" Store ""
-        "A condition still holds when the write that it guards is performed."
+        "A condition still holds when the request that it guards is performed."
         "RFC 9110, 13.2.1, has conditions evaluated just before the method is performed. If another write can come \
-         in between, two of two writes with the same If-Match may win. This is how updates get lost.";
+         in between, two of two writes with the same If-Match may win. This is how updates get lost. A read in between is \
+         answered with something that its condition does not hold of.";
     STAYS "store/stays" Store ""
         "What is there stays there until a request removes it."
         "404 may be said of anything that a server does not want to disclose. A store has no such moods, and removes \
@@ -252,6 +253,10 @@ rules! {
         "A tag does not change while the content stays."
         "A strong tag may change without cause, says RFC 9110, 8.8.1. A weak tag that becomes strong, once, with the same \
          text between its quotes has not changed.";
+    STEADY_CONTENT "store/steady-content" Store ""
+        "Content does not change by itself."
+        "RFC 9110, 9.3.4, foresees that content is processed after it was put, or changes in other ways. That of a store changes \
+         by requests only.";
     STEADY_DATE "store/steady-date" Store ""
         "Last-Modified does not change while the content stays."
         "The date is whatever the server believes; a store believes the same as before.";

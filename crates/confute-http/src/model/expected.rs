@@ -61,9 +61,25 @@ pub(super) enum Kind {
 pub(super) struct Read {
     pub(super) head: bool,
     pub(super) entry: Entry,
+    /// What its conditions are evaluated against.
+    pub(super) judged: Judged,
     pub(super) conditions: Conditions,
     pub(super) range: Vec<Span>,
     pub(super) applies: Applies,
+}
+
+/// Validators that conditions are evaluated against: those of what is read, if nothing came in between.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Judged {
+    pub(super) tag: Validator,
+    pub(super) modified: Sym<Number>,
+}
+confute::secrets!(Judged { tag, modified });
+
+impl From<&Entry> for Judged {
+    fn from(entry: &Entry) -> Self {
+        Self { tag: entry.tag.clone(), modified: entry.modified.clone() }
+    }
 }
 
 /// A PUT that was performed.
@@ -107,7 +123,10 @@ impl Pattern<Msg> for Expected {
 
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         match &*self.kind {
-            Kind::Read(read) => HasVars::vars(&read.entry, visit),
+            Kind::Read(read) => {
+                HasVars::vars(&read.entry, visit);
+                HasVars::vars(&read.judged, visit);
+            }
             Kind::Torn { body, tag, of, .. } => {
                 body.vars(visit);
                 of.iter().for_each(|body| body.vars(visit));

@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use confute::lang::{Conn, Fresh, Io, Rule, ServerModel, Slot, Stop, Sym, Table, Turn};
 
-use super::expected::{Expected, Kind, Read};
+use super::expected::{Expected, Judged, Kind, Read};
 use super::lax::Lax;
 use super::precondition::{Applies, Conditions};
-use super::validators::{Aftermath, Entry, Validator};
+use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Msg, Odd, Request, Tag, Tags};
 use crate::rules::{self, RULES};
 
@@ -170,26 +170,63 @@ impl Exchange<'_> {
         {
             entry = before.clone();
         }
-        if let Some(Aftermath::Torn { changed, of }) = entry.after.take().as_deref()
-            && io.choose(2)? == 1
-        {
-            io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
-            let head = request.method == Method::Head;
-            return self.send(io, Kind::Torn { head, body: entry.body, tag: entry.tag, of: of.clone() });
+        let mut judged = None;
+        match entry.after.take().as_deref() {
+            Some(Aftermath::Torn { changed, of }) if io.choose(2)? == 1 => {
+                io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
+                let head = request.method == Method::Head;
+                return self.send(io, Kind::Torn { head, body: entry.body, tag: entry.tag, of: of.clone() });
+            }
+            Some(Aftermath::Race { changed, before }) if request.is_conditional() && io.choose(2)? == 1 => {
+                io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
+                io.assume(before.present.holds())?;
+                judged = Some(Judged { tag: before.tag.clone(), modified: before.modified.clone() });
+            }
+            Some(Aftermath::Unsteady { tag, date }) if io.choose(2)? == 1 => {
+                if let Some(former) = tag {
+                    entry.tag = Self::other_tag(io)?;
+                    io.assume(entry.tag.strong.equals(former).negate())?;
+                }
+                if *date {
+                    entry.modified = io.fresh()?;
+                }
+            }
+            _ => {}
         }
-        // There and back again: a read changes nothing, so what it sees differently was changed twice.
-        if io.deviates(&rules::STEADY_TAG)? && io.deviates(&rules::STEADY_TAG)? {
-            entry.tag = Validator::fresh(io, TagStyle::Any, 0)?;
-            io.assume(entry.tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
-        }
-        if io.deviates(&rules::STEADY_DATE)? && io.deviates(&rules::STEADY_DATE)? {
-            entry.modified = io.fresh()?;
-        }
-        let conditions = Conditions::of(io, request, &entry, false)?;
+        self.unsteady(io, &mut entry)?;
+        let judged = judged.unwrap_or_else(|| Judged::from(&entry));
+        let conditions = Conditions::of(io, request, &judged.tag, false)?;
         let applies = Applies::of(io, request, &entry.tag)?;
         self.overlook(io)?;
         let head = request.method == Method::Head;
-        self.send(io, Kind::Read(Read { head, entry, conditions, range: request.range.clone(), applies }))
+        let range = request.range.clone();
+        self.send(io, Kind::Read(Read { head, entry, judged, conditions, range, applies }))
+    }
+
+    /// What changes by itself before a read. There and back again: a read changes nothing, so what it sees differently was
+    /// changed twice, unless nothing was seen of it before.
+    fn unsteady(&self, io: &mut Io<'_, Origin>, entry: &mut Entry) -> Turn {
+        let times = if entry.is_first { 1 } else { 2 };
+        if often(io, &rules::STEADY_TAG, times)? {
+            entry.tag = Self::other_tag(io)?;
+        }
+        if often(io, &rules::STEADY_DATE, times)? {
+            entry.modified = io.fresh()?;
+        }
+        // It explains much: it counts as much as an answer to somebody else.
+        if often(io, &rules::STEADY_CONTENT, 3)? {
+            *entry = Entry { meant: Some(Meant::Nothing), ..Entry::any(io)? };
+            io.assume(entry.present.holds())?;
+        }
+        Ok(())
+    }
+
+    /// A tag that was not there before.
+    pub(super) fn other_tag(io: &mut Io<'_, Origin>) -> Result<Validator, Stop> {
+        let tag = Validator::fresh(io, TagStyle::Any, 0)?;
+        // It does not become what the tester makes up.
+        io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
+        Ok(tag)
     }
 
     /// Rules about answers to reads.
@@ -215,4 +252,14 @@ impl Exchange<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a rule is broken so many times at once.
+fn often(io: &mut Io<'_, Origin>, rule: &'static Rule, times: u32) -> Result<bool, Stop> {
+    for _ in 0..times {
+        if !io.deviates(rule)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

@@ -67,11 +67,11 @@ fn find(io: &mut Io<'_, Origin>, lines: &[Vec<Tag>], current: &Validator) -> Res
 }
 
 impl Conditions {
-    /// Those of a request for this entry, which for a write is there or `missing`.
+    /// Those of a request for what has this tag, which for a write is there or `missing`.
     pub(super) fn of(
         io: &mut Io<'_, Origin>,
         request: &Request,
-        entry: &Entry,
+        current: &Validator,
         missing: bool,
     ) -> Result<Self, Stop> {
         let reads = request.method.is_safe();
@@ -82,7 +82,7 @@ impl Conditions {
                 _ if reads => &rules::IF_MATCH_READ,
                 _ => &rules::IF_MATCH,
             };
-            conditions.if_match = Some(if_match(io, tags, &entry.tag, missing, ignored)?);
+            conditions.if_match = Some(if_match(io, tags, current, missing, ignored)?);
         }
         let ignored = request.if_match.is_some()
             && !(request.if_unmodified_since.is_some() && io.deviates(&rules::IF_UNMODIFIED_SINCE_BESIDE)?);
@@ -104,7 +104,7 @@ impl Conditions {
                 _ => &rules::IF_NONE_MATCH,
             };
             let weak = if reads { &rules::IF_NONE_MATCH_WEAK_READ } else { &rules::IF_NONE_MATCH_WEAK };
-            conditions.if_none_match(io, tags, &entry.tag, missing, (ignored, weak))?;
+            conditions.if_none_match(io, tags, current, missing, (ignored, weak))?;
         }
         if reads {
             conditions.read(io, request)?;

@@ -27,7 +27,7 @@ const NO_TAG: &str = "\"";
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Validator {
     pub(super) opaque: Sym<Token>,
-    strong: Sym<Token>,
+    pub(super) strong: Sym<Token>,
     strong_from: Sym<Number>,
 }
 confute::secrets!(Validator { opaque, strong, strong_from });
@@ -129,6 +129,8 @@ pub(super) struct Entry {
     pub(super) meant: Option<Meant>,
     /// What the write that made it left behind, if it broke a rule.
     pub(super) after: Option<Rc<Aftermath>>,
+    /// Whether it was there before the tester came.
+    pub(super) is_first: bool,
 }
 
 /// What was to be stored where other content was.
@@ -136,8 +138,10 @@ pub(super) struct Entry {
 pub(super) enum Meant {
     /// What is there came of it,
     Changed(Arc<str>),
-    /// or was meant for another place.
+    /// or was meant for another place,
     Elsewhere(Arc<str>),
+    /// or is what the server made of it by itself.
+    Nothing,
 }
 
 impl Meant {
@@ -147,6 +151,7 @@ impl Meant {
         match self {
             Self::Changed(meant) => whose.is_none() || whose == mark::first(meant),
             Self::Elsewhere(meant) => whose.is_some() && whose != mark::first(meant),
+            Self::Nothing => whose.is_none(),
         }
     }
 }
@@ -160,6 +165,8 @@ pub(super) enum Aftermath {
     Torn { changed: Sym<Number>, of: Vec<Sym<Token>> },
     /// Reads may not see it at all.
     Stale { before: Entry },
+    /// Reads may see another tag, but not that of other content, or another date.
+    Unsteady { tag: Option<Sym<Token>>, date: bool },
 }
 
 impl HasVars for Entry {
@@ -179,6 +186,7 @@ impl HasVars for Entry {
                 of.iter().for_each(|body| HasVars::vars(body, visit));
             }
             Some(Aftermath::Stale { before }) => before.vars(visit),
+            Some(Aftermath::Unsteady { tag, .. }) => HasVars::vars(tag, visit),
         }
     }
 }
@@ -193,6 +201,7 @@ impl Entry {
             modified: fresh.fresh(),
             meant: None,
             after: None,
+            is_first: true,
         }
     }
 
@@ -205,6 +214,7 @@ impl Entry {
             modified: io.fresh()?,
             meant: None,
             after: None,
+            is_first: false,
         })
     }
 
@@ -217,6 +227,7 @@ impl Entry {
             modified: Sym::known(&-1),
             meant: None,
             after: None,
+            is_first: false,
         }
     }
 }

@@ -7,10 +7,10 @@ use confute::lang::{Io, Number, Stop, Sym, Turn};
 
 use super::expected::{Kind, Put, Validators};
 use super::lax::Lax;
-use super::origin::{Exchange, Origin, TagStyle};
+use super::origin::{Exchange, Origin};
 use super::precondition::{Conditions, Decision};
 use super::validators::{Aftermath, Entry, Meant, Validator};
-use crate::message::{Method, Odd, Tag};
+use crate::message::{Method, Odd};
 use crate::rules;
 
 /// So many contents may be mixed in what is read meanwhile, the latest two aside.
@@ -67,7 +67,7 @@ impl Exchange<'_> {
         let decision = if self.request.is_conditional() {
             let (judged, is_there) =
                 base.as_ref().map_or((&old, present), |(before, is_there)| (before, *is_there));
-            let conditions = Conditions::of(io, self.request, judged, !is_there)?;
+            let conditions = Conditions::of(io, self.request, &judged.tag, !is_there)?;
             conditions.decide(io, judged, self.request.sent_at)?
         } else if io.deviates(&rules::FAILED_CAUSE)? {
             Decision::Fail
@@ -163,13 +163,11 @@ impl Exchange<'_> {
         }
         let compares = request.if_match.is_some() || request.if_none_match.is_some();
         if present && compares && io.deviates(&rules::STEADY_TAG)? {
-            let tag = Validator::fresh(io, TagStyle::Any, 0)?;
+            let tag = Self::other_tag(io)?;
             // The same text is there and back again.
             if !io.deviates(&rules::STEADY_TAG)? {
                 io.assume(tag.opaque.equals(&old.tag.opaque).negate())?;
             }
-            // It does not become what the tester makes up.
-            io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
             old.tag = tag;
             self.store(io, old.clone())?;
         }
@@ -195,6 +193,11 @@ impl Exchange<'_> {
                 of.extend(others.iter().take(MIXED).cloned());
             }
             return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone(), of })), Some(changed)));
+        }
+        let (tag, date) = (io.deviates(&rules::STEADY_TAG)?, io.deviates(&rules::STEADY_DATE)?);
+        if tag || date {
+            let tag = tag.then(|| done.old.tag.strong.clone());
+            return Ok((Some(Rc::new(Aftermath::Unsteady { tag, date })), None));
         }
         let looked = match done.after.as_deref() {
             Some(race @ Aftermath::Race { .. }) => {
@@ -232,6 +235,7 @@ impl Exchange<'_> {
             modified: io.fresh()?,
             meant: None,
             after,
+            is_first: false,
         };
         let mut validators = Validators::True;
         // What comes of an answer to somebody else may come of this too: it counts as much.

@@ -1,9 +1,9 @@
 //! Traces told one exchange after the other, and what is to be said of them.
 
-use confute::lang::Rule;
+use confute::lang::{Level, Rule};
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
-use confute::{Options, Verdict, judge};
+use confute::{Options, Verdict, blame, judge};
 use confute_http::message::{Method, Msg, Request, Response, Tag, Tags};
 use confute_http::rules::RULES;
 use confute_http::{Origin, TagStyle};
@@ -65,6 +65,12 @@ impl Story {
     pub(crate) fn blamed(&self) -> Vec<&'static str> {
         assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
         accuse(&self.events)
+    }
+
+    /// What the accusation is worth.
+    pub(crate) fn level(&self) -> Option<Level> {
+        assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
+        blame(&ORIGIN, &Tcp::default(), &self.events, &Options::default()).level()
     }
 
     /// Nothing is wrong with it.
@@ -136,7 +142,7 @@ pub(crate) fn accuse_besides(events: &[Event<Msg>], relaxed: &[&'static str]) ->
 #[test]
 fn blame_says_the_same() {
     let story = with("v", "x").ask(put("w").if_none_match("~x"), status(204));
-    let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
+    let blame = blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
     let names: Vec<_> = blame.diagnoses.iter().map(|diagnosis| diagnosis.rules[0]).collect();
     assert_eq!(names, accuse(&story.events));
 }

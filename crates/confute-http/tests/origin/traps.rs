@@ -1,6 +1,7 @@
 //! What the standard allows, however odd: one trace for each trap.
 
-use confute_http::message::{Method, Request, Response};
+use confute::lang::Level;
+use confute_http::message::{Method, Request, Response, Span};
 
 use crate::story::{Asking, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
@@ -141,4 +142,65 @@ fn other_methods_may_do_anything() {
     let post = Request { method: Method::Other("POST".into()), ..get() };
     with("v", "x").ask(post.clone(), status(200)).ask(get(), ok("!").tag("z")).legal();
     with("v", "x").ask(post, status(501)).ask(get(), ok("v").tag("x")).legal();
+}
+
+#[test]
+fn a_read_may_be_overtaken_after_its_condition() {
+    // It was true when it was evaluated. That something came in between is the matter of a store, as it is for writes.
+    for read in [get().if_match("x"), Request { if_unmodified_since: Some(100), ..get() }] {
+        let race = with("v", "x")
+            .sent(0, put("w"))
+            .ask_on(1, read.clone(), ok("w").tag("y").date(101))
+            .got(0, status(204).tag("y").date(101));
+        assert!(race.blamed().contains(&"store/one-winner"), "{:?}", race.blamed());
+        assert_eq!(race.level(), Some(Level::Store));
+        // Sent after the PUT was done it is not one.
+        let late = with("v", "x").ask(put("w"), status(204).tag("y").date(101)).ask_on(
+            1,
+            read,
+            ok("w").tag("y").date(101),
+        );
+        assert!(!late.blamed().contains(&"store/one-winner"), "{:?}", late.blamed());
+    }
+}
+
+#[test]
+fn what_changes_by_itself_breaks_no_standard() {
+    // RFC 9110, 8.8.1 and 8.8.2.1: validators may change without cause, and a date that is later than now is told as now.
+    let put_v = || Story::new().ask(put("v"), status(201));
+    let stories = [
+        put_v().ask(get(), ok("v").tag("x").date(5)).ask(get(), ok("v").tag("y").date(6)),
+        Story::new().ask(put("v"), status(201).tag("x")).ask(get(), ok("v").tag("y")),
+        Story::new().ask(put("v"), status(201).tag("x").date(5)).ask(get(), ok("v").tag("x").date(6)),
+        put_v().ask(get(), ok("v").tag("x")).ask(get().if_match("x"), status(412)),
+        put_v()
+            .ask(get(), ok("v").tag("x").date(5))
+            .ask(Request { if_unmodified_since: Some(5), ..get() }, status(412)),
+        put_v().ask(get(), ok("v").tag("x")).ask(get().if_none_match("*"), status(304).tag("y")),
+        with("v", "x").ask(get().if_none_match("x"), status(304).tag("x").date(101)),
+        // 9.3.4: content may be processed before it is seen again, or be the page of the day.
+        put_v().ask(get(), ok("v").tag("y")).ask(get(), ok("other").tag("z")),
+        Story::new().ask(put("v"), status(201).tag("y")).ask(get(), ok("other").tag("z")),
+        Story::new().ask(get(), ok("v").tag("x").date(5)).ask(get(), ok("other").tag("z").date(6)),
+        Story::new().ask(get(), ok("v").tag("x")).ask(get().if_match("x"), status(412)),
+    ];
+    for story in stories {
+        assert_eq!(story.level(), Some(Level::Store), "{:?}: {:?}", story.events, story.blamed());
+    }
+    // But a strong tag does not become that of other content.
+    let reused = with("v", "x").ask(put("w"), status(204)).ask(get(), ok("w").tag("x"));
+    assert_eq!(reused.level(), Some(Level::Must), "{:?}", reused.blamed());
+}
+
+#[test]
+fn parts_that_are_hard_to_tell() {
+    let part = |span| Request { range: vec![span], ..get() };
+    let empty = || with("", "x");
+    // The end of nothing is satisfiable, says RFC 9110, 14.1.2, and there is no way to write which part it is.
+    empty().ask(part(Span::Last(1)), status(206).tag("x")).legal();
+    empty().ask(part(Span::Last(1)), status(416)).legal();
+    empty().ask(part(Span::From(0)), status(206).tag("x")).breaks("rfc9110-14.4/content-range");
+    // What GET would have been told depends on the range.
+    let head_part = Request { method: Method::Head, ..part(Span::From(1)) };
+    with("hello", "x").ask(head_part, Response { content_length: Some(4), ..status(200) }).legal();
 }
