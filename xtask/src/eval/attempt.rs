@@ -40,7 +40,8 @@ pub(crate) fn attempt<P: Protocol>(
         let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
         if !findings.iter().any(|known| known.rules == rules) {
             let level = finding.level.map_or_else(|| "unknown".to_owned(), |level| level.name().to_owned());
-            findings.push(Sighting { rules, level, seconds: time.as_secs_f64(), messages });
+            let (seconds, incomplete) = (time.as_secs_f64(), finding.incomplete);
+            findings.push(Sighting { rules, incomplete, level, seconds, messages });
         }
         goal.first_only
     });

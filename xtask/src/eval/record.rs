@@ -44,6 +44,9 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sighting {
     pub(crate) rules: Vec<String>,
+    /// Whether there was no time to try all.
+    #[serde(default)]
+    pub(crate) incomplete: bool,
     pub(crate) level: String,
     pub(crate) seconds: f64,
     pub(crate) messages: u64,

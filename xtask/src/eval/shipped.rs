@@ -150,7 +150,7 @@ fn evaluate(part: &str, names: &[&str], args: &Common, each: Attempt<'_>) -> Res
 /// What is known of a rule.
 #[derive(Default)]
 struct Count {
-    /// Seeds at which it alone explains a violation,
+    /// Seeds at which it alone explains a violation, all others having been tried,
     alone: BTreeSet<u64>,
     /// and those at which it does, perhaps as one of several.
     named: BTreeSet<u64>,
@@ -166,7 +166,7 @@ fn rules(records: &[Record]) -> String {
             for rule in &sighting.rules {
                 let count = counts.entry(rule).or_default();
                 count.named.insert(record.seed);
-                if sighting.rules.len() == 1 {
+                if sighting.rules.len() == 1 && !sighting.incomplete {
                     count.alone.insert(record.seed);
                 }
                 count.first.entry(record.seed).or_insert((sighting.seconds, sighting.messages));

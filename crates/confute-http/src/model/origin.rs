@@ -224,9 +224,13 @@ impl Exchange<'_> {
     /// A tag that was not there before.
     pub(super) fn other_tag(io: &mut Io<'_, Origin>) -> Result<Validator, Stop> {
         let tag = Validator::fresh(io, TagStyle::Any, 0)?;
-        // It does not become what the tester makes up.
-        io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())?;
+        Self::is_real(io, &tag)?;
         Ok(tag)
+    }
+
+    /// It is none that the tester makes up.
+    pub(super) fn is_real(io: &mut Io<'_, Origin>, tag: &Validator) -> Turn {
+        io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())
     }
 
     /// Rules about answers to reads.

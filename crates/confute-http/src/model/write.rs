@@ -224,6 +224,10 @@ impl Exchange<'_> {
         let (after, changed) = Self::aftermath(io, &done)?;
         let Done { old, present, existed, strong_by, refused, .. } = done;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
+        if matches!(after.as_deref(), Some(Aftermath::Unsteady { .. })) {
+            // What nobody has seen yet is not what the tester makes up either.
+            Self::is_real(io, &tag)?;
+        }
         let differs = present && !io.branch(old.body.is(body))?;
         if differs && !io.deviates(&rules::TAG_DIFFERS)? {
             io.assume(tag.differs_from(&old.tag))?;

@@ -1,7 +1,7 @@
 //! What the standard allows, however odd: one trace for each trap.
 
 use confute::lang::Level;
-use confute_http::message::{Method, Request, Response, Span};
+use confute_http::message::{Method, Request, Response, Span, Tag};
 
 use crate::story::{Asking, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
@@ -190,6 +190,12 @@ fn what_changes_by_itself_breaks_no_standard() {
     // But a strong tag does not become that of other content.
     let reused = with("v", "x").ask(put("w"), status(204)).ask(get(), ok("w").tag("x"));
     assert_eq!(reused.level(), Some(Level::Must), "{:?}", reused.blamed());
+    // Nor is any tag the one that the tester made up.
+    for read in [get().if_match(Tag::MADE_UP), put("w").if_match(Tag::MADE_UP)] {
+        let status = if read.body.is_some() { status(204) } else { ok("v").tag("x").date(100) };
+        let ignored = with("v", "x").ask(read, status);
+        assert_eq!(ignored.level(), Some(Level::Must), "{:?}", ignored.blamed());
+    }
 }
 
 #[test]

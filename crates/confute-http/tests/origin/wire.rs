@@ -7,7 +7,7 @@ use confute_drive::Protocol as _;
 use confute_http::Http;
 use confute_http::message::{Flaw, Odd, Request, Response};
 
-use crate::story::{Asking, ORIGIN, Story, Telling, get, ok, put, status, with};
+use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, ok, put, status, with};
 
 fn flawed(response: Response, flaw: Flaw) -> Response {
     Response { flaws: vec![flaw], ..response }
@@ -113,6 +113,28 @@ fn expectations() {
     with("v", "x").sent(0, held.clone()).wait(60).got(0, continued(vec![100])).legal();
     with("v", "x").sent(0, held.clone()).got(0, continued(vec![])).legal();
     with("v", "x").ask(held, status(417)).legal();
+}
+
+#[test]
+fn two_breaches_come_before_one_that_counts_three_times() {
+    // As lighttpd did it: the second line of If-None-Match is overlooked while others write, and If-Unmodified-Since is ignored.
+    // With one of them, or an answer to somebody else instead of both, it does not fit, or less well.
+    let story = with("<00001>", "x")
+        .sent(1, put("<00002>").if_none_match("~made-up;x"))
+        .sent(2, put("<00003>"))
+        .sent(3, get())
+        .sent(4, delete())
+        .sent(5, get())
+        .got(1, status(204).tag("y"))
+        .got(5, ok("<00002>").tag("y").date(100))
+        .got(4, status(204))
+        .got(3, status(404))
+        .got(2, status(201).tag("z"))
+        .ask(Request { if_unmodified_since: Some(99), ..get() }, ok("<00003>").tag("z").date(100));
+    let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
+    let sets: Vec<_> = blame.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+    assert!(!sets.is_empty() && sets.iter().all(|set| set.contains("if-unmodified-since")), "{sets:?}");
+    assert!(sets.iter().any(|set| set.contains("several-lines")), "{sets:?}");
 }
 
 #[test]
