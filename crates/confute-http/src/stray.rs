@@ -1,6 +1,6 @@
 //! Answers that look as if they were for somebody else.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use confute::trace::{Event, WireConn};
@@ -15,8 +15,8 @@ struct Told {
     body: Arc<str>,
 }
 
-/// Marks answers whose tag was told of something else, and never of what they are about, nor was their content ever put or
-/// seen there; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
+/// Marks answers whose tag was told of something else, and of what they are about only this once or less often, and whose content
+/// was never put there; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
 /// same.
 pub(crate) fn note<M>(
     trace: &mut [Event<M>],
@@ -25,16 +25,16 @@ pub(crate) fn note<M>(
 ) {
     let mut asked: BTreeMap<WireConn, VecDeque<Option<(Arc<str>, bool)>>> = BTreeMap::new();
     let (mut told, mut strays): (Vec<Told>, Vec<usize>) = Default::default();
-    // How often which tag was told of what, and which content was put or seen where.
+    // How often which tag was told of what, and which content was put where.
     let mut tags: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>> = BTreeMap::new();
-    let mut contents: BTreeMap<(Arc<str>, Arc<str>), usize> = BTreeMap::new();
+    let mut contents: BTreeSet<(Arc<str>, Arc<str>)> = BTreeSet::new();
     for (at, event) in trace.iter().enumerate() {
         match event {
             Event::Sent(conn, message) => {
                 let (path, answers) = match view(message) {
                     Some(Msg::Request(request)) => {
                         let path = request.path.clone();
-                        *contents.entry((path.clone(), request.content())).or_default() += 1;
+                        contents.insert((path.clone(), request.content()));
                         let is_read = matches!(request.method, Method::Get | Method::Head);
                         (Some((path, is_read)), 1 + usize::from(request.close_twice))
                     }
@@ -52,7 +52,6 @@ pub(crate) fn note<M>(
                 }
                 if let Some(tag) = &response.etag {
                     *tags.entry(tag.opaque.clone()).or_default().entry(path.clone()).or_default() += 1;
-                    *contents.entry((path.clone(), response.body.clone())).or_default() += 1;
                     told.push(Told { at, path, tag: tag.opaque.clone(), body: response.body.clone() });
                 }
             }
@@ -61,8 +60,9 @@ pub(crate) fn note<M>(
     }
     let is_stray = |one: &&Told| {
         let places = &tags[&one.tag];
-        let is_new = one.body.is_empty() || contents[&(one.path.clone(), one.body.clone())] == 1;
-        is_new && places.len() > 1 && places[&one.path] == 1
+        let here = places[&one.path];
+        let is_new = one.body.is_empty() || !contents.contains(&(one.path.clone(), one.body.clone()));
+        is_new && places.len() > 1 && (here == 1 || places.values().any(|times| *times > here))
     };
     strays.extend(told.iter().filter(is_stray).map(|one| one.at));
     for at in strays {

@@ -161,7 +161,8 @@ mod tests {
         let numbers: Vec<_> = paper.iter().filter_map(|mutant| mutant.paper).collect();
         assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
         assert!(own.len() >= 20 && own.iter().all(|mutant| mutant.paper.is_none()));
-        for Mutant { id, told, .. } in paper.iter().chain(&own) {
+        let unseen = read(&folder.join("unseen")).unwrap();
+        for Mutant { id, told, .. } in paper.iter().chain(&own).chain(&unseen) {
             assert!(!told.breaks.is_empty(), "{id}: what does it break?");
             for rule in &told.breaks {
                 assert!(rules.contains(&rule.as_str()), "{id}: there is no rule {rule}");

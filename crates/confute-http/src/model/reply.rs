@@ -186,7 +186,12 @@ impl Expected {
             }
             400.. => {
                 let conditions = &read.conditions;
-                entry.present.unify(&!self.lax.has(Lax::ON_MISSING), facts)?;
+                if self.lax.has(Lax::ON_MISSING) {
+                    // Of nothing, If-Match is false whatever it lists.
+                    require(conditions.if_match.is_some() || conditions.unmodified.is_some())?;
+                    return entry.present.unify(&false, facts);
+                }
+                entry.present.unify(&true, facts)?;
                 match (conditions.if_match, conditions.unmodified) {
                     _ if conditions.refused && seen.status == 412 => Ok(()),
                     (Some(Truth::No), _) => Ok(()),

@@ -177,3 +177,11 @@ fn what_was_expected_is_told_in_words() {
     assert_eq!(expected.len(), 1, "{expected:?}");
     assert!(expected[0].starts_with("304 with tag "), "{expected:?}");
 }
+
+#[test]
+fn if_match_of_nothing() {
+    for tags in ["*", "x"] {
+        missing().ask(get().if_match(tags), status(404)).legal();
+        missing().ask(get().if_match(tags), status(412)).breaks("rfc9110-13.2.1/not-on-failure");
+    }
+}
