@@ -87,8 +87,8 @@ pub enum Inconclusive {
 /// Which rules, relaxed, would make a refuted trace explainable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// The smallest sets, all of them, and perhaps one of weaker rules that needs no more deviations. Empty if no set of the
-    /// size tried explains the trace.
+    /// The smallest sets, all of them, larger ones that need fewer deviations, and perhaps one of weaker rules that needs no
+    /// more. Empty if no set of the size tried explains the trace.
     pub diagnoses: Vec<Diagnosis>,
     /// Up to which size sets were tried.
     pub tried: usize,

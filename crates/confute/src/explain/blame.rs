@@ -17,9 +17,9 @@ const MOST_TURNS: u64 = 20_000;
 /// So many times as many for what is tried only where something is blamed already.
 const LARGE: u64 = 10;
 
-/// Which rules, relaxed, make a refuted trace explainable: all sets that need the fewest deviations, and of these the
-/// smallest. So two rules broken once each come before one that has to be broken three times. Deviations from rules that are
-/// relaxed already cost nothing.
+/// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the fewest
+/// deviations, and larger ones that need fewer still. So where one rule would have to be broken three times, two that were
+/// broken once each are told too. Deviations from rules that are relaxed already cost nothing.
 ///
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
 /// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
@@ -53,15 +53,24 @@ where
     let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
     let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
-    // The fewer deviations, the less there is to search, and the better the explanation.
-    for deviations in 1..=OFTEN {
-        for size in 1..=MOST_RULES.min(rules.len()).min(deviations as usize) {
-            blame.tried = blame.tried.max(size);
+    for size in 1..=MOST_RULES.min(rules.len()) {
+        let least = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(OFTEN + 1);
+        if least <= size as u32 {
+            break;
+        }
+        blame.tried = size;
+        // The fewer deviations, the less there is to search, and the better the explanation.
+        for deviations in size as u32..least {
+            let known = blame.diagnoses.len();
             if bench.each(&mut blame, size, deviations).is_break() {
                 return blame;
             }
+            if blame.diagnoses.len() > known {
+                break;
+            }
         }
     }
+    bench.weaker(&mut blame);
     blame
 }
 
@@ -116,42 +125,44 @@ where
         verdict
     }
 
-    /// Adds the sets of this size that explain the trace with so many deviations. It is over if there are any, or if time is.
+    /// Adds the sets of this size that explain the trace with so many deviations. It is over if time is.
     fn each(&self, blame: &mut Blame, size: usize, deviations: u32) -> ControlFlow<()> {
-        let mut unclear = Vec::new();
+        let (mut found, mut unclear) = (Vec::new(), Vec::new());
         for set in subsets(self.rules.len(), size) {
             let set: Vec<_> = set.into_iter().map(|index| self.rules[index]).collect();
             match self.verdict(&set, deviations, MOST_TURNS) {
-                Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&set, deviations)),
+                Verdict::Unrefuted => found.push(Diagnosis::of(&set, deviations)),
                 Verdict::Refuted(_) => {}
                 Verdict::Inconclusive(reason) => {
                     if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
                         blame.incomplete = true;
+                        blame.diagnoses.append(&mut found);
                         return ControlFlow::Break(());
                     }
                     unclear.push(set);
                 }
             }
         }
-        if blame.diagnoses.is_empty() {
+        if found.is_empty() {
             blame.incomplete |= !unclear.is_empty();
             return ControlFlow::Continue(());
         }
         // What would be told beside these is worth more turns.
         for set in unclear {
             match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
-                Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&set, deviations)),
+                Verdict::Unrefuted => found.push(Diagnosis::of(&set, deviations)),
                 Verdict::Refuted(_) => {}
                 Verdict::Inconclusive(_) => blame.incomplete = true,
             }
         }
-        self.weaker(blame, deviations);
-        ControlFlow::Break(())
+        blame.diagnoses.append(&mut found);
+        ControlFlow::Continue(())
     }
 
-    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with so many deviations.
-    fn weaker(&self, blame: &mut Blame, deviations: u32) {
+    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with as few deviations.
+    fn weaker(&self, blame: &mut Blame) {
         let Some(level) = blame.level() else { return };
+        let deviations = blame.diagnoses.iter().map(|one| one.deviations).max().unwrap_or(0);
         let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
         // With one deviation it would be the rule alone, and that was tried.
         if deviations < 2 || set.is_empty() {
