@@ -215,6 +215,13 @@ rules! {
     LENGTH "rfc9110-8.6/length-true" Must "RFC 9110, 8.6"
         "Content-Length is the length of the content that is sent."
         "A wrong length shifts everything that comes after it.";
+    PUT_OWN "store/put-own" Store ""
+        "What is stored is what was put there, not what was put elsewhere."
+        "An answer with the content of another PUT may be that of another request, or the content may have been stored there.";
+    STEADY_CONTENT "store/steady-content" Store ""
+        "Content does not change by itself."
+        "RFC 9110, 9.3.4, foresees that content is processed after it was put, or changes in other ways. That of a store changes \
+         by requests only.";
     ORDER "rfc9112-9.3.2/order" Must "RFC 9112, 9.3.2"
         "Pipelined requests are answered in order."
         "Several requests may be under way on one connection, and safe ones may be evaluated in parallel, but the answers \
@@ -225,9 +232,6 @@ rules! {
     PUT_EXACT "store/put-exact" Store ""
         "What was put is stored as it is."
         "A server may change what it stores, if it sends no validators. A store does not.";
-    PUT_OWN "store/put-own" Store ""
-        "What is stored is what was put there, not what was put elsewhere."
-        "An answer with the content of another PUT may be that of another request, or the content may have been stored there.";
     PUT_LASTS "store/put-lasts" Store ""
         "A PUT that was confirmed has been done."
         "RFC 9110, 9.3.4, only suggests that a later GET yields what was put.";
@@ -253,10 +257,6 @@ rules! {
         "A tag does not change while the content stays."
         "A strong tag may change without cause, says RFC 9110, 8.8.1. A weak tag that becomes strong, once, with the same \
          text between its quotes has not changed.";
-    STEADY_CONTENT "store/steady-content" Store ""
-        "Content does not change by itself."
-        "RFC 9110, 9.3.4, foresees that content is processed after it was put, or changes in other ways. That of a store changes \
-         by requests only.";
     STEADY_DATE "store/steady-date" Store ""
         "Last-Modified does not change while the content stays."
         "The date is whatever the server believes; a store believes the same as before.";

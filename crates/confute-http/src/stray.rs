@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use confute::trace::{Event, WireConn};
 
+use crate::mark;
 use crate::message::{Method, Msg};
 
 /// What an answer tells of what was asked for.
@@ -15,8 +16,8 @@ struct Told {
     body: Arc<str>,
 }
 
-/// Marks answers whose tag was told of something else, and of what they are about only this once or less often, and whose content
-/// was never put there; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
+/// Marks answers whose tag was told of something else, and of what they are about once, or less often than of that, and whose
+/// content, if they have any, bears the mark of a PUT elsewhere and was not told here with other tags; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
 /// same.
 pub(crate) fn note<M>(
     trace: &mut [Event<M>],
@@ -25,9 +26,10 @@ pub(crate) fn note<M>(
 ) {
     let mut asked: BTreeMap<WireConn, VecDeque<Option<(Arc<str>, bool)>>> = BTreeMap::new();
     let (mut told, mut strays): (Vec<Told>, Vec<usize>) = Default::default();
-    // How often which tag was told of what, and which content was put where.
+    // How often which tag was told of what, which content was put where, and with which tag it was told of what.
     let mut tags: BTreeMap<Arc<str>, BTreeMap<Arc<str>, usize>> = BTreeMap::new();
     let mut contents: BTreeSet<(Arc<str>, Arc<str>)> = BTreeSet::new();
+    let mut seen: BTreeMap<(Arc<str>, Arc<str>), BTreeSet<Arc<str>>> = BTreeMap::new();
     for (at, event) in trace.iter().enumerate() {
         match event {
             Event::Sent(conn, message) => {
@@ -52,6 +54,8 @@ pub(crate) fn note<M>(
                 }
                 if let Some(tag) = &response.etag {
                     *tags.entry(tag.opaque.clone()).or_default().entry(path.clone()).or_default() += 1;
+                    let content = (path.clone(), response.body.clone());
+                    seen.entry(content).or_default().insert(tag.opaque.clone());
                     told.push(Told { at, path, tag: tag.opaque.clone(), body: response.body.clone() });
                 }
             }
@@ -61,7 +65,12 @@ pub(crate) fn note<M>(
     let is_stray = |one: &&Told| {
         let places = &tags[&one.tag];
         let here = places[&one.path];
-        let is_new = one.body.is_empty() || !contents.contains(&(one.path.clone(), one.body.clone()));
+        let content = (one.path.clone(), one.body.clone());
+        // What nobody marked may be the same anywhere, or change by itself.
+        let is_new = one.body.is_empty()
+            || (mark::first(&one.body).is_some()
+                && !contents.contains(&content)
+                && seen[&content].len() == 1);
         is_new && places.len() > 1 && (here == 1 || places.values().any(|times| *times > here))
     };
     strays.extend(told.iter().filter(is_stray).map(|one| one.at));
@@ -100,6 +109,20 @@ mod tests {
         assert_eq!(strays(&trace), [4]);
         trace.extend([sent(1, "/b"), got(1, "x")]);
         assert!(strays(&trace).is_empty());
+        // Content that was marked elsewhere, however often; not what anybody may have, or what is told here with other tags too.
+        let told = |conn, tag: &str, body: &str| {
+            let (etag, body) = (Some(Tag::strong(tag)), body.into());
+            Event::Received(WireConn(conn), Msg::Response(Response { etag, body, ..Response::default() }))
+        };
+        let crossed = |body: &str| {
+            let at_a = [sent(0, "/a"), told(0, "y", body)];
+            let at_b = [sent(1, "/b"), told(1, "y", body)];
+            [at_a.clone(), at_a.clone(), at_a, at_b.clone(), at_b].concat()
+        };
+        assert_eq!(strays(&crossed("<00001>")), [7, 9]);
+        assert!(strays(&crossed("index")).is_empty());
+        let retagged = [crossed("<00001>"), vec![sent(1, "/b"), told(1, "z", "<00001>")]].concat();
+        assert!(strays(&retagged).is_empty());
         let created = Msg::Response(Response { status: 201, ..Response::default() });
         trace.extend([sent(2, "/a"), Event::Received(WireConn(2), created)]);
         assert_eq!(strays(&trace), [9]);

@@ -180,7 +180,7 @@ impl Exchange<'_> {
             Some(Aftermath::Race { changed, before }) if request.is_conditional() && io.choose(2)? == 1 => {
                 io.assume(changed.at_most(&Sym::known(&request.sent_at), 0).negate())?;
                 io.assume(before.present.holds())?;
-                judged = Some(Judged { tag: before.tag.clone(), modified: before.modified.clone() });
+                judged = Some(Judged::from(before));
             }
             Some(Aftermath::Unsteady { tag, date }) if io.choose(2)? == 1 => {
                 if let Some(former) = tag {
@@ -204,18 +204,20 @@ impl Exchange<'_> {
     }
 
     /// What changes by itself before a read. There and back again: a read changes nothing, so what it sees differently was
-    /// changed twice, unless nothing was seen of it before.
+    /// changed twice. What was put has its unsteadiness from there, and for what was not, once is enough.
     fn unsteady(&self, io: &mut Io<'_, Origin>, entry: &mut Entry) -> Turn {
-        let times = if entry.is_first { 1 } else { 2 };
-        if often(io, &rules::STEADY_TAG, times)? {
+        let times = if entry.is_foreign { 1 } else { 2 };
+        let other_tag = often(io, &rules::STEADY_TAG, times)?;
+        if other_tag {
             entry.tag = Self::other_tag(io)?;
         }
-        if often(io, &rules::STEADY_DATE, times)? {
+        if (other_tag && io.choose(2)? == 1) || often(io, &rules::STEADY_DATE, times)? {
             entry.modified = io.fresh()?;
         }
         // It explains much: it counts as much as an answer to somebody else.
         if often(io, &rules::STEADY_CONTENT, 3)? {
-            *entry = Entry { meant: Some(Meant::Nothing), ..Entry::any(io)? };
+            let tag = Self::other_tag(io)?;
+            *entry = Entry { meant: Some(Meant::Nothing), tag, ..Entry::any(io)? };
             io.assume(entry.present.holds())?;
         }
         Ok(())
@@ -259,7 +261,7 @@ impl Exchange<'_> {
 }
 
 /// Whether a rule is broken so many times at once.
-fn often(io: &mut Io<'_, Origin>, rule: &'static Rule, times: u32) -> Result<bool, Stop> {
+pub(super) fn often(io: &mut Io<'_, Origin>, rule: &'static Rule, times: u32) -> Result<bool, Stop> {
     for _ in 0..times {
         if !io.deviates(rule)? {
             return Ok(false);

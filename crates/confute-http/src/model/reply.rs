@@ -161,7 +161,7 @@ impl Expected {
                 match read.head {
                     false => self.content(entry, seen, facts),
                     // The same request with GET might have been told the length of a part.
-                    true if !read.range.is_empty() => Ok(()),
+                    true if Self::is_length_of_part(read, seen, facts) => Ok(()),
                     true => self.length(entry, seen, facts),
                 }
             }
@@ -298,6 +298,15 @@ impl Expected {
         })
     }
 
+    /// Whether what is told is the length of a part that was asked for.
+    fn is_length_of_part(read: &Read, seen: &Response, facts: &Knowledge) -> bool {
+        let body = Self::known(&read.entry, facts).map(|body| text::length(&body) as u64);
+        let told = |length| seen.content_length.is_some_and(|told| told == length);
+        body.is_some_and(|body| {
+            read.range.iter().filter_map(|span| span.within(body)).any(|(first, last)| told(last - first + 1))
+        })
+    }
+
     /// If-Range was true.
     fn applied(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
         match read.applies {
@@ -308,14 +317,16 @@ impl Expected {
         }
     }
 
-    fn part(&self, read: &Read, seen: &Response, facts: &Knowledge) -> Learnt {
+    fn part(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
         let Some(Told::Part(first, last, complete)) = seen.content_range else {
+            if self.lax.has(Lax::CONTENT_RANGE) {
+                return Ok(());
+            }
             // The end of nothing is satisfiable (RFC 9110, 14.1.2), and has no Content-Range that could be written.
-            let is_end = read.range.iter().any(|span| matches!(span, Span::Last(_)));
-            let is_nothing = seen.body.is_empty()
-                && !matches!(seen.content_range, Some(Told::Invalid))
-                && Self::known(&read.entry, facts).is_none_or(|body| body.is_empty());
-            return require((is_end && is_nothing) || self.lax.has(Lax::CONTENT_RANGE));
+            let is_end = |span: &Span| matches!(span, Span::Last(1..));
+            let is_untold = !matches!(seen.content_range, Some(Told::Invalid));
+            require(read.range.iter().any(is_end) && is_untold && seen.body.is_empty())?;
+            return read.entry.body.unify(&seen.body, facts);
         };
         let sent = text::bytes(&seen.body);
         let mut is_part = seen.incomplete || sent.len() as u64 == (last - first).saturating_add(1);

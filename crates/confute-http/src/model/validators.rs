@@ -129,8 +129,8 @@ pub(super) struct Entry {
     pub(super) meant: Option<Meant>,
     /// What the write that made it left behind, if it broke a rule.
     pub(super) after: Option<Rc<Aftermath>>,
-    /// Whether it was there before the tester came.
-    pub(super) is_first: bool,
+    /// Whether it is none that was put: it was there before the tester came, or another method made it.
+    pub(super) is_foreign: bool,
 }
 
 /// What was to be stored where other content was.
@@ -201,7 +201,7 @@ impl Entry {
             modified: fresh.fresh(),
             meant: None,
             after: None,
-            is_first: true,
+            is_foreign: true,
         }
     }
 
@@ -214,7 +214,7 @@ impl Entry {
             modified: io.fresh()?,
             meant: None,
             after: None,
-            is_first: false,
+            is_foreign: false,
         })
     }
 
@@ -227,7 +227,7 @@ impl Entry {
             modified: Sym::known(&-1),
             meant: None,
             after: None,
-            is_first: false,
+            is_foreign: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use confute::lang::{Io, Number, Stop, Sym, Turn};
 
 use super::expected::{Kind, Put, Validators};
 use super::lax::Lax;
-use super::origin::{Exchange, Origin};
+use super::origin::{Exchange, Origin, often};
 use super::precondition::{Conditions, Decision};
 use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Odd};
@@ -138,7 +138,7 @@ impl Exchange<'_> {
         self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
         let changes = io.choose(2)? == 1;
         if changes {
-            let entry = Entry::any(io)?;
+            let entry = Entry { is_foreign: true, ..Entry::any(io)? };
             self.store(io, entry)?;
         }
         self.send(io, Kind::Other { changes })
@@ -180,6 +180,7 @@ impl Exchange<'_> {
 
     /// What this write leaves behind, and when it will have been done.
     fn aftermath(
+        &self,
         io: &mut Io<'_, Origin>,
         done: &Done,
     ) -> Result<(Option<Rc<Aftermath>>, Option<Sym<Number>>), Stop> {
@@ -196,7 +197,10 @@ impl Exchange<'_> {
             }
             return Ok((Some(Rc::new(Aftermath::Torn { changed: changed.clone(), of })), Some(changed)));
         }
-        let (tag, date) = (io.deviates(&rules::STEADY_TAG)?, io.deviates(&rules::STEADY_DATE)?);
+        // What changes a tag without cause may change the date with it. Nothing has neither.
+        let is_put = self.request.method == Method::Put;
+        let tag = is_put && io.deviates(&rules::STEADY_TAG)?;
+        let date = (tag && io.choose(2)? == 1) || (is_put && io.deviates(&rules::STEADY_DATE)?);
         if tag || date {
             let tag = tag.then(|| done.old.tag.strong.clone());
             return Ok((Some(Rc::new(Aftermath::Unsteady { tag, date })), None));
@@ -223,7 +227,7 @@ impl Exchange<'_> {
     fn put(&mut self, io: &mut Io<'_, Origin>, done: Done, body: &Arc<str>) -> Turn {
         let rule = if done.existed { &rules::REPLACED } else { &rules::CREATED };
         self.lax.also(io, rule, Lax::CREATED)?;
-        let (after, changed) = Self::aftermath(io, &done)?;
+        let (after, changed) = self.aftermath(io, &done)?;
         let Done { old, present, existed, strong_by, refused, .. } = done;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
         if matches!(after.as_deref(), Some(Aftermath::Unsteady { .. })) {
@@ -241,17 +245,16 @@ impl Exchange<'_> {
             modified: io.fresh()?,
             meant: None,
             after,
-            is_first: false,
+            is_foreign: false,
         };
         let mut validators = Validators::True;
-        // What comes of an answer to somebody else may come of this too: it counts as much.
-        let own = &rules::PUT_OWN;
         if io.deviates(&rules::PUT_EXACT)? {
             entry.body = io.fresh()?;
             entry.meant = Some(Meant::Changed(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
             validators = Validators::Absent;
-        } else if io.deviates(own)? && io.deviates(own)? && io.deviates(own)? {
+        } else if often(io, &rules::PUT_OWN, 3)? {
+            // What comes of an answer to somebody else may come of this too: it counts as much.
             entry.body = io.fresh()?;
             entry.meant = Some(Meant::Elsewhere(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
@@ -284,7 +287,7 @@ impl Exchange<'_> {
     }
 
     fn delete(&self, io: &mut Io<'_, Origin>, done: Done) -> Turn {
-        let (after, changed) = Self::aftermath(io, &done)?;
+        let (after, changed) = self.aftermath(io, &done)?;
         if !io.deviates(&rules::DELETE_LASTS)? {
             self.store(io, Entry { after, ..Entry::gone() })?;
         }

@@ -131,14 +131,19 @@ fn one_host(seen: &Request) -> Option<&str> {
     hosts.next().filter(|_| hosts.next().is_none())
 }
 
-/// Whether a Host that has a name that client and origin are known by has a port that they are known by. Both may be known by one
-/// name, as where all is one machine. Without a port it is that of http, or of https, as it is spoken on either side.
+/// Whether a Host that has a name that the gateway or the origin is known by has a port that belongs to it. The gateway may know
+/// the origin by the name that clients know itself by, as where all is one machine. Without a port it is that of http, or of
+/// https, as it is spoken on either side.
 fn is_port_known(host: &str, mapping: &Mapping) -> bool {
     let (name, port) = split(host);
-    let known = [&*mapping.host, &*mapping.origin].map(split);
+    let [client, origin] = [&*mapping.host, &*mapping.origin].map(split);
     let is_default = |port: Option<u16>| matches!(port, None | Some(80 | 443));
-    !known.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
-        || known.iter().any(|(_, own)| *own == port || (is_default(*own) && is_default(port)))
+    let is_same = |known: Option<u16>| known == port || (is_default(known) && is_default(port));
+    match [client, origin].map(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        [true, _] => is_same(client.1) || is_same(origin.1),
+        [false, true] => is_same(origin.1),
+        [false, false] => true,
+    }
 }
 
 /// Host and port, if there is one.

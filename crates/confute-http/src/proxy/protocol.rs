@@ -271,7 +271,9 @@ impl Protocol for Proxy {
         let (Ask::Answer(answer), Message::Request(request)) = (ask, asked) else { return true };
         let is_empty = matches!(answer.status, 204 | 304);
         let is_bare = answer.frame == Frame::Bare;
-        (is_empty || is_bare == request.is_head()) && (answer.status != 304 || request.is_conditional())
+        answer.cut == Some(0)
+            || (is_empty || is_bare == request.is_head())
+                && (answer.status != 304 || request.is_conditional())
     }
 
     fn unanswered(&self) -> Option<Message> {

@@ -90,7 +90,7 @@ pub(super) fn own(seen: &Response) -> Option<Breach> {
 /// The same for an answer to this request, which was not forwarded: a gateway may also send clients elsewhere, or be what they
 /// ask about the options of (RFC 9110, 7.4 and 9.3.7).
 pub(super) fn instead(request: &Request, seen: &Response) -> Option<Breach> {
-    let is_elsewhere = (300..400).contains(&seen.status);
+    let is_elsewhere = (300..400).contains(&seen.status) && seen.status != 304;
     let is_about_itself = &*request.method == "OPTIONS" && (200..300).contains(&seen.status);
     if !(is_elsewhere || is_about_itself) || seen.fields.mark().is_some() {
         return own(seen);

@@ -162,7 +162,7 @@ where
     /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with as few deviations.
     fn weaker(&self, blame: &mut Blame) {
         let Some(level) = blame.level() else { return };
-        let deviations = blame.diagnoses.iter().map(|one| one.deviations).max().unwrap_or(0);
+        let deviations = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(0);
         let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
         // With one deviation it would be the rule alone, and that was tried.
         if deviations < 2 || set.is_empty() {
