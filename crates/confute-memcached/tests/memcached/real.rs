@@ -155,12 +155,12 @@ fn corrupt(events: &mut [Event<Message>], place: usize, how: u64) -> bool {
         let said = std::mem::replace(line, Line::Garbage("STORD\r\n".into()));
         return !matches!(said, Line::Garbage(_));
     };
-    // A touch may change it.
-    let touch = |event: &Event<Message>| {
+    // A touch may change it, and to count down from nothing makes the same content anew.
+    let renews = |event: &Event<Message>| {
         matches!(event, Event::Sent(_, Message::Ask(request))
-            if matches!(request.command, Command::Touch { .. }) && *request.command.key() == key)
+            if matches!(request.command, Command::Touch { .. } | Command::Count { .. }) && *request.command.key() == key)
     };
-    let twice = !events.iter().any(touch) && unique.is_some_and(|unique| known(&unique, events));
+    let twice = !events.iter().any(renews) && unique.is_some_and(|unique| known(&unique, events));
     let Some(Line::Value { data, flags, unique, .. }) = line(&mut events[place]) else { return false };
     match how {
         0 => *data = "never stored".into(),
@@ -192,5 +192,5 @@ fn corrupted_answers_are_refuted() {
             }
         }
     }
-    assert!(tried > 80, "{tried}");
+    assert!(tried > 60, "{tried}");
 }
