@@ -43,12 +43,6 @@ pub fn way(url: &str, reach: &Reach) -> Result<Way> {
     let mut fields = Vec::new();
     for field in &reach.fields {
         let (name, value) = header(field)?;
-        if name.eq_ignore_ascii_case("Accept-Encoding") && !value.eq_ignore_ascii_case("identity") {
-            bail!(
-                "-H {name}: with other codings than identity a resource has several contents and tags, which the model does \
-                 not tell apart; leave it out"
-            );
-        }
         if name.eq_ignore_ascii_case("Host") {
             host = value;
         } else {

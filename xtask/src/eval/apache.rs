@@ -2,8 +2,8 @@
 //!
 //! Every program is run by the same command, as origin and gateway at once, with a server of its own for every seed. What the
 //! baseline does at the same seeds is no hit. Mutants that the model cannot tell from a correct server are kept apart, in
-//! `beyond`, each with the reason. Those in `unseen` were written by somebody who had not seen the tester, and the tester was
-//! not changed for them: they measure, and nothing is demanded.
+//! `beyond`, each with the reason. Those in `unseen` were written without sight of the tester, and it was not changed for
+//! them: they measure, and nothing is demanded.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -46,7 +46,7 @@ pub(crate) struct Args {
     /// Only let the baseline run at length, and see that it is never refuted: ten runs of 100,000 messages
     #[arg(long, conflicts_with_all = ["only", "fresh", "max_time"])]
     soak: bool,
-    /// Only the mutants that nobody had in mind who wrote the tester: how many are found, not that all are
+    /// Only the mutants written without sight of the tester: how many are found, not that all are
     #[arg(long, conflicts_with = "soak")]
     unseen: bool,
     /// How many messages each of these runs has
