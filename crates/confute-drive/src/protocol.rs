@@ -1,6 +1,6 @@
 //! What a protocol has to say about itself.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::sync::atomic::AtomicU64;
 
 use confute::lang::ServerModel;
@@ -280,6 +280,18 @@ pub struct Past<P: Protocol + ?Sized> {
 impl<P: Protocol + ?Sized> Default for Past<P> {
     fn default() -> Self {
         Self { exchanges: Vec::new(), asked: Vec::new() }
+    }
+}
+
+impl<P: Protocol + ?Sized> Clone for Past<P> {
+    fn clone(&self) -> Self {
+        Self { exchanges: self.exchanges.clone(), asked: self.asked.clone() }
+    }
+}
+
+impl<P: Protocol + ?Sized> Debug for Past<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Past").field("exchanges", &self.exchanges).field("asked", &self.asked).finish()
     }
 }
 

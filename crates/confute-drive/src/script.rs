@@ -26,6 +26,8 @@ pub enum Until {
     Answered(usize),
     /// Something has come: an answer, an end, a connection.
     Something,
+    /// The same, or so many milliseconds have passed.
+    Soon(u64),
     /// So many milliseconds have passed.
     Millis(u64),
 }

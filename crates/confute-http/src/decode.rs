@@ -10,7 +10,7 @@ use crate::date::Date;
 use crate::etag::EntityTag;
 use crate::message::{Flaw, Msg, Response, Tag, Told};
 use crate::text;
-use crate::wire::{Ending, Kind, Length, Limit, RawResponse, Read, ResponseReader};
+use crate::wire::{Ending, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader};
 
 /// What is wrong with a message that has such an anomaly, if anything is.
 pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
@@ -69,7 +69,8 @@ impl From<&RawResponse> for Response {
             }
         });
         let seconds = |date: Date| date.time.duration_since(SystemTime::UNIX_EPOCH).ok();
-        let last_modified = fields.only("Last-Modified").and_then(|value| seconds(Date::parse(&value).ok()?));
+        let time = |name| fields.only(name).and_then(|value| seconds(Date::parse(&value).ok()?));
+        let last_modified = time("Last-Modified");
         let content_range = fields.combined("Content-Range").map(|value| match ContentRange::parse(&value) {
             Ok(ContentRange { unit, range, complete }) if unit == b"bytes" => match (range, complete) {
                 (Some((first, last)), complete) => Told::Part(first, last, complete),
@@ -87,6 +88,7 @@ impl From<&RawResponse> for Response {
             status: raw.status().unwrap_or(0),
             etag,
             last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
+            is_now: last_modified.is_some() && last_modified == time("Date"),
             content_range,
             allow: fields.all("Allow").next().is_some(),
             content_length: match fields.content_length() {
@@ -215,6 +217,8 @@ impl HttpReader {
             }
             return;
         };
+        // What crosses a request is framed as if there were none, and is the last (RFC 9110, 15.5.9).
+        self.is_lost |= response.status == 408 && response.close && raw.framing() == Some(Framing::None);
         response.pipelined = pipelined;
         response.interim = std::mem::take(&mut self.interim);
         response.flaws.append(&mut self.flaws);
@@ -365,6 +369,12 @@ mod tests {
         let tired = "HTTP/1.1 408 Late|Connection: close|Content-Length: 0||";
         assert_eq!(read(&[], &[tired]), []);
         assert_eq!(read(&[Method::Get], &[tired])[0].status, 408);
+        // It knew of no HEAD when it said so.
+        let tired = "HTTP/1.1 408 Late|Connection: close|Content-Length: 11||Too late.||";
+        let [crossed] = &read(&[Method::Head], &[tired])[..] else { panic!() };
+        assert!(crossed.status == 408 && crossed.flaws.is_empty(), "{:?}", crossed.flaws);
+        let stays = "HTTP/1.1 408 Late|Content-Length: 11||Too late.||";
+        assert_eq!(read(&[Method::Head], &[stays])[0].flaws, [Flaw::Surplus]);
     }
 
     #[test]

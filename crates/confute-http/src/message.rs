@@ -289,6 +289,9 @@ pub struct Response {
     /// The date told, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<i64>,
+    /// Whether that is the date of the response itself: then it may stand for a later one (RFC 9110, 8.8.2.1).
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_now: bool,
     /// The part told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_range: Option<Told>,

@@ -236,6 +236,10 @@ impl<P: Protocol> Case<'_, P> {
                 let (before, patience) = (self.happened, self.patience());
                 self.wait_for(Some(patience), |case| case.happened != before || case.counted() == 0);
             }
+            Until::Soon(millis) => {
+                let (before, end) = (self.happened, Instant::now() + Duration::from_millis(millis));
+                self.wait_until(Some(end), |case| case.happened != before);
+            }
             Until::Millis(millis) => {
                 let end = Instant::now() + Duration::from_millis(millis);
                 self.wait_until(Some(end), |_| false);

@@ -98,7 +98,8 @@ pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one:
             Step::Gather => {}
             Step::Hold(on) | Step::Release(on) | Step::HangUp(on) | Step::Finish(on) if !odd.contains(on) => {
             }
-            Step::Wait(Until::Answered(_) | Until::Millis(_) | Until::Something) if odd.is_empty() => {}
+            Step::Wait(Until::Answered(_) | Until::Millis(_) | Until::Something | Until::Soon(_))
+                if odd.is_empty() => {}
             other => plan.push((Some(place), other.clone())),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use confute_drive::{Generator, Past, Peer, Step, Until, View};
 
 use super::message::Message;
-use super::protocol::{Ask, Dual};
+use super::protocol::{Ask, Dual, Served};
 use crate::generate::{Pick, Traffic};
 use crate::message::Method;
 use crate::protocol::{Ask as Serve, Http};
@@ -21,13 +21,14 @@ const STEPS: usize = 80;
 const CALM_STEPS: usize = 150;
 /// how many requests are to be passed on,
 const REQUESTS: usize = 20;
+/// how many there (each kind once),
+const CALM_REQUESTS: usize = 27;
 /// and how many of these are outstanding at most.
 const MOST: usize = 4;
-/// How many cases are one request after the other.
-const FIRST: u64 = 2;
-/// Of those that follow, one in so many only asks the server itself, over all connections: its races take many at once.
-const ALONE: u64 = 2;
-/// So many steps has such a one.
+/// Every other case only asks the server itself, over all connections: its races take many at once. Of the others, so many
+/// are one request after the other.
+const CALM_CASES: u64 = 2;
+/// So many steps has one that only asks the server itself.
 const ALONE_STEPS: usize = 200;
 
 /// So many steps are done before there are pipelines: then there is something to read.
@@ -53,24 +54,27 @@ pub struct Mixture {
     rests: bool,
     /// How many connections are used at most.
     most: u32,
+    /// What of the past the one kind of traffic sees.
+    served: Served,
 }
 
 impl Mixture {
     /// That of the case with this number in a campaign: one request after the other at first, more and more at once later.
     pub fn of_case(http: Http, case: u64) -> Self {
-        let calm = case < FIRST;
-        if !calm && case.is_multiple_of(ALONE) {
-            // Every kind of traffic in its turn, but for that of the first cases.
-            let serve = Traffic::of_case(http, ALONE_STEPS, FIRST + (case - FIRST) / ALONE);
+        let (turn, is_alone) = (case / 2, case % 2 == 1);
+        if is_alone {
+            // Every kind of traffic in its turn, but for that of calm cases.
+            let serve = Traffic::of_case(http, ALONE_STEPS, CALM_CASES + turn);
             let alone = Self::new(serve, Passage::new(0, 1));
             return Self { passes: false, pipelines_in: u64::MAX, most: u32::MAX, ..alone };
         }
+        let calm = turn < CALM_CASES;
         let serve = Traffic::new(http, if calm { CALM_STEPS } else { STEPS });
         // Waiting in vain for 100 takes half a second, so only now and then.
-        let serve = if case % 16 == FIRST { serve } else { serve.impatient() };
+        let serve = if turn % 8 == CALM_CASES { serve } else { serve.impatient() };
         let serve = if calm { serve.gentle().opening() } else { serve };
-        let most = if calm { 1 } else { 1 + case as usize % MOST };
-        let pass = Passage::new(REQUESTS, most).hinting(case);
+        let most = if calm { 1 } else { 1 + turn as usize % MOST };
+        let pass = Passage::new(if calm { CALM_REQUESTS } else { REQUESTS }, most).hinting(turn);
         let mixture = Self::new(serve, if calm { pass.opening() } else { pass });
         // What is wrong all the time is best found without them.
         if calm { Self { pipelines_in: u64::MAX, ..mixture } } else { mixture }
@@ -89,13 +93,14 @@ impl Mixture {
             held: BTreeSet::new(),
             rests: false,
             most: CONNECTIONS,
+            served: Served::default(),
         }
     }
 }
 
 /// What one of the two generators sees: only its own.
-struct Views {
-    past: Past<Http>,
+struct Views<'a> {
+    past: &'a Past<Http>,
     none: Past<Proxy>,
     /// Outstanding answers of the server itself, by connection,
     serving: Vec<u32>,
@@ -104,19 +109,13 @@ struct Views {
     asked: Vec<(Peer, crate::proxy::message::Message)>,
 }
 
-impl Views {
-    fn of(view: &View<'_, Dual>) -> Self {
+impl<'s> Views<'s> {
+    fn of(view: &View<'_, Dual>, past: &'s Past<Http>) -> Self {
         let passing: Vec<u32> =
             (0..).zip(view.outstanding).map(|(on, count)| passing(view, on, *count)).collect();
         let serving = view.outstanding.iter().zip(&passing).map(|(all, passing)| all - passing).collect();
         let asked = view.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?.clone())));
-        Self {
-            past: Dual::served(view.past),
-            none: Past::default(),
-            serving,
-            passing,
-            asked: asked.collect(),
-        }
+        Self { past, none: Past::default(), serving, passing, asked: asked.collect() }
     }
 
     fn is_passing(&self) -> bool {
@@ -130,7 +129,7 @@ impl Views {
         disagreement: &'a dyn Fn(&Serve) -> usize,
     ) -> View<'a, Http> {
         View {
-            past: &self.past,
+            past: self.past,
             steps: view.steps,
             connections: view.connections.min(most),
             wide: view.wide.min(most),
@@ -181,7 +180,7 @@ fn lift<A>(step: Step<A>, kind: impl FnOnce(A) -> Ask) -> Step<Ask> {
 
 impl Mixture {
     /// Something that brings answers: those that the server waits for, or the wait for its own.
-    fn rest(&mut self, views: &Views, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Step<Ask> {
+    fn rest(&mut self, views: &Views<'_>, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Step<Ask> {
         let answer = self.pass.go_on(&views.pass(view), pick);
         answer.map_or(Step::Wait(Until::Something), |step| lift(step, Ask::Pass))
     }
@@ -225,7 +224,7 @@ impl Mixture {
     }
 
     /// What the one kind of traffic does next.
-    fn serve(&mut self, views: &Views, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
+    fn serve(&mut self, views: &Views<'_>, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
         let disagreement = |ask: &Serve| (view.disagreement)(&Ask::Serve(ask.clone()));
         let Some(step) = self.serve.next(&views.serve(view, self.most, &disagreement), pick) else {
             self.serves = false;
@@ -246,7 +245,7 @@ impl Mixture {
 }
 
 /// Whether a step of the one kind has to wait for the other.
-fn has_to_wait(step: &Step<Serve>, views: &Views, pick: &mut Pick<'_>) -> bool {
+fn has_to_wait(step: &Step<Serve>, views: &Views<'_>, pick: &mut Pick<'_>) -> bool {
     match step {
         Step::Wait(Until::Outstanding(_)) => views.is_passing(),
         Step::Ask { on: Peer::Opened(on), ask, .. } => {
@@ -266,11 +265,19 @@ impl Generator<Dual> for Mixture {
         if let Some(step) = self.queue.pop_front() {
             return Some(step);
         }
-        let views = Views::of(view);
+        let mut served = std::mem::take(&mut self.served);
+        let step = self.decide(&Views::of(view, served.of(view.past)), view, pick);
+        self.served = served;
+        step
+    }
+}
+
+impl Mixture {
+    fn decide(&mut self, views: &Views<'_>, view: &View<'_, Dual>, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
         let is_quiet = view.outstanding.iter().all(|count| *count == 0);
         self.rests &= !is_quiet;
         if self.rests || (self.pending.is_some() && views.is_passing()) {
-            return Some(self.rest(&views, view, pick));
+            return Some(self.rest(views, view, pick));
         }
         if let Some(step) = self.pending.take() {
             return Some(lift(step, Ask::Serve));
@@ -288,7 +295,7 @@ impl Generator<Dual> for Mixture {
         let serves_first = !self.held.is_empty() || self.opens(is_quiet).unwrap_or_else(|| pick(2) == 0);
         if self.serves
             && (serves_first || !self.passes)
-            && let Some(step) = self.serve(&views, view, pick)
+            && let Some(step) = self.serve(views, view, pick)
         {
             return Some(step);
         }
@@ -298,6 +305,6 @@ impl Generator<Dual> for Mixture {
                 None => self.passes = false,
             }
         }
-        if self.serves { self.serve(&views, view, pick) } else { None }
+        if self.serves { self.serve(views, view, pick) } else { None }
     }
 }

@@ -1,5 +1,8 @@
 //! Both as the driver needs them: each thing is left to the protocol that it belongs to.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use confute::trace::Event;
 use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
@@ -10,7 +13,7 @@ use super::reader::DualReader;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy};
-use crate::{export, stray};
+use crate::{export, smaller, stray};
 
 /// HTTP/1.1 with a server that is an origin and a gateway.
 #[derive(Clone, Debug)]
@@ -43,9 +46,48 @@ impl Dual {
         &self.http
     }
 
-    /// What of the past concerns the server itself.
-    pub(super) fn served(past: &Past<Self>) -> Past<Http> {
-        Past { exchanges: past.exchanges.iter().filter_map(one_served).collect(), asked: Vec::new() }
+    /// What of the past this refers to.
+    fn referred(ask: &Serve, past: &Past<Self>) -> Past<Http> {
+        let steps = RefCell::new(BTreeSet::new());
+        smaller::renumber(ask, &|step| {
+            steps.borrow_mut().insert(step);
+            step
+        });
+        let exchange = |step: &usize| {
+            let at = past.exchanges.partition_point(|exchange| exchange.step < *step);
+            past.exchanges.get(at).filter(|exchange| exchange.step == *step).and_then(one_served)
+        };
+        Past { exchanges: steps.borrow().iter().filter_map(exchange).collect(), asked: Vec::new() }
+    }
+}
+
+/// What of the past concerns the server itself, brought up to date instead of being made anew at each step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Served {
+    past: Past<Http>,
+    /// Of each, its place in the whole past, and how many replies it had there.
+    places: Vec<(usize, usize)>,
+    /// How much of the whole was looked at.
+    taken: usize,
+}
+
+impl Served {
+    pub(super) fn of(&mut self, past: &Past<Dual>) -> &Past<Http> {
+        for ((place, count), mine) in self.places.iter_mut().zip(&mut self.past.exchanges) {
+            let replies = &past.exchanges[*place].replies;
+            if replies.len() != *count {
+                *count = replies.len();
+                mine.replies = replies.iter().filter_map(Message::served).cloned().collect();
+            }
+        }
+        for (place, exchange) in past.exchanges.iter().enumerate().skip(self.taken) {
+            if let Some(mine) = one_served(exchange) {
+                self.places.push((place, exchange.replies.len()));
+                self.past.exchanges.push(mine);
+            }
+        }
+        self.taken = past.exchanges.len();
+        &self.past
     }
 }
 
@@ -72,7 +114,7 @@ impl Protocol for Dual {
 
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
         match ask {
-            Ask::Serve(ask) => self.http.resolve(ask, case, &Self::served(past)).map(Message::Served),
+            Ask::Serve(ask) => self.http.resolve(ask, case, &Self::referred(ask, past)).map(Message::Served),
             Ask::Pass(ask) => self.proxy.resolve(ask, case, &Past::default()).map(Message::Passed),
         }
     }

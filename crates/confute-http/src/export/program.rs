@@ -125,7 +125,9 @@ impl Program {
                     });
                     return Ok(());
                 }
-                Step::Wait(Until::Millis(millis)) if *millis > 0 => self.ops.push(Op::Pause(*millis)),
+                Step::Wait(Until::Millis(millis) | Until::Soon(millis)) if *millis > 0 => {
+                    self.ops.push(Op::Pause(*millis));
+                }
                 Step::Finish(_) => return Err("one side of a connection was ended".to_owned()),
                 _ => {}
             }

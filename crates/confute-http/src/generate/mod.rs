@@ -84,6 +84,8 @@ pub struct Traffic {
     turn: bool,
     /// Whether each resource has one writer, and readers that never rest.
     storms: bool,
+    /// How often they were let loose.
+    rounds: u64,
     /// Whether tags that are weak are waited for to become strong, once.
     ripens: bool,
     /// Resources that were written by several at once, and not looked at since.
@@ -129,6 +131,7 @@ impl Traffic {
             floods: false,
             turn: false,
             storms: false,
+            rounds: 0,
             ripens: false,
             doubtful: vec![],
             row: vec![],
@@ -141,11 +144,11 @@ impl Traffic {
     /// and then.
     pub fn of_case(http: Http, steps: usize, case: u64) -> Self {
         // The first ones are short: races have to wait for them.
-        let traffic = Self::new(http, if case < CALM { steps * 2 / 5 } else { steps });
+        let traffic = Self::new(http, if case < CALM { steps * 3 / 5 } else { steps });
         let traffic = match case % 8 {
             // What is wrong all the time is best found alone: in a burst it is wrong in many ways at once.
             _ if case < CALM => traffic.gentle().opening(),
-            5 if case >= SHORT => Self { left: LONG * steps, ..traffic.storming() },
+            5 => Self { left: LONG * steps, ..traffic.storming() },
             1 | 3 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
             4 if case >= SHORT => traffic.busy(),
             0 | 4 => traffic.gentle(),

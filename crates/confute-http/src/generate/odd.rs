@@ -7,7 +7,7 @@ use crate::message::{Msg, Odd, Request};
 use crate::protocol::{Ask, Http};
 use crate::{encode, text};
 
-const ODDS: [Odd; 9] = [
+pub(super) const ODDS: [Odd; 9] = [
     Odd::NoHost,
     Odd::TwoHosts,
     Odd::SpaceBeforeColon,
@@ -37,7 +37,7 @@ impl Traffic {
         self.barrier();
         self.ask(on, Ask { chunked: false, odd: Some(odd), ..ask });
         // A server may wait for the rest of a chunk that never comes.
-        let until = if is_too_long { Until::Millis(20) } else { Until::Something };
+        let until = if is_too_long { Until::Soon(20) } else { Until::Something };
         self.queue.push_back(Step::Wait(until));
         self.queue.push_back(Step::HangUp(Peer::Opened(on)));
         self.audit(&[name]);

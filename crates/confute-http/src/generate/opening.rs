@@ -4,6 +4,7 @@
 
 use confute_drive::{Peer, Step, View};
 
+use super::odd::ODDS;
 use super::{Pick, Traffic, draw};
 use crate::ask::Known;
 use crate::mark::mark;
@@ -45,10 +46,12 @@ pub(super) enum Plain {
     WeakPart,
     /// Several reads at once on one connection,
     Several,
-    /// a write that waits to be told to go on,
+    /// and a write that waits to be told to go on.
     Expect,
-    /// and one without what every request has.
-    NoHost,
+    /// What no client should send,
+    Wrong(Odd),
+    /// and the last that a connection is for.
+    Close,
 }
 
 /// These come first, in any order: conditions are what servers get wrong most.
@@ -73,13 +76,13 @@ const THEN: [Plain; 8] = [
     Plain::Patch,
 ];
 
-/// At last what few clients ask.
-const LAST: [Plain; 5] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect, Plain::NoHost];
+/// Then what few clients ask; what none should comes after that.
+const RARE: [Plain; 4] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect];
 
 /// What is still to be asked: one deck after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
-    decks: [Vec<Plain>; 3],
+    decks: [Vec<Plain>; 4],
 }
 
 impl Opening {
@@ -97,7 +100,8 @@ impl Traffic {
     /// The same, but it begins like that.
     #[must_use]
     pub(crate) fn opening(mut self) -> Self {
-        self.opening = Opening { decks: [FIRST.into(), THEN.into(), LAST.into()] };
+        let last = ODDS.map(Plain::Wrong).into_iter().chain([Plain::Close]).collect();
+        self.opening = Opening { decks: [FIRST.into(), THEN.into(), RARE.into(), last] };
         self
     }
 
@@ -164,7 +168,8 @@ impl Traffic {
             }
             Plain::Several => return self.several(),
             Plain::Expect => return self.expect(view, pick),
-            Plain::NoHost => return self.malformed(Odd::NoHost, view, pick),
+            Plain::Wrong(odd) => return self.malformed(odd, view, pick),
+            Plain::Close => return self.close(view, pick),
             Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
             Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
         };

@@ -18,6 +18,8 @@ use crate::protocol::{Ask, Http};
 const SHARERS: u32 = 4;
 /// One resource in so many has two that write to it.
 const RIVALLED: u32 = 4;
+/// After so many rounds all go on with something new: what is found then has little before it, and is soon blamed on a rule.
+const ROUNDS: u64 = 32;
 /// So many marks make a content, so that its length mostly tells nothing.
 const MARKS: usize = 3;
 
@@ -27,12 +29,15 @@ impl Traffic {
         let idle: Vec<u32> = (0..view.wide.max(2))
             .filter(|on| view.outstanding.get(*on as usize).is_none_or(|count| *count == 0))
             .collect();
-        self.names = self.names.max(u64::from(view.wide.div_ceil(SHARERS)));
+        let groups = u64::from(view.wide.max(2).div_ceil(SHARERS));
+        let latest = self.rounds / ROUNDS * groups;
+        self.rounds += 1;
+        self.names = self.names.max(latest + groups);
         if idle.len() > 1 {
             self.queue.push_back(Step::Gather);
         }
         for on in idle {
-            let name: Arc<str> = format!("r{}", on / SHARERS).into();
+            let name: Arc<str> = format!("r{}", latest + u64::from(on / SHARERS)).into();
             // Where few are to compete, each resource has one writer.
             let has_rivals = on / SHARERS % RIVALLED == 1 && view.connections == view.wide;
             let ask = match on % SHARERS {

@@ -127,7 +127,17 @@ impl Expected {
     }
 
     fn date(entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
-        seen.last_modified.map_or(Ok(()), |date| entry.modified.unify(&date, facts))
+        match seen.last_modified {
+            // A file of tomorrow is told to be of today (RFC 9110, 8.8.2.1). What was put has the date of when it was.
+            Some(date) if seen.is_now && entry.is_foreign => more_than(&entry.modified, date - 1, facts),
+            Some(date) => entry.modified.unify(&date, facts),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the date may be one that has yet to come, and that of now be told and compared instead.
+    fn is_ahead(entry: &Entry, facts: &Knowledge) -> bool {
+        entry.is_foreign && entry.modified.value(facts).is_none()
     }
 
     fn put(&self, put: &Put, seen: &Response, facts: &mut Knowledge) -> Learnt {
@@ -217,7 +227,10 @@ impl Expected {
             Some(Truth::IfStrong) => read.judged.tag.was_strong(seen.received_at, facts)?,
             Some(Truth::Yes) | None => {}
         }
-        read.conditions.unmodified.map_or(Ok(()), |date| at_most(&read.judged.modified, date, facts))
+        match read.conditions.unmodified {
+            Some(date) if !Self::is_ahead(&read.entry, facts) => at_most(&read.judged.modified, date, facts),
+            _ => Ok(()),
+        }
     }
 
     /// There is something, and all conditions were true.
@@ -247,6 +260,7 @@ impl Expected {
         match (conditions.matched, conditions.modified) {
             (Some(true), _) => {}
             _ if conditions.spared => {}
+            (_, Some(_)) if Self::is_ahead(entry, facts) => {}
             (_, Some(date)) => at_most(&read.judged.modified, date, facts)?,
             _ => return Err(Mismatch),
         }
@@ -313,6 +327,7 @@ impl Expected {
             Applies::Tag(Truth::Yes) => Ok(()),
             Applies::Tag(Truth::No) => Err(Mismatch),
             Applies::Tag(Truth::IfStrong) => read.entry.tag.was_strong(seen.received_at, facts),
+            Applies::Date(_) if Self::is_ahead(&read.entry, facts) => Ok(()),
             Applies::Date(date) => read.entry.modified.unify(&date, facts),
         }
     }

@@ -108,6 +108,8 @@ pub enum ProxyReader {
     Client(ResponseReader, VecDeque<(i64, bool)>, Vec<u16>),
     /// Requests; one that breaks off is none.
     Origin(RequestReader),
+    /// Nothing: what comes now belongs to no message.
+    Over,
 }
 
 impl ProxyReader {
@@ -134,9 +136,16 @@ impl ProxyReader {
                     if let Some((at, pipelined)) = asked.pop_front() {
                         (seen.asked_at, seen.pipelined) = (Some(at), pipelined);
                     }
+                    // What crosses a HEAD has content, and is the last (RFC 9110, 15.5.9).
+                    let is_over = seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
                     messages.push(Message::Response(Arc::new(seen)));
+                    if is_over {
+                        *self = ProxyReader::Over;
+                        return;
+                    }
                 }
             },
+            ProxyReader::Over => {}
             ProxyReader::Origin(reader) => {
                 while let Read::Message(raw) = reader.read() {
                     if !raw.is_blank() && !matches!(raw.ending(), Ending::Truncated(_)) {
@@ -163,6 +172,7 @@ impl Reader<Message> for ProxyReader {
         match self {
             ProxyReader::Client(reader, ..) => reader.feed(bytes),
             ProxyReader::Origin(reader) => reader.feed(bytes),
+            ProxyReader::Over => {}
         }
         self.read(messages);
     }
@@ -173,6 +183,7 @@ impl Reader<Message> for ProxyReader {
             (ProxyReader::Client(reader, ..), false) => reader.broken(),
             (ProxyReader::Origin(reader), true) => reader.eof(),
             (ProxyReader::Origin(reader), false) => reader.broken(),
+            (ProxyReader::Over, _) => {}
         }
         self.read(messages);
     }
@@ -181,6 +192,7 @@ impl Reader<Message> for ProxyReader {
         match self {
             ProxyReader::Client(reader, ..) => reader.unread().len(),
             ProxyReader::Origin(reader) => reader.unread().len(),
+            ProxyReader::Over => 0,
         }
     }
 }

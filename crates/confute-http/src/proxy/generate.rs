@@ -13,9 +13,11 @@ use crate::generate::draw;
 /// How many kinds of requests there are.
 const QUESTIONS: u64 = 26;
 /// How many kinds of answers there are.
-const ANSWERS: u64 = 20;
-/// The kind that is none.
+const ANSWERS: u64 = 22;
+/// The kind that is none,
 const FAILURE: u64 = 17;
+/// and the one with something before it.
+const HINT: u64 = 18;
 
 /// How many requests a case has (to find the broken rule takes time with the square of it),
 const REQUESTS: usize = 30;
@@ -38,6 +40,8 @@ pub struct Passage {
     queue: VecDeque<Step<Ask>>,
     /// Whether the origin has something to say before its answer, now and then.
     hints: bool,
+    /// Whether it has in any case when nothing comes after that.
+    hints_last: bool,
     /// Whether the origin ended a connection with its latest answer.
     ended: bool,
     opening: Opening,
@@ -60,10 +64,10 @@ impl Passage {
         Self::new(REQUESTS, 1 + case as usize % MOST).hinting(case)
     }
 
-    /// The same, but the first that is passed on is plain, and has content both ways.
+    /// The same, but the first that is passed on is plain, and has content both ways; and the last has an interim response.
     #[must_use]
     pub(crate) fn opening(self) -> Self {
-        Self { opening: Opening::Question, ..self }
+        Self { opening: Opening::Question, hints_last: true, ..self }
     }
 
     /// Whether nothing was asked yet.
@@ -76,7 +80,8 @@ impl Passage {
         let (questions, answers) = (Vec::new(), Vec::new());
         let (queue, opening) = (VecDeque::new(), Opening::Over);
         let (left, most, marks) = (requests, most.max(1), 0);
-        Self { left, most, marks, questions, answers, queue, hints: true, ended: false, opening }
+        let (hints, hints_last, ended) = (true, false, false);
+        Self { left, most, marks, questions, answers, queue, hints, hints_last, ended, opening }
     }
 
     /// The same, but without interim responses, unless it is time for them: who is struck dumb by them is not asked anything
@@ -175,10 +180,34 @@ impl Passage {
         }
     }
 
+    /// Whether a request can have this kind of answer.
+    fn suits(kind: u64, request: &Request) -> bool {
+        match kind {
+            7 | 16 => !request.is_head(),
+            // What speaks HTTP/1.0 knows neither chunks nor interim responses (RFC 9110, 15.2).
+            5 | 6 | 19..=21 => request.minor > 0 && !request.is_head(),
+            HINT => request.minor > 0,
+            _ => true,
+        }
+    }
+
+    /// A kind of answer that this request can have. The others are for those that come.
+    fn draw_answer(&mut self, request: &Request, pick: &mut Pick<'_>) -> Option<u64> {
+        let (mut fit, rest): (Vec<u64>, Vec<u64>) =
+            self.answers.iter().partition(|kind| Self::suits(**kind, request));
+        let drawn = draw(&mut fit, (0..ANSWERS).filter(|kind| Self::suits(*kind, request)), pick);
+        self.answers = fit.into_iter().chain(rest).collect();
+        drawn
+    }
+
+    /// Whether this is the one to end with.
+    fn is_last(&self) -> bool {
+        self.hints_last && self.left == 0
+    }
+
     fn answer(&mut self, kind: u64, request: &Request, pick: &mut Pick<'_>) -> (Answer, Vec<(usize, u64)>) {
         let mark = self.mark();
         let plain = Answer { mark, body: Self::body(mark, pick), ..Answer::to(request) };
-        let bare = plain.frame == Frame::Bare;
         let tagged = |answer: Answer| Answer {
             fields: vec![
                 Field::new("ETag", &format!("\"{mark}\"")),
@@ -190,9 +219,10 @@ impl Passage {
         let answer = match kind {
             0..=3 => plain,
             4 => tagged(plain),
-            5 if request.minor > 0 && !bare => Answer { frame: Frame::Chunked, ..tagged(plain) },
-            6 if request.minor > 0 && !bare => Answer { frame: Frame::Chunked, ..plain },
-            7 if !bare => Answer { frame: Frame::UntilClose, close: true, ..plain },
+            _ if !Self::suits(kind, request) => plain,
+            5 => Answer { frame: Frame::Chunked, ..tagged(plain) },
+            6 => Answer { frame: Frame::Chunked, ..plain },
+            7 => Answer { frame: Frame::UntilClose, close: true, ..plain },
             8 => empty(204),
             9 if request.is_conditional() => empty(304),
             9 => tagged(Answer { status: 201, ..plain }),
@@ -214,23 +244,22 @@ impl Passage {
                 }
             }
             14 => Answer { close: true, ..plain },
-            15 => return (plain, vec![(20 + pick(60) as usize, 1 + pick(20)), (120, 1 + pick(20))]),
-            16 if !bare => {
-                // The head has well under 300 bytes: sometimes it comes whole, sometimes not.
-                let chunked = request.minor > 0 && pick(3) != 0;
-                let frame = if chunked { Frame::Chunked } else { plain.frame };
-                let body = Self::content(mark, 40);
-                Answer { cut: Some(10 + pick(450) as usize), frame, body, ..plain }
+            15 => return (plain, vec![(20 + pick(60) as usize, 1 + pick(8)), (120, 1 + pick(8))]),
+            // The head has well under 300 bytes: sometimes it comes whole, sometimes not.
+            16 => Answer { cut: Some(10 + pick(450) as usize), body: Self::content(mark, 40), ..plain },
+            // It does, and then a part of the chunks.
+            21 => {
+                let cut = Some(300 + pick(160) as usize);
+                Answer { cut, frame: Frame::Chunked, body: Self::content(mark, 40), ..plain }
             }
             FAILURE => Answer { cut: Some(0), ..plain },
-            // What speaks HTTP/1.0 knows no interim responses (RFC 9110, 15.2).
-            18 if request.minor > 0 && self.hints => {
+            HINT if self.hints || self.is_last() => {
                 let interim = if pick(2) == 0 { vec![103] } else { vec![102, 103] };
                 Answer { interim, ..tagged(plain) }
             }
-            19 if request.minor > 0 && !bare => {
+            19 | 20 => {
                 // Where there is no content, the trailer section may come before the head was passed on.
-                let body = if pick(2) == 0 { "".into() } else { plain.body.clone() };
+                let body = if kind == 20 { "".into() } else { plain.body.clone() };
                 Answer {
                     frame: Frame::Chunked,
                     trailers: vec![Field::new("X-End-Trailer", &format!("trailer-{mark}"))],
@@ -256,7 +285,11 @@ impl Passage {
             } else {
                 // On a new connection a failure is another one than on one that was used before.
                 let fails = std::mem::take(&mut self.ended) && pick(3) == 0;
-                let kind = if fails { Some(FAILURE) } else { draw(&mut self.answers, 0..ANSWERS, pick) };
+                let kind = match () {
+                    () if self.is_last() => Some(HINT),
+                    () if fails => Some(FAILURE),
+                    () => self.draw_answer(request, pick),
+                };
                 self.answer(kind.unwrap_or_default(), request, pick)
             };
             self.ended = answer.close || answer.cut.is_some();

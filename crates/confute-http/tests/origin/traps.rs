@@ -222,3 +222,23 @@ fn parts_that_are_hard_to_tell() {
     with("hello", "x").ask(head_part.clone(), told(5)).legal();
     with("hello", "x").ask(head_part, told(3)).breaks("rfc9110-8.6/length-of-get");
 }
+
+/// A file of tomorrow is told to be of today, whenever that is (RFC 9110, 8.8.2.1).
+#[test]
+fn a_file_of_tomorrow_has_the_date_of_now() {
+    let now = |date| Response { is_now: true, ..ok("v").date(date) };
+    let since = |date| Request { if_modified_since: Some(date), ..get() };
+    let until = |date| Request { if_unmodified_since: Some(date), ..get() };
+    let tomorrow = || Story::new().ask(get(), now(100)).ask(get(), now(101));
+    tomorrow().ask(get(), now(102)).legal();
+    // Either date may be compared.
+    tomorrow().ask(since(101), status(304)).ask(get(), now(102)).legal();
+    tomorrow().ask(since(101), now(101)).ask(get(), now(102)).legal();
+    tomorrow().ask(until(101), now(101)).ask(get(), now(102)).legal();
+    tomorrow().ask(until(101), status(412)).ask(get(), now(102)).legal();
+    // Today it is that of today, and stays so; then it was never that of tomorrow.
+    tomorrow().ask(get(), ok("v").date(101)).legal();
+    tomorrow().ask(get(), ok("v").date(101)).ask(get(), ok("v").date(102)).breaks("store/steady-date");
+    tomorrow().ask(get(), ok("v").date(100)).breaks("store/steady-date");
+    Story::new().ask(get(), ok("v").date(99)).ask(get(), now(101)).breaks("store/steady-date");
+}
