@@ -136,8 +136,9 @@ impl Expected {
     }
 
     /// Whether the date may be one that has yet to come, and that of now be told and compared instead.
-    fn is_ahead(entry: &Entry, facts: &Knowledge) -> bool {
-        entry.is_foreign && entry.modified.value(facts).is_none()
+    fn is_ahead(entry: &Entry, seen: &Response, facts: &Knowledge) -> bool {
+        let is_told = seen.last_modified.is_some() && !seen.is_now;
+        entry.is_foreign && !is_told && entry.modified.value(facts).is_none()
     }
 
     fn put(&self, put: &Put, seen: &Response, facts: &mut Knowledge) -> Learnt {
@@ -228,7 +229,9 @@ impl Expected {
             Some(Truth::Yes) | None => {}
         }
         match read.conditions.unmodified {
-            Some(date) if !Self::is_ahead(&read.entry, facts) => at_most(&read.judged.modified, date, facts),
+            Some(date) if !Self::is_ahead(&read.entry, seen, facts) => {
+                at_most(&read.judged.modified, date, facts)
+            }
             _ => Ok(()),
         }
     }
@@ -260,7 +263,7 @@ impl Expected {
         match (conditions.matched, conditions.modified) {
             (Some(true), _) => {}
             _ if conditions.spared => {}
-            (_, Some(_)) if Self::is_ahead(entry, facts) => {}
+            (_, Some(_)) if Self::is_ahead(entry, seen, facts) => {}
             (_, Some(date)) => at_most(&read.judged.modified, date, facts)?,
             _ => return Err(Mismatch),
         }
@@ -327,7 +330,7 @@ impl Expected {
             Applies::Tag(Truth::Yes) => Ok(()),
             Applies::Tag(Truth::No) => Err(Mismatch),
             Applies::Tag(Truth::IfStrong) => read.entry.tag.was_strong(seen.received_at, facts),
-            Applies::Date(_) if Self::is_ahead(&read.entry, facts) => Ok(()),
+            Applies::Date(_) if Self::is_ahead(&read.entry, seen, facts) => Ok(()),
             Applies::Date(date) => read.entry.modified.unify(&date, facts),
         }
     }

@@ -238,7 +238,13 @@ fn a_file_of_tomorrow_has_the_date_of_now() {
     tomorrow().ask(until(101), status(412)).ask(get(), now(102)).legal();
     // Today it is that of today, and stays so; then it was never that of tomorrow.
     tomorrow().ask(get(), ok("v").date(101)).legal();
-    tomorrow().ask(get(), ok("v").date(101)).ask(get(), ok("v").date(102)).breaks("store/steady-date");
-    tomorrow().ask(get(), ok("v").date(100)).breaks("store/steady-date");
-    Story::new().ask(get(), ok("v").date(99)).ask(get(), now(101)).breaks("store/steady-date");
+    tomorrow()
+        .ask(get(), ok("v").date(101))
+        .ask(get(), ok("v").date(102))
+        .breaks_or("store/steady-date", &["store/steady-tag"]);
+    tomorrow().ask(get(), ok("v").date(100)).breaks_or("store/steady-date", &["store/steady-tag"]);
+    Story::new()
+        .ask(get(), ok("v").date(99))
+        .ask(get(), now(101))
+        .breaks_or("store/steady-date", &["store/steady-tag"]);
 }
