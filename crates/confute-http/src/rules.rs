@@ -259,7 +259,8 @@ rules! {
          text between its quotes has not changed.";
     STEADY_DATE "store/steady-date" Store ""
         "Last-Modified does not change while the content stays."
-        "The date is whatever the server believes; a store believes the same as before.";
+        "The date is whatever the server believes; a store believes the same as before. What was there before the tester came may \
+         have a date that is yet to come: that of each response is told instead then, as RFC 9110, 8.8.2.1, asks.";
     SERVES "store/serves" Store ""
         "Requests are served, not refused without cause."
         "403, 408, 429, 500, 503, redirections, and 404 to a PUT may come at any time, as far as the standard goes. After a 5xx a write \

@@ -1,6 +1,7 @@
 //! Makes up what clients ask through the gateway, and what the origin answers.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::sync::Arc;
 
 use confute_drive::{Generator, Peer, Step, Until, View};
@@ -18,6 +19,8 @@ const ANSWERS: u64 = 22;
 const FAILURE: u64 = 17;
 /// and the one with something before it.
 const HINT: u64 = 18;
+/// Kinds of requests about what is only recommended: who does otherwise is warned, and the case is over.
+const RECOMMENDED: [u64; 2] = [21, 23];
 
 /// How many requests a case has (to find the broken rule takes time with the square of it),
 const REQUESTS: usize = 30;
@@ -40,8 +43,8 @@ pub struct Passage {
     queue: VecDeque<Step<Ask>>,
     /// Whether the origin has something to say before its answer, now and then.
     hints: bool,
-    /// Whether it has in any case when nothing comes after that.
-    hints_last: bool,
+    /// Whether what may end it is kept for its end: what is only recommended, and interim responses.
+    cautious: bool,
     /// Whether the origin ended a connection with its latest answer.
     ended: bool,
     opening: Opening,
@@ -64,10 +67,10 @@ impl Passage {
         Self::new(REQUESTS, 1 + case as usize % MOST).hinting(case)
     }
 
-    /// The same, but the first that is passed on is plain, and has content both ways; and the last has an interim response.
+    /// The same, but the first that is passed on is plain, and has content both ways; what may end it comes last.
     #[must_use]
     pub(crate) fn opening(self) -> Self {
-        Self { opening: Opening::Question, hints_last: true, ..self }
+        Self { opening: Opening::Question, cautious: true, ..self }
     }
 
     /// Whether nothing was asked yet.
@@ -80,8 +83,8 @@ impl Passage {
         let (questions, answers) = (Vec::new(), Vec::new());
         let (queue, opening) = (VecDeque::new(), Opening::Over);
         let (left, most, marks) = (requests, most.max(1), 0);
-        let (hints, hints_last, ended) = (true, false, false);
-        Self { left, most, marks, questions, answers, queue, hints, hints_last, ended, opening }
+        let (hints, cautious, ended) = (true, false, false);
+        Self { left, most, marks, questions, answers, queue, hints, cautious, ended, opening }
     }
 
     /// The same, but without interim responses, unless it is time for them: who is struck dumb by them is not asked anything
@@ -191,6 +194,21 @@ impl Passage {
         }
     }
 
+    fn draw_question(&mut self, pick: &mut Pick<'_>) -> Option<u64> {
+        if self.questions.is_empty() {
+            self.questions.extend(0..QUESTIONS);
+        }
+        let is_for_later = |kind: &u64| self.cautious && RECOMMENDED.contains(kind);
+        let (later, mut now): (Vec<u64>, Vec<u64>) =
+            self.questions.iter().partition(|kind| is_for_later(kind));
+        if now.is_empty() {
+            return draw(&mut self.questions, iter::empty(), pick);
+        }
+        let drawn = draw(&mut now, iter::empty(), pick);
+        self.questions = now.into_iter().chain(later).collect();
+        drawn
+    }
+
     /// A kind of answer that this request can have. The others are for those that come.
     fn draw_answer(&mut self, request: &Request, pick: &mut Pick<'_>) -> Option<u64> {
         let (mut fit, rest): (Vec<u64>, Vec<u64>) =
@@ -202,7 +220,7 @@ impl Passage {
 
     /// Whether this is the one to end with.
     fn is_last(&self) -> bool {
-        self.hints_last && self.left == 0
+        self.cautious && self.left == 0
     }
 
     fn answer(&mut self, kind: u64, request: &Request, pick: &mut Pick<'_>) -> (Answer, Vec<(usize, u64)>) {
@@ -352,7 +370,7 @@ impl Generator<Proxy> for Passage {
                 let body = Some(Self::content(question.mark, 3));
                 Question { method: method.into(), body, ..question }
             } else {
-                let kind = draw(&mut self.questions, 0..QUESTIONS, pick).unwrap_or_default();
+                let kind = self.draw_question(pick).unwrap_or_default();
                 self.question(kind, pick)
             };
             let cuts = if pick(12) == 0 { vec![(1 + pick(90) as usize, pick(4))] } else { Vec::new() };

@@ -32,6 +32,11 @@ use crate::tester::{Meter, Pulse};
 
 /// How long a log may grow before it is settled.
 pub(super) const FIRST_SETTLING: usize = 256;
+/// How long at least where many alternatives are open and nothing is under way: before the next answer turns out to be wrong,
+/// which takes going through all of them, with all that could have happened since.
+pub(super) const EARLY_SETTLING: usize = 32;
+/// So many are many.
+const CROWDED: usize = 12;
 
 /// Cells that are searched together.
 pub(crate) struct Part<S: ServerModel + ?Sized> {
@@ -46,6 +51,8 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) live: Vec<Hypothesis<S>>,
     pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
     pub(super) next_settling: usize,
+    /// The same where there is a crowd.
+    pub(super) next_early: usize,
     /// Every packet before this place that will be answered at all has been.
     pub(super) answered: usize,
     /// How many turns were run here since it was settled last.
@@ -100,6 +107,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             stack: Stack::default(),
             visited: HashSet::default(),
             next_settling: FIRST_SETTLING,
+            next_early: EARLY_SETTLING,
             answered: 0,
             runs: 0,
             furthest: 0,
@@ -269,7 +277,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 Progress::Explained => {}
                 other => return other,
             }
-            if self.horizon >= self.next_settling {
+            if self.horizon >= self.next_settling || self.is_crowded(world) {
                 let before = self.log.len();
                 self.settle(world, meter);
                 target -= before - self.log.len();
@@ -286,6 +294,15 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let at = self.horizon;
             self.horizon = (self.horizon + FIRST_SETTLING).min(target);
             self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, Rc::new(hypothesis))));
+        }
+    }
+
+    /// Whether it is better settled before it goes on.
+    fn is_crowded(&mut self, world: &Composed<'_, S>) -> bool {
+        let is_up_to_date = self.horizon == self.log.len() && self.horizon >= self.next_early;
+        is_up_to_date && !self.thorough && self.open() > CROWDED && {
+            self.ripe(world);
+            self.answered == self.log.len()
         }
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::backtrack::{FIRST_SETTLING, Part};
+use super::backtrack::{EARLY_SETTLING, FIRST_SETTLING, Part};
 use super::compose::Composed;
 use super::dualize::{Entry, Task};
 use super::hypothesis::Hypothesis;
@@ -28,6 +28,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         self.ripe(world);
         let end = self.answered.min(self.horizon);
         self.next_settling = self.horizon + self.horizon / 2;
+        self.next_early = self.horizon + EARLY_SETTLING.max(self.horizon / 2);
         if end < self.horizon / 4 {
             return;
         }
@@ -61,6 +62,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         next.answered = self.answered - cut;
         next.horizon = self.horizon - cut;
         next.next_settling = next.horizon + FIRST_SETTLING;
+        next.next_early = next.horizon + EARLY_SETTLING;
         next.stack.extend(next.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
         next.foresight.blur = self.foresight.blur;
         next.foresight.blurred = self.foresight.blurred;
