@@ -12,6 +12,10 @@ use confute_testbed::nginx::Nginx;
 
 use super::{confute, said};
 
+/// So many seconds are enough where there are races: to find out which rule one broke takes some of them, and other tests run
+/// beside.
+const LONG: u32 = 25;
+
 /// Says that a test did not happen, which under CI is a failure.
 fn skip(reason: &str) {
     let is_strict = std::env::var("CI").is_ok_and(|ci| ci == "true");
@@ -52,8 +56,7 @@ fn names(findings: &[String], rule: &str) -> bool {
 #[test]
 fn apache() {
     let Some(server) = running(Apache::start()) else { return };
-    // To find out which rule a race broke takes seconds now and then, and other tests run beside.
-    let found = findings(server.address(), 20);
+    let found = findings(server.address(), LONG);
     for rule in ["rfc9110-13.1.2/weak-comparison", "rfc9110-14.2/only-get"] {
         assert!(names(&found, rule), "{rule}: {found:#?}");
     }
@@ -77,7 +80,7 @@ fn apache_as_origin_and_gateway() {
 #[test]
 fn nginx() {
     let Some(server) = running(Nginx::start()) else { return };
-    let found = findings(server.address(), 8);
+    let found = findings(server.address(), LONG);
     for rule in ["rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", "rfc9110-15.5.6/allow"] {
         assert!(names(&found, rule), "{rule}: {found:#?}");
     }
