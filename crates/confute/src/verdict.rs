@@ -87,8 +87,9 @@ pub enum Inconclusive {
 /// Which rules, relaxed, would make a refuted trace explainable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// The smallest sets, all of them, larger ones that need fewer deviations, and perhaps one of weaker rules that needs no
-    /// more. Empty if no set of the size tried explains the trace.
+    /// The smallest sets, all of them, larger ones that need fewer deviations, perhaps one of
+    /// weaker rules, broken any number of times, and where all are weak perhaps one of two stronger rules, each broken once.
+    /// Empty if no set of the size tried explains the trace.
     pub diagnoses: Vec<Diagnosis>,
     /// Up to which size sets were tried.
     pub tried: usize,
@@ -110,6 +111,6 @@ pub struct Diagnosis {
     pub rules: Vec<&'static str>,
     /// How many deviations are needed at least.
     pub deviations: u32,
-    /// The weakest level of the rules.
+    /// The strongest level of the rules: without that one the others do not explain it.
     pub level: Level,
 }

@@ -162,24 +162,29 @@ impl<S: ServerModel + ?Sized> Part<S> {
         (self.live.clone(), self.stack.len > 0)
     }
 
-    /// What each of the next packets to this connection would be, after at most a few deliveries.
+    /// What each of the next packets to this connection would be, after at most a few deliveries. Without a connection: to any
+    /// that the server opened and the tester has not seen yet.
     pub(crate) fn prospects(
         &self,
         world: &Composed<'_, S>,
         hypothesis: &Hypothesis<S>,
-        conn: Conn,
+        conn: Option<Conn>,
         place: u64,
     ) -> Vec<(Hypothesis<S>, Outgoing<S::Out>)> {
         let mut found = Vec::new();
         let mut todo = vec![(hypothesis.clone(), 0)];
         while let Some((hypothesis, depth)) = todo.pop() {
-            if let Some(head) = hypothesis.out.iter().find(|item| item.conn == conn).cloned() {
-                found.push((hypothesis, head));
+            let head = |conn: &Conn| hypothesis.out.iter().find(|item| item.conn == *conn).cloned();
+            let unseen = hypothesis.links.iter().filter(|(_, wire)| conn.is_none() && wire.is_none());
+            let names = conn.iter().chain(unseen.map(|(conn, _)| conn));
+            let heads: Vec<_> = names.filter_map(head).collect();
+            if !heads.is_empty() {
+                found.extend(heads.into_iter().map(|head| (hypothesis.clone(), head)));
                 continue;
             }
             let parent = Rc::new(hypothesis);
             for index in 0..parent.pending.len() {
-                let own = Some(parent.pending[index].delivery.wire) == conn.wire();
+                let own = conn.is_some_and(|conn| Some(parent.pending[index].delivery.wire) == conn.wire());
                 if !world.is_deliverable(&parent, index)
                     || (!own && depth == 2)
                     || found.len() + todo.len() > 64

@@ -432,12 +432,13 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Takes a packet that was handled in the past: no earlier than its cell had the version from turn `from` on. The
-    /// next packet on its lane was handled no earlier.
+    /// next packet on its lane was handled no earlier, unless this one was evaluated in parallel with it. Then the floor
+    /// stays where the last packet that was not parallel left it.
     fn take_back_then(&self, next: &mut Hypothesis<S>, index: usize, from: u32) {
         let pending = &next.pending[index];
-        let (lane, since) = (pending.delivery.lane, pending.since);
+        let (lane, since, parallel) = (pending.delivery.lane, pending.since, pending.delivery.parallel);
         self.take(next, index);
-        if next.pending.iter().any(|pending| pending.delivery.lane == lane) {
+        if !parallel && next.pending.iter().any(|pending| pending.delivery.lane == lane) {
             let floor = since.max(from).max(next.floor(lane));
             next.floors.retain(|(number, _)| *number != lane);
             next.floors.push((lane, floor));

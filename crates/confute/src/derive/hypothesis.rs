@@ -72,6 +72,9 @@ pub(crate) struct Delivery<M> {
     pub(crate) place: u64,
     /// Whether nothing else was under way on its connection then.
     pub(crate) alone: bool,
+    /// Whether packets behind it on its lane may see an earlier state than it does: see
+    /// [`ServerModel::is_parallel`](crate::lang::ServerModel::is_parallel).
+    pub(crate) parallel: bool,
     /// Whether another one was sent behind it before it was answered.
     pub(crate) followed: Cell<bool>,
     /// Whether some turn of it has changed something.
@@ -95,6 +98,7 @@ impl<M> Delivery<M> {
             lane: 0,
             place: 0,
             alone: true,
+            parallel: false,
             followed: Cell::new(false),
             loud: Cell::new(false),
             answer: OnceCell::new(),

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::lang::{Rule, ServerModel};
+use crate::lang::{Level, Rule, ServerModel};
 use crate::network::Network;
 use crate::tester::{Options, judge};
 use crate::trace::Event;
@@ -14,6 +14,12 @@ const MOST_RULES: usize = 2;
 pub(super) const OFTEN: u32 = 5;
 /// How many turns one set of rules may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
+/// So many deviations from weaker rules have to be ruled out before a stronger one is blamed.
+const SURE: u32 = 2;
+/// How often two stronger rules are looked for, each time without one that explains the trace alone.
+const MOST_PASSES: u32 = 3;
+/// How many turns it may take to rule out more of them.
+const MORE_TURNS: u64 = 4_000;
 /// So many times as many for what is tried only where something is blamed already.
 const LARGE: u64 = 10;
 
@@ -24,9 +30,12 @@ const LARGE: u64 = 10;
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
 /// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
 ///
-/// Where one deviation is not enough, a larger set of weaker rules may need no more of them: then it is told too. An
-/// accusation is worth no more than the least that explains what was seen, and a rule that explains almost everything, and
-/// that a model therefore counts several times, would otherwise be blamed alone.
+/// If weaker rules explain it too, though they would have to be broken more often, a set of them is told as well: an accusation is
+/// worth no more than the least that explains what was seen.
+///
+/// Where only weaker rules are blamed, two stronger ones that the last answer broke at once are told beside them. A weak rule
+/// is a cheap excuse: one deviation from "what is there stays there" explains a PUT that was performed against its condition
+/// *and* answered 201 instead of 204. The level stays that of the weakest.
 pub fn blame<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -52,26 +61,25 @@ where
 {
     let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
     let bench = Bench { model, network, rules: &rules, parts, options };
-    let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
-    for size in 1..=MOST_RULES.min(rules.len()) {
-        let least = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(OFTEN + 1);
-        if least <= size as u32 {
-            break;
-        }
-        blame.tried = size;
-        // The fewer deviations, the less there is to search, and the better the explanation.
-        for deviations in size as u32..least {
-            let known = blame.diagnoses.len();
-            if bench.each(&mut blame, size, deviations).is_break() {
-                return blame;
-            }
-            if blame.diagnoses.len() > known {
-                break;
-            }
-        }
-    }
+    let mut blame = bench.least();
     bench.weaker(&mut blame);
+    bench.stronger(&mut blame);
     blame
+}
+
+/// The names alone: the smallest sets with the fewest deviations. Weaker rules that would have to be broken more often are not
+/// looked for, so the level of what is found is an upper bound. For those who blame many traces, as shrinking does.
+pub fn blame_names<S: ServerModel>(
+    model: &S,
+    network: &dyn Network,
+    parts: &[&[Event<S::Msg>]],
+    options: &Options<'_>,
+) -> Blame
+where
+    S::Msg: Clone,
+{
+    let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
+    Bench { model, network, rules: &rules, parts, options }.least()
 }
 
 /// The rules that may have been broken, as far as the messages tell.
@@ -105,6 +113,29 @@ impl<S: ServerModel> Bench<'_, S>
 where
     S::Msg: Clone,
 {
+    /// The smallest sets that explain it, with the fewest deviations.
+    fn least(&self) -> Blame {
+        let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
+        for size in 1..=MOST_RULES.min(self.rules.len()) {
+            let least = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(OFTEN + 1);
+            if least <= size as u32 {
+                break;
+            }
+            blame.tried = size;
+            // The fewer deviations, the less there is to search, and the better the explanation.
+            for deviations in size as u32..least {
+                let known = blame.diagnoses.len();
+                if self.each(&mut blame, size, deviations).is_break() {
+                    return blame;
+                }
+                if blame.diagnoses.len() > known {
+                    break;
+                }
+            }
+        }
+        blame
+    }
+
     /// The verdict where so many deviations from these rules are allowed, and any from what is relaxed already.
     fn verdict(&self, set: &[&Rule], deviations: u32, turns: u64) -> Verdict {
         let free = &self.options.relaxed;
@@ -152,50 +183,154 @@ where
             match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
                 Verdict::Unrefuted => found.push(Diagnosis::of(&set, deviations)),
                 Verdict::Refuted(_) => {}
-                Verdict::Inconclusive(_) => blame.incomplete = true,
+                Verdict::Inconclusive(reason) => {
+                    blame.incomplete = true;
+                    if matches!(reason, Inconclusive::Budget { what: "time", .. }) {
+                        break;
+                    }
+                }
             }
         }
         blame.diagnoses.append(&mut found);
         ControlFlow::Continue(())
     }
 
-    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace with as few deviations.
+    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace; and again, until nothing weaker
+    /// explains it. So the weakest diagnosis says what the accusation is worth. They may be broken as often as there are turns to
+    /// try it, any number of times where that is few, but at least [`SURE`] times, or blame is incomplete.
     fn weaker(&self, blame: &mut Blame) {
-        let Some(level) = blame.level() else { return };
-        let deviations = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(0);
-        let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
-        // With one deviation it would be the rule alone, and that was tried.
-        if deviations < 2 || set.is_empty() {
-            return;
-        }
-        match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
-            Verdict::Unrefuted => {}
-            Verdict::Refuted(_) => return,
-            Verdict::Inconclusive(_) => {
+        while let Some(level) = blame.level() {
+            let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
+            if set.is_empty() {
+                return;
+            }
+            // The fewer deviations, the less there is to search: with each more it grows many times over.
+            let mut least = None;
+            for deviations in 1..=OFTEN {
+                let turns = if deviations <= SURE { MOST_TURNS } else { MORE_TURNS };
+                match self.verdict(&set, deviations, turns) {
+                    Verdict::Unrefuted => {
+                        least = Some(deviations);
+                        break;
+                    }
+                    Verdict::Refuted(_) => {}
+                    Verdict::Inconclusive(_) => {
+                        blame.incomplete |= deviations <= SURE;
+                        break;
+                    }
+                }
+            }
+            let Some(least) = least else { return };
+            let explains =
+                |set: &[&Rule], deviations| self.verdict(set, deviations, MOST_TURNS).is_unrefuted();
+            let mut place = 0;
+            while place < set.len() {
+                let rule = set.remove(place);
+                if set.is_empty() || !explains(&set, least) {
+                    set.insert(place, rule);
+                    place += 1;
+                }
+            }
+            // More are left only if there was no time to see which of them matter.
+            if set.len() as u32 > least {
                 blame.incomplete = true;
                 return;
             }
-        }
-        let mut place = 0;
-        while place < set.len() {
-            let rule = set.remove(place);
-            if set.is_empty() || !self.verdict(&set, deviations, LARGE * MOST_TURNS).is_unrefuted() {
-                set.insert(place, rule);
-                place += 1;
-            }
-        }
-        // Each of them deviates at least once. More are left only if there was no time to see which of them matter.
-        if set.len() as u32 <= deviations {
-            blame.diagnoses.push(Diagnosis::of(&set, deviations));
-        } else {
-            blame.incomplete = true;
+            blame.diagnoses.push(Diagnosis::of(&set, least));
         }
     }
 }
 
+impl<S: ServerModel> Bench<'_, S>
+where
+    S::Msg: Clone,
+{
+    /// Adds two rules that are stronger than all those blamed, if the last answer broke each of them once and that explains
+    /// the trace.
+    fn stronger(&self, blame: &mut Blame) {
+        let Some(level) = blame.diagnoses.iter().map(|one| one.level).max() else { return };
+        // What is weaker than that is a warning, and swallows nothing: later cases are judged for the rest.
+        if level != Level::Store {
+            return;
+        }
+        // It is about servers that answer by themselves. What one that opens connections breaks in one request shows in several
+        // messages, and would take too long to take apart here.
+        let opens = self.parts.iter().any(|events| events.iter().any(|it| matches!(it, Event::Accepted(_))));
+        if opens {
+            return;
+        }
+        let mut strong: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level > level).collect();
+        for _ in 0..MOST_PASSES {
+            if strong.len() < MOST_RULES {
+                return;
+            }
+            match self.least_at_last(&strong) {
+                Ok(set) => match set[..] {
+                    [_, _] => return blame.diagnoses.push(Diagnosis::of(&set, MOST_RULES as u32)),
+                    // One rule that counts twice is no plain breach, and was looked at before.
+                    [only] => strong.retain(|rule| rule.name != only.name),
+                    _ => return,
+                },
+                Err(Verdict::Inconclusive(Inconclusive::Budget { what: "time", .. })) => {
+                    blame.incomplete = true;
+                    return;
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Those of these rules that are needed to explain the trace by one deviation from each of at most two of them, in handling
+    /// the request that the last event answers. If all of them do not explain it: the verdict.
+    fn least_at_last<'r>(&self, rules: &[&'r Rule]) -> Result<Vec<&'r Rule>, Verdict> {
+        let mut set = rules.to_vec();
+        self.explained_at_last(&set, MOST_TURNS)?;
+        // From the end: of rules that explain it equally well the special ones are kept, and they stand first.
+        for place in (0..set.len()).rev() {
+            let rule = set.remove(place);
+            match self.explained_at_last(&set, MORE_TURNS) {
+                Ok(()) => {}
+                Err(Verdict::Refuted(_)) => set.insert(place, rule),
+                Err(verdict) => return Err(verdict),
+            }
+        }
+        Ok(set)
+    }
+
+    fn explained_at_last(&self, set: &[&Rule], turns: u64) -> Result<(), Verdict> {
+        let free = &self.options.relaxed;
+        for events in self.parts {
+            let options = Options {
+                relaxed: free.iter().copied().chain(set.iter().map(|rule| rule.name)).collect(),
+                free: free.clone(),
+                deviations: MOST_RULES as u32,
+                // Where nothing was answered last, nobody broke anything there.
+                at: Some(answered_last(events).unwrap_or(events.len())),
+                turns: self.options.turns.min(turns + 200 * events.len() as u64),
+                ..self.options.clone()
+            };
+            match judge(self.model, self.network, events, &options) {
+                Verdict::Unrefuted => {}
+                other => return Err(other),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The place of the request that the last event answers, where each request on its connection has one answer.
+fn answered_last<M>(events: &[Event<M>]) -> Option<usize> {
+    let Some(Event::Received(last, _)) = events.last() else { return None };
+    let answers =
+        events.iter().filter(|event| matches!(event, Event::Received(conn, _) if conn == last)).count();
+    let mut sent =
+        events.iter().enumerate().filter(|(_, event)| matches!(event, Event::Sent(conn, _) if conn == last));
+    sent.nth(answers - 1).map(|(place, _)| place)
+}
+
 impl Diagnosis {
     fn of(set: &[&Rule], deviations: u32) -> Self {
-        let level = set.iter().map(|rule| rule.level).min().expect("a set has a rule");
+        let level = set.iter().map(|rule| rule.level).max().expect("a set has a rule");
         Self { rules: set.iter().map(|rule| rule.name).collect(), deviations, level }
     }
 }

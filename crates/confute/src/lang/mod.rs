@@ -63,6 +63,14 @@ pub trait ServerModel {
         true
     }
 
+    /// Whether the server may evaluate this request in parallel with the requests behind it on the same connection: those
+    /// may then see an earlier state than this one does. Answers keep their order all the same. Only for requests whose turn
+    /// reads and never writes.
+    fn is_parallel(&self, request: &Self::Msg) -> bool {
+        let _ = request;
+        false
+    }
+
     /// Whether a breach of this rule can show in this message, which was sent to the server or received from it. Saying yes is
     /// always right; a rule that can show in no message of a trace is not tried as what explains it.
     fn concerns(&self, rule: &Rule, message: &Self::Msg) -> bool {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How binding a rule is.
+/// How binding a rule is, from the weakest level to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
@@ -10,6 +10,9 @@ pub enum Level {
     Live,
     /// The standard recommends it.
     Should,
+    /// Availability and stability: requests are served, and validators change only with the content. No standard
+    /// demands it, and correct servers refuse requests or compute validators anew.
+    Steady,
     /// What a store with one copy does, though no standard says so.
     Store,
     /// The standard demands it.
@@ -17,11 +20,15 @@ pub enum Level {
 }
 
 impl Level {
+    /// All levels, the weakest first.
+    pub const ALL: [Level; 5] = [Level::Live, Level::Should, Level::Steady, Level::Store, Level::Must];
+
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Level::Live => "live",
             Level::Should => "should",
+            Level::Steady => "steady",
             Level::Store => "store",
             Level::Must => "must",
         }

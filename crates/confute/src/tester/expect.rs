@@ -31,8 +31,8 @@ impl<S: ServerModel> Tester<'_, S> {
                 Spot::Client(conn) => Some(conn),
                 Spot::Accepted(wire) => hypothesis.bound(wire),
             };
-            let prospects =
-                name.map_or_else(Vec::new, |name| part.prospects(&self.world, hypothesis, name, self.events));
+            // One that the server opened and nothing was seen on may be any that it opens.
+            let prospects = part.prospects(&self.world, hypothesis, name, self.events);
             let mut said: BTreeSet<Class> = prospects.iter().filter_map(class_of::<S>).collect();
             if said.is_empty() {
                 said.insert((None, Vec::new()));
@@ -78,7 +78,7 @@ impl<S: ServerModel> Tester<'_, S> {
         let mut worlds: BTreeMap<_, BTreeSet<Class>> = BTreeMap::new();
         for (number, mut hypothesis) in hypotheses.into_iter().take(most).enumerate() {
             self.world.admit(&mut hypothesis, &delivery);
-            for prospect in part.prospects(&self.world, &hypothesis, conn, self.events) {
+            for prospect in part.prospects(&self.world, &hypothesis, Some(conn), self.events) {
                 let mut known = prospect.0.facts.clone();
                 known.forget(&|var| hypothesis.facts.mentions(var));
                 worlds.entry((number, known.fingerprint())).or_default().extend(class_of::<S>(&prospect));

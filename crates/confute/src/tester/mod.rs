@@ -81,7 +81,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             lines: FxHashMap::default(),
             latest: FxHashMap::default(),
             // The watch is asked at once: whoever judges many short traces has to notice that time is up.
-            meter: Meter { options, slice: u64::MAX, countdown: 1, spent: None },
+            meter: Meter { options, slice: u64::MAX, countdown: 1, look_at: 0, spent: None },
             events: 0,
             sent: 0,
             whole: None,

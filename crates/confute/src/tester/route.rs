@@ -120,8 +120,10 @@ impl<S: ServerModel> Tester<'_, S> {
         line.part = Some(part);
         line.owed += u64::from(foot.replies) + u64::from(foot.closes);
         line.silent |= foot.replies == 0 && !foot.is_reader();
-        let delivery =
-            Rc::new(Delivery { accepted, lane, place, alone, ..Delivery::new(sent, conn.0, item, foot) });
+        let parallel = foot.is_reader()
+            && matches!(&item, Incoming::Message(message) if self.world.model.is_parallel(message));
+        let facts = Delivery::new(sent, conn.0, item, foot);
+        let delivery = Rc::new(Delivery { accepted, lane, place, alone, parallel, ..facts });
         if let Some(before) = self.latest.insert(conn.0, Rc::clone(&delivery)) {
             before.followed.set(!alone);
         }
