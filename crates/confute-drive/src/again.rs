@@ -76,7 +76,7 @@ impl<P: Protocol> Again<'_, P> {
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         let trouble = run.trouble.as_ref().map(ToString::to_string);
         Ok(match &run.verdict {
-            Verdict::Refuted(_) if !restarted => match self.blamed(run, deed) {
+            Verdict::Refuted(_) if !restarted => match self.blamed(run, deed, false) {
                 Some(finding) => Rerun::Refuted(Box::new(finding)),
                 None => Rerun::Unknown("refuted at first, but not when judged again".to_owned()),
             },
@@ -115,12 +115,14 @@ impl<P: Protocol> Again<'_, P> {
             stop,
             gauge: &Gauge::default(),
         };
+        net.plant(protocol, target, limits, &self.name_like(deed.name));
         Ok(run_case(net, &setup, &mut Replay::new(deed.script.to_vec())))
     }
 
-    /// What a refuted run comes to.
-    pub(crate) fn blamed(&self, run: CaseRun<P>, deed: &Deed<'_, P::Ask>) -> Option<Finding<P>> {
-        let budget = Budget { time: self.blame_time, memory: self.limits.memory, halt: self.stop };
+    /// What a refuted run comes to; where the names are enough, with a level that is only an upper bound.
+    pub(crate) fn blamed(&self, run: CaseRun<P>, deed: &Deed<'_, P::Ask>, names: bool) -> Option<Finding<P>> {
+        let Limits { memory, end, .. } = self.limits;
+        let budget = Budget { time: self.blame_time, memory, halt: self.stop, end, names };
         diagnose(self.protocol, run, (0, deed.seed), deed.relaxed, &budget)
     }
 
@@ -173,7 +175,7 @@ pub fn judge_again<P: Protocol>(
         raw: Vec::new(),
         raw_lost: 0,
     };
-    let budget = Budget { time, memory, halt: stop };
+    let budget = Budget { time, memory, halt: stop, end: None, names: false };
     match diagnose(protocol, run, (0, deed.seed), deed.relaxed, &budget) {
         Some(finding) => Rerun::Refuted(Box::new(finding)),
         None => Rerun::Unknown("there was no time to look for the broken rule".to_owned()),

@@ -59,6 +59,10 @@ impl<S: ServerModel> ServerModel for Watched<'_, S> {
         self.0.may_grow_into(sent, seen)
     }
 
+    fn is_parallel(&self, request: &S::Msg) -> bool {
+        self.0.is_parallel(request)
+    }
+
     fn concerns(&self, rule: &Rule, message: &S::Msg) -> bool {
         self.0.concerns(rule, message)
     }

@@ -7,10 +7,12 @@
 
 mod again;
 mod campaign;
+mod canary;
 mod case;
 mod coverage;
 mod export;
 mod figures;
+mod guard;
 mod limits;
 mod line;
 mod net;
@@ -32,7 +34,8 @@ pub use campaign::{
 };
 pub use case::{CaseRun, Ended, Setup, run_case};
 pub use export::{Export, Exports, Judge, Kept};
-pub use figures::{Figures, Gauge};
+pub use figures::{Figures, Gauge, Refusal, Refusals};
+pub use guard::guarded;
 pub use limits::{Limits, Target};
 pub use net::Net;
 pub use protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View};

@@ -1,7 +1,7 @@
 //! Whom to talk to, and how much to put up with.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::tls::Tls;
 
@@ -56,6 +56,22 @@ pub struct Limits {
     pub raw: usize,
     /// How many connections in a row the server may end without an answer.
     pub fruitless: u32,
+    /// When everything has to be over, whatever is under way: from then on no answer is waited for, and what is not judged
+    /// yet stays inconclusive. `None` for no such moment.
+    pub end: Option<Instant>,
+}
+
+impl Limits {
+    /// The moment so long from now, or the [end](Self::end) if that is sooner.
+    pub(crate) fn in_time(&self, wait: Duration) -> Instant {
+        let then = Instant::now() + wait;
+        self.end.map_or(then, |end| then.min(end))
+    }
+
+    /// Whether the [end](Self::end) has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
 }
 
 impl Default for Limits {
@@ -75,6 +91,7 @@ impl Default for Limits {
             lost: 12,
             raw: 1 << 20,
             fruitless: 16,
+            end: None,
         }
     }
 }

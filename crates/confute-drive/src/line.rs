@@ -75,6 +75,10 @@ pub(crate) struct Line<R> {
     pub(crate) unasked: usize,
     /// Whether the server waits for the tester's answer, where exchanges are told apart.
     pub(crate) asking: bool,
+    /// The server has ended its side, but answers are still due: it may read them.
+    pub(crate) half_closed: bool,
+    /// The request that is being read was prompted to go on.
+    pub(crate) prompted: bool,
 }
 
 impl<R> Line<R> {
@@ -102,6 +106,8 @@ impl<R> Line<R> {
             announced: false,
             unasked: 0,
             asking: false,
+            half_closed: false,
+            prompted: false,
         }
     }
 

@@ -3,12 +3,13 @@
 use std::fmt::{self, Debug};
 use std::sync::atomic::AtomicU64;
 
-use confute::lang::ServerModel;
+use confute::lang::{Level, Rule, ServerModel};
 use confute::trace::Event;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::export::{Exports, Kept};
+use crate::figures::Refusal;
 use crate::script::{Peer, Step};
 use crate::talk::Talk;
 use crate::trouble::Trouble;
@@ -38,6 +39,19 @@ pub trait Protocol: Send + Sync {
     /// What a correct server does.
     fn model(&self) -> &Self::Model;
 
+    /// The level of a rule in this run. A protocol may raise that of a rule which the server was promised to keep, so that a
+    /// violation counts for more.
+    fn level(&self, rule: &Rule) -> Level {
+        rule.level
+    }
+
+    /// What a server said if it declined, with this reply, to serve this request, though nothing is wrong with the request.
+    /// Refusals are counted: a server that refuses more than it serves was not tested.
+    fn refusal(&self, request: &Msg<Self>, reply: &Msg<Self>) -> Option<Refusal> {
+        let _ = (request, reply);
+        None
+    }
+
     /// The message that an ask stands for, below the names that belong to this case. `None` if what it refers to was
     /// never seen: then nothing is sent.
     fn resolve(&self, ask: &Self::Ask, case: &str, past: &Past<Self>) -> Option<Msg<Self>>;
@@ -49,6 +63,12 @@ pub trait Protocol: Send + Sync {
     /// model wants to know.
     fn stamp(&self, message: &mut Msg<Self>, micros: u64) {
         let _ = (message, micros);
+    }
+
+    /// Notes in a message that was received what it shows only together with earlier ones, if the model wants to know.
+    /// `place` is the exchange that it belongs to, among those of the past; the message is not there yet.
+    fn notice(&self, past: &Past<Self>, place: usize, message: &mut Msg<Self>) {
+        let _ = (past, place, message);
     }
 
     /// Notes that a message is sent while answers to earlier ones are still to come on its connection, if the model wants to
@@ -116,10 +136,29 @@ pub trait Protocol: Send + Sync {
         true
     }
 
-    /// Stands for the end of a connection that the server opened, where that came before its answer; it counts as sent by
-    /// the tester. Without it, and where exchanges are not told apart, the end is told as a hang-up.
+    /// Stands for the end of a connection that the server opened, where that came before its answer, whoever ended it; it
+    /// counts as sent by the tester. Without it, and where exchanges are not told apart, the end is told as a hang-up.
     fn unanswered(&self) -> Option<Msg<Self>> {
         None
+    }
+
+    /// Notes in an answer to the server that the server had ended its side of the connection before: it may still read the
+    /// answer (a half-close), or not, and nobody can tell.
+    fn half_closed(&self, answer: &mut Msg<Self>) {
+        let _ = answer;
+    }
+
+    /// Notes in a question of the server that it came on a connection that the tester had ended: nobody will answer it. The
+    /// server may have told its client before the tester read it.
+    fn dropped(&self, question: &mut Msg<Self>) {
+        let _ = question;
+    }
+
+    /// Notes in a reply to this request what the tester itself did before that may have caused it: what it answered to the server,
+    /// and when it last ended a connection that the server had opened, an idle one included (in microseconds since the case
+    /// began, below zero if that was before).
+    fn note_causes(&self, reply: &mut Msg<Self>, request: &Msg<Self>, past: &Past<Self>, ended: Option<i64>) {
+        let _ = (reply, request, past, ended);
     }
 
     /// Whether an answer says nothing about the server, because the tester itself may be its cause (it was slow, say). It is
@@ -172,6 +211,13 @@ pub trait Protocol: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Rules that are not asked of this server, because it lacks something optional that they are about. Asked before the
+    /// [survey](Self::survey), which says why.
+    fn waives(&self, talk: &Talk<'_, Self>) -> Vec<&'static str> {
+        let _ = talk;
+        Vec::new()
+    }
+
     /// The same ask with the steps that it refers to called by other numbers. Whoever refers to steps has to say so, or else
     /// scripts cannot be made smaller.
     fn renumber(&self, ask: &Self::Ask, now: &dyn Fn(usize) -> usize) -> Self::Ask {
@@ -219,6 +265,20 @@ pub trait Protocol: Send + Sync {
         Exports::default()
     }
 
+    /// Writes a canary under the name of this talk: something that a server loses only if it forgets what it was told, as
+    /// after a restart. `false` where nothing can be written at all.
+    fn plant(&self, talk: &Talk<'_, Self>) -> bool {
+        let _ = talk;
+        false
+    }
+
+    /// How the [canary](Self::plant) under the name of this talk looks: differently if it was changed. `None` if there is none,
+    /// an error if the server does not say.
+    fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
+        let _ = talk;
+        Ok(None)
+    }
+
     /// Makes room for a case, where the server wants that: a collection, say. Not judged.
     fn prepare(&self, case: &str, talk: &Talk<'_, Self>) -> Result<(), Trouble> {
         let _ = (case, talk);
@@ -245,6 +305,12 @@ pub trait Reader<M> {
         let _ = messages;
     }
 
+    /// What the tester has to send at once to a server that waits for it in the middle of a request (HTTP's 100). It is sent once
+    /// for each request, when everything before is answered.
+    fn prompt(&self) -> Option<&'static [u8]> {
+        None
+    }
+
     /// Whether the server has asked for what the tester holds back: then it need not wait any longer.
     fn goes_on(&self) -> bool {
         false
@@ -252,6 +318,12 @@ pub trait Reader<M> {
 
     /// How many bytes of an unfinished message it holds: a flood is noticed by it.
     fn held(&self) -> usize;
+
+    /// Whether a message was too long to be read, so that nothing more can be read on this connection. Long messages are
+    /// legal: the tester hangs up, and nothing is known of what was outstanding.
+    fn is_lost(&self) -> bool {
+        false
+    }
 }
 
 /// What was asked in a step and what came of it.

@@ -22,6 +22,8 @@ pub struct Talk<'a, P: Protocol + ?Sized> {
     protocol: &'a P,
     target: Target,
     patience: Duration,
+    /// When everything has to be over.
+    end: Option<Instant>,
     most: usize,
     name: String,
     /// The first bytes that came last, and how many there were.
@@ -43,14 +45,14 @@ pub struct Passed<M> {
 impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
     /// Talks to this server.
     pub fn new(protocol: &'a P, target: Target, limits: &Limits) -> Self {
-        let heard = RefCell::default();
-        Self { protocol, target, patience: limits.patience, most: limits.message, name: String::new(), heard }
+        let Limits { patience, end, message: most, .. } = *limits;
+        Self { protocol, target, patience, end, most, name: String::new(), heard: RefCell::default() }
     }
 
     /// With the same server, under the same name, in the words of another protocol.
     pub fn speaking<'b, Q: Protocol + ?Sized>(&self, protocol: &'b Q) -> Talk<'b, Q> {
-        let Self { target, patience, most, .. } = *self;
-        Talk { protocol, target, patience, most, name: self.name.clone(), heard: RefCell::default() }
+        let Self { target, patience, end, most, .. } = *self;
+        Talk { protocol, target, patience, end, most, name: self.name.clone(), heard: RefCell::default() }
     }
 
     /// The same, under a name that nobody used before.
@@ -76,7 +78,13 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
 
     /// Whether somebody takes connections there.
     pub fn knock(&self) -> Result<(), Trouble> {
-        self.connect(self.patience).map(drop)
+        self.connect(self.patience()).map(drop)
+    }
+
+    /// How long to wait for an answer: no longer than until the end, though a moment in any case.
+    fn patience(&self) -> Duration {
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
+        left.map_or(self.patience, |left| left.clamp(NAP, self.patience.max(NAP)))
     }
 
     /// Asks this, below the names of this case, and returns what came back: all answers, or fewer if the server closed.
@@ -94,13 +102,13 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         let mut bytes = Vec::new();
         self.protocol.encode(message, &mut bytes);
         reader.sent(message);
-        let silent = || self.silent(crate::brief(message));
+        let silent = |waited| Self::silent(crate::brief(message), waited);
         self.exchange(&bytes, reader, self.protocol.answers(message) as usize, silent)
     }
 
     /// Sends these bytes, which need not be a message of the model, and returns what came back, up to so many answers.
     pub fn raw(&self, bytes: &[u8], answers: usize) -> Result<Vec<Msg<P>>, Trouble> {
-        let silent = || self.silent(crate::brief(&String::from_utf8_lossy(bytes)));
+        let silent = |waited| Self::silent(crate::brief(&String::from_utf8_lossy(bytes)), waited);
         self.exchange(bytes, self.protocol.reader(Side::Opened), answers, silent)
     }
 
@@ -124,7 +132,7 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
             return Ok(passed);
         }
         let wanted = self.protocol.answers(message) as usize;
-        let (mut accepted, end) = (Vec::new(), Instant::now() + self.patience);
+        let (mut accepted, end) = (Vec::new(), Instant::now() + self.patience());
         let complete =
             |replies: &[Msg<P>]| replies.iter().filter(|it| self.protocol.completes(it)).count() >= wanted;
         while Instant::now() < end && !complete(&passed.replies) {
@@ -160,9 +168,10 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         bytes: &[u8],
         mut reader: P::Reader,
         wanted: usize,
-        silent: impl Fn() -> Trouble,
+        silent: impl Fn(Duration) -> Trouble,
     ) -> Result<Vec<Msg<P>>, Trouble> {
-        let mut stream = self.connect(self.patience)?;
+        let patience = self.patience();
+        let mut stream = self.connect(patience)?;
         let mut replies = Vec::new();
         if stream.write_all(bytes).is_err() {
             return Ok(replies);
@@ -181,9 +190,9 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
                     reader.feed(&buffer[..count], &mut replies);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    return Err(silent());
-                }
+                // Nothing is known of an answer that was too long to be read, but that it came.
+                Err(error) if is_late(&error) && reader.is_lost() => break,
+                Err(error) if is_late(&error) => return Err(silent(patience)),
                 Err(_) => {
                     reader.end(false, &mut replies);
                     break;
@@ -196,8 +205,8 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
                 return Err(Trouble::Flood { bytes: self.heard_bytes(), unfinished: true });
             }
             // One who drips must not keep us for ever.
-            if start.elapsed() > self.patience * 4 {
-                return Err(silent());
+            if start.elapsed() > patience * 4 || self.end.is_some_and(|end| Instant::now() >= end) {
+                return Err(silent(start.elapsed()));
             }
         }
         Ok(replies)
@@ -210,13 +219,14 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         heard.extend_from_slice(&bytes[..room]);
     }
 
-    fn silent(&self, request: String) -> Trouble {
-        Trouble::Silent { request, outstanding: 1, waited: self.patience, alive: false }
+    fn silent(request: String, waited: Duration) -> Trouble {
+        Trouble::Silent { request, outstanding: 1, waited, alive: false }
     }
 
     /// Connects. A read that finds nothing for so long fails.
     fn connect(&self, nap: Duration) -> Result<Box<dyn Connection>, Trouble> {
-        let Self { target: Target { address, tls, .. }, patience, .. } = *self;
+        let Self { target: Target { address, tls, .. }, .. } = *self;
+        let patience = self.patience();
         let stream = TcpStream::connect_timeout(&address, patience).map_err(|error| match error.kind() {
             ErrorKind::TimedOut => Trouble::Unresponsive { address, waited: patience },
             _ => Trouble::Refused { address, why: error.to_string() },
@@ -250,6 +260,10 @@ impl<'a, P: Protocol + ?Sized> Talk<'a, P> {
         }
         Ok(secured)
     }
+}
+
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 /// Reads what there is; whether more may come.

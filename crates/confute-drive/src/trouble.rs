@@ -87,6 +87,9 @@ pub enum Trouble {
         /// What the system says.
         why: String,
     },
+    /// The tester itself is wrong: it panicked.
+    #[error("a defect of the tester: {0}")]
+    Defect(String),
     /// A case could not be prepared.
     #[error("{0}")]
     Unprepared(String),

@@ -2,13 +2,14 @@
 //!
 //! The case is judged anew, by the search that knows the whole trace. Only if that refutes it too, there is a finding.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use confute::lang::{Level, Rule, ServerModel as _};
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
+use confute::{Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, blame_names, explain, judge};
 
 use super::finding::Finding;
 use super::reduce::reduce;
@@ -17,7 +18,7 @@ use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
 /// How long it may take when it is time to stop.
-const HURRY: Duration = Duration::from_secs(3);
+pub(super) const HURRY: Duration = Duration::from_secs(3);
 
 /// How long it may take, and with how much memory.
 pub(crate) struct Budget<'a> {
@@ -25,12 +26,16 @@ pub(crate) struct Budget<'a> {
     pub(crate) memory: usize,
     /// Set when it is time to stop.
     pub(crate) halt: &'a AtomicBool,
+    /// When it has to be over, however late it began.
+    pub(crate) end: Option<Instant>,
+    /// Whether the names are enough: then the level is only an upper bound.
+    pub(crate) names: bool,
 }
 
 impl Budget<'_> {
     fn is_spent(&self, start: Instant) -> bool {
         let time = if self.halt.load(Ordering::Relaxed) { self.time.min(HURRY) } else { self.time };
-        start.elapsed() > time
+        start.elapsed() > time || self.end.is_some_and(|end| Instant::now() >= end)
     }
 }
 
@@ -68,22 +73,32 @@ pub(crate) fn diagnose<P: Protocol>(
     let less =
         reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
     let parts: &[&[_]] = if less.len() < trace.len() { &[&less, &trace] } else { &[&trace] };
-    let mut blamed = blame_by_parts(model, &network, parts, &options);
-    let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
-    blamed.diagnoses.sort_by_cached_key(|one| one.rules.iter().map(|name| place(name)).collect::<Vec<_>>());
-    let level = if silent {
-        // That nothing comes is known only from waiting.
-        Some(Level::Live)
+    let mut blamed = if budget.names {
+        blame_names(model, &network, parts, &options)
     } else {
-        // What was not tried might explain it at a weaker level; if that cannot be found out either, no more is claimed than what
-        // a store does.
-        let known = blamed.level().filter(|_| !blamed.incomplete);
-        let worth = || worth::<P>(protocol, &trace, relaxed, budget);
-        known.or_else(worth).or_else(|| blamed.level().map(|level| level.min(Level::Store)))
+        blame_by_parts(model, &network, parts, &options)
+    };
+    let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
+    for one in &mut blamed.diagnoses {
+        one.level = promised(protocol, one);
+    }
+    // Weights decide which names come first, and among equals the model does.
+    blamed.diagnoses.sort_by_cached_key(|one| {
+        (one.deviations, one.rules.iter().map(|name| place(name)).collect::<Vec<_>>())
+    });
+    let (level, incomplete) = if silent {
+        // That nothing comes is known only from waiting.
+        (Some(Level::Live), blamed.incomplete)
+    } else if !budget.names && (blamed.incomplete || blamed.diagnoses.is_empty()) {
+        // What was not tried might explain it at a weaker level. Each diagnosis explains it, so it is worth no more than these.
+        let worth = worth::<P>(protocol, parts, relaxed, budget, blamed.level().unwrap_or(Level::Must));
+        (Some(worth.at_least), blamed.incomplete || !worth.is_exact)
+    } else {
+        (blamed.level(), false)
     };
     Some(Finding {
         number: 0,
-        incomplete: blamed.incomplete,
+        incomplete,
         diagnoses: blamed.diagnoses,
         level,
         refutation,
@@ -103,31 +118,70 @@ pub(crate) fn diagnose<P: Protocol>(
     })
 }
 
-/// What an accusation is worth that no rule was found for: some rule of this level, or of a higher one, was broken, for
-/// without all weaker rules it is still one. `None` if there was no time to see whether it is more than a warning.
+/// The level of a diagnosis, with the levels that the rules have in this run.
+fn promised<P: Protocol>(protocol: &P, one: &Diagnosis) -> Level {
+    let rules = protocol.model().rules().iter().filter(|rule| one.rules.contains(&rule.name));
+    rules.map(|rule| protocol.level(rule)).max().unwrap_or(one.level)
+}
+
+/// The level of an accusation that does not rest on blame.
+struct Worth {
+    /// The strongest level for which it was proven that rules of this level or of higher ones were broken: without all
+    /// weaker rules, each relaxed any number of times, the trace is still refuted.
+    at_least: Level,
+    /// For the next level the opposite was proven, or there is none.
+    is_exact: bool,
+}
+
+/// The level of a refuted trace, which is no higher than this. The other parts are less of the same evidence: what nothing
+/// explains there, nothing explains at all.
 fn worth<P: Protocol>(
     protocol: &P,
-    trace: &[Event<Msg<P>>],
+    parts: &[&[Event<Msg<P>>]],
     relaxed: &[&'static str],
     budget: &Budget<'_>,
-) -> Option<Level> {
+    at_most: Level,
+) -> Worth {
     let coverage = Coverage::default();
     let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
     let start = Instant::now();
-    let watch = |_: &Pulse| budget.is_spent(start);
-    let without_weaker = |level: Level| {
-        let weaker = |rule: &&Rule| rule.level < level;
-        let mut without = relaxed.to_vec();
-        without.extend(model.rules().iter().filter(weaker).map(|rule| rule.name));
-        let options =
-            Options { watch: Some(&watch), memory: budget.memory, relaxed: without, ..Options::default() };
-        judge(model, &network, trace, &options)
+    // Half of the time for the likeliest, or there is none left to find out what else can be proven.
+    let is_first = Cell::new(true);
+    let watch = |_: &Pulse| budget.is_spent(start) || (is_first.get() && start.elapsed() > budget.time / 2);
+    let level = |rule: &Rule| protocol.level(rule);
+    let without_weaker = |this: Level| {
+        let weaker = model.rules().iter().filter(|rule| level(rule) < this).map(|rule| rule.name);
+        let options = Options {
+            watch: Some(&watch),
+            memory: budget.memory,
+            relaxed: relaxed.iter().copied().chain(weaker).collect(),
+            ..Options::default()
+        };
+        let mut verdicts = parts.iter().map(|trace| judge(model, &network, trace, &options));
+        let mut verdict = Verdict::Unrefuted;
+        while !verdict.is_refuted()
+            && let Some(next) = verdicts.next()
+        {
+            verdict = next;
+        }
+        verdict
     };
-    match without_weaker(Level::Store) {
-        Verdict::Inconclusive(_) => None,
-        Verdict::Refuted(_) if without_weaker(Level::Must).is_refuted() => Some(Level::Must),
-        Verdict::Refuted(_) => Some(Level::Store),
-        Verdict::Unrefuted if without_weaker(Level::Should).is_refuted() => Some(Level::Should),
-        Verdict::Unrefuted => Some(Level::Live),
+    // As a rule it is just that.
+    if without_weaker(at_most).is_refuted() {
+        return Worth { at_least: at_most, is_exact: true };
     }
+    is_first.set(false);
+    let mut at_least = Level::ALL[0];
+    for this in Level::ALL.into_iter().skip(1).filter(|this| *this <= at_most) {
+        // Where there are no rules of the level below, the same ones are relaxed as before.
+        if model.rules().iter().any(|rule| (at_least..this).contains(&level(rule))) {
+            match without_weaker(this) {
+                Verdict::Refuted(_) => {}
+                Verdict::Unrefuted => return Worth { at_least, is_exact: true },
+                Verdict::Inconclusive(_) => return Worth { at_least, is_exact: false },
+            }
+        }
+        at_least = this;
+    }
+    Worth { at_least, is_exact: true }
 }

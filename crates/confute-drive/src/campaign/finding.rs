@@ -29,11 +29,13 @@ pub struct Proof {
 pub struct Finding<P: Protocol> {
     /// Counted from one.
     pub number: usize,
-    /// Which rules must have been broken: the smallest sets, weakest first. Empty if none was found.
+    /// Which rules must have been broken: sets each of which explains the case, those with the fewest deviations first. Empty
+    /// if none was found.
     pub diagnoses: Vec<Diagnosis>,
-    /// Whether the time for blame ran out.
+    /// Whether the time for blame ran out: other sets may explain the case too.
     pub incomplete: bool,
-    /// What the accusation is worth; `None` if that could not be found out in time.
+    /// The level of the accusation, as far as it was proven. If blame is incomplete, it may be higher. `None` if nothing was
+    /// proven.
     pub level: Option<Level>,
     /// What was seen, and what was expected instead.
     pub refutation: Refutation,
@@ -135,9 +137,25 @@ impl<P: Protocol> Finding<P> {
         }
     }
 
-    /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected.
+    /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected. That no rule was
+    /// found in time proves nothing.
     pub fn refutes(&self, from: Level) -> bool {
-        !self.known && self.level.is_some_and(|level| level >= from)
+        let is_blamed = !self.diagnoses.is_empty() || !self.incomplete;
+        !self.known && is_blamed && self.level.is_some_and(|level| level >= from)
+    }
+
+    /// Whether it may prove the server wrong when rules count from this level on, but there was no time to find out.
+    pub fn is_undecided(&self, from: Level) -> bool {
+        let is_unclear = self.incomplete || self.level.is_none();
+        !self.known && !self.refutes(from) && is_unclear && self.at_most() >= from
+    }
+
+    /// The highest level that the accusation can have: each diagnosis explains the case, and silence is known from waiting only.
+    fn at_most(&self) -> Level {
+        match self.trace.last() {
+            Some(Event::Quiescent) => Level::Live,
+            _ => self.diagnoses.iter().map(|one| one.level).min().unwrap_or(Level::Must),
+        }
     }
 
     /// Whether breaking one of these sets of rules, any of them, explains it.
@@ -154,27 +172,68 @@ impl<P: Protocol> Finding<P> {
 
     /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.
     pub(crate) fn is_as_sure_as(&self, other: &Self) -> bool {
-        self.level >= other.level && self.is_about(other) && covers(other, self)
+        let is_empty = self.diagnoses.is_empty();
+        let is_clear = !self.incomplete || covers(self, other);
+        self.level >= other.level && is_empty == other.diagnoses.is_empty() && covers(other, self) && is_clear
     }
 
-    /// Whether it may be the same violation: something that the other is blamed on explains it.
+    /// Whether it may be the same violation: everything that the other is blamed on explains it, and perhaps more.
     pub(crate) fn is_about(&self, other: &Self) -> bool {
-        let shared = |one: &Diagnosis| other.diagnoses.iter().any(|known| known.rules == one.rules);
         match (self.diagnoses.is_empty(), other.diagnoses.is_empty()) {
             (true, true) => self.level == other.level,
-            _ => self.diagnoses.iter().any(shared),
+            (true, false) | (false, true) => false,
+            (false, false) => covers(self, other),
         }
     }
 
-    /// What to relax to see what else is wrong: of several rules that could be to blame the one that the model names
-    /// first, because special rules stand before general ones. Nothing yet, while another case may tell which.
-    pub(crate) fn remedy(&self) -> &[&'static str] {
-        match &self.diagnoses[..] {
-            [_, _, ..] if self.times < CLEAR => &[],
-            [first, ..] => &first.rules,
-            [] => &[],
+    /// What to relax in later cases, to see what else is wrong.
+    pub(crate) fn remedy(&self) -> Remedy<'_> {
+        let all = &self.diagnoses;
+        match &all[..] {
+            [] => return Remedy::Nothing,
+            [only] => return Remedy::Always(&only.rules),
+            // Another case may tell which.
+            _ if self.times < CLEAR => return Remedy::Nothing,
+            [..] => {}
+        }
+        let weakest = all.iter().map(|one| one.level).min();
+        let weak = all.iter().position(|one| Some(one.level) == weakest).unwrap_or(0);
+        let is_plain = |(place, one): &(usize, &Diagnosis)| {
+            Some(one.level) > weakest && (*place < weak || one.deviations > all[weak].deviations)
+        };
+        match all.iter().enumerate().find(is_plain) {
+            Some((_, plain)) => Remedy::Either([&all[weak].rules, &plain.rules]),
+            // Of rules of the same level the first: special rules stand before general ones.
+            None => Remedy::Always(&all[0].rules),
         }
     }
+
+    /// Shows a smaller case from now on. Rules that explain the larger case only are dropped from the title: it names none
+    /// that does not explain what is shown.
+    pub fn adopt(&mut self, shrunk: Shrunk<P>) {
+        let explains = |one: &Diagnosis| shrunk.diagnoses.iter().any(|other| other.rules == one.rules);
+        if !shrunk.incomplete && shrunk.level >= self.level && self.diagnoses.iter().any(explains) {
+            let before = self.diagnoses.len();
+            self.diagnoses.retain(explains);
+            if self.diagnoses.len() < before {
+                self.level = shrunk.level;
+            }
+        }
+        self.shrunk = Some(Ok(Box::new(shrunk)));
+    }
+}
+
+/// What to relax in later cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Remedy<'a> {
+    /// Nothing yet.
+    Nothing,
+    /// These rules.
+    Always(&'a [&'static str]),
+    /// By turns: in some cases a weak rule, in the others stronger ones that explain the violation as well. With the weak
+    /// rule relaxed a case shows what is beyond it; with the others relaxed it is not robbed of names by the weak rule. What
+    /// only one of the two explains settles it.
+    Either([&'a [&'static str]; 2]),
 }
 
 impl<P: Protocol> Outcome<P> {
@@ -199,37 +258,40 @@ impl<P: Protocol> Findings<P> {
     ///
     /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven: the two
     /// are one finding. But A or B, and B or C, are two: that B would explain both does not make it the culprit.
+    ///
+    /// A case whose blame is incomplete does not say that A does not explain it, so it takes nothing away from A or B: the
+    /// level of a finding rises only by a case that proves it.
     pub(super) fn take(&mut self, mut found: Finding<P>) -> (usize, News) {
-        let place = self.list.iter().position(|known| is_same(known, &found) && !is_beyond(known, &found));
-        let Some(place) = place else {
-            found.number = self.list.len() + 1;
+        let Some(place) = self.list.iter().position(|known| is_same(known, &found)) else {
+            found.number = self.list.iter().map(|known| known.number).max().unwrap_or(0) + 1;
             self.list.push(found);
-            return (self.list.len() - 1, News::New);
+            return (self.absorb(self.list.len() - 1), News::New);
         };
         let known = &mut self.list[place];
         found.number = known.number;
         found.times += known.times;
-        // A shorter case that proves less is not better.
-        let as_sharp = covers(known, &found);
-        let before = known.diagnoses.len();
-        known.diagnoses.retain(|one| found.diagnoses.iter().any(|other| other.rules == one.rules));
-        let sharper = known.diagnoses.len() < before;
-        let better = sharper || (as_sharp && found.trace.len() < known.trace.len());
+        let is_proof = !found.incomplete && found.level >= known.level;
+        let completes = is_proof && known.incomplete;
+        let says_more = found.diagnoses.len() < known.diagnoses.len() || found.level > known.level;
+        let sharper = completes || (is_proof && says_more && covers(known, &found));
+        // A shorter case that proves less is not better, and one that a named rule does not explain is not shown.
+        let fits = covers(&found, known);
+        let as_sharp = fits && covers(known, &found) && found.level >= known.level;
         let better = match found.requests().cmp(&known.requests()) {
-            Ordering::Less if self.smallest => true,
-            Ordering::Greater if self.smallest => false,
-            _ => better,
+            Ordering::Less if self.smallest => sharper || fits,
+            Ordering::Greater if self.smallest && covers(known, &found) => false,
+            _ => sharper || (as_sharp && found.trace.len() < known.trace.len()),
         };
-        found.diagnoses.clone_from(&known.diagnoses);
         known.times = found.times;
         if sharper {
-            known.level = known.diagnoses.iter().map(|one| one.level).min();
+            known.diagnoses.clone_from(&found.diagnoses);
+            (known.level, known.incomplete) = (found.level, found.incomplete);
+        } else {
+            found.diagnoses.clone_from(&known.diagnoses);
+            (found.level, found.incomplete) = (known.level, known.incomplete);
         }
-        found.level = known.level;
         if better {
             *known = found;
-        } else if sharper {
-            known.incomplete = found.incomplete;
         }
         let place = if sharper { self.absorb(place) } else { place };
         (place, if better || sharper { News::Better } else { News::Again })
@@ -243,7 +305,7 @@ impl<P: Protocol> Findings<P> {
             return place;
         }
         let (same, mut others): (Vec<_>, Vec<_>) = self.list.drain(..).partition(|other| {
-            !other.diagnoses.is_empty() && is_same(other, &one) && !is_beyond(other, &one)
+            !one.incomplete && other.level <= one.level && !other.diagnoses.is_empty() && covers(other, &one)
         });
         let times = one.times + same.iter().map(|other| other.times).sum::<u64>();
         let at = others.iter().filter(|other| other.number < one.number).count();
@@ -271,21 +333,275 @@ impl<P: Protocol> Findings<P> {
     }
 }
 
-/// Whether a case was refuted though the remedy for a known finding was applied: then it is about something else.
-fn is_beyond<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
-    let remedy = known.remedy();
-    !remedy.is_empty() && remedy.iter().all(|rule| found.relaxed.contains(rule))
-}
-
 fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
     if known.diagnoses.is_empty() || found.diagnoses.is_empty() {
-        // Nothing tells them apart but what they are worth.
-        return known.diagnoses.is_empty() && found.diagnoses.is_empty() && known.level == found.level;
+        // Nothing tells them apart but what they are worth, and whether that is all there is to say.
+        return known.diagnoses.is_empty()
+            && found.diagnoses.is_empty()
+            && (known.level, known.incomplete) == (found.level, found.incomplete);
     }
-    covers(known, found) || covers(found, known)
+    // What proves more than the other, without all rules having been tried, must not get lost in it.
+    let proves_more = found.incomplete && found.level > known.level;
+    let is_no_less = found.level <= known.level;
+    !proves_more && (covers(known, found) || (covers(found, known) && (is_no_less || known.incomplete)))
 }
 
 /// Whether whatever the second may be blamed on, the first may be too.
 fn covers<P: Protocol>(these: &Finding<P>, those: &Finding<P>) -> bool {
     those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
+}
+
+#[cfg(test)]
+mod tests {
+    use confute::lang::{Io, Rule, ServerModel, Turn};
+    use confute::trace::WireConn;
+
+    use super::*;
+    use crate::protocol::{Past, Reader, Side};
+
+    /// A server of which nothing is asked, for findings that are made up.
+    struct Silence;
+
+    impl ServerModel for Silence {
+        type Msg = u8;
+        type Out = u8;
+        fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+            io.recv().map(drop)
+        }
+        fn rules(&self) -> &'static [Rule] {
+            &[]
+        }
+    }
+
+    struct Nothing;
+
+    impl Reader<u8> for Nothing {
+        fn feed(&mut self, _: &[u8], _: &mut Vec<u8>) {}
+        fn end(&mut self, _: bool, _: &mut Vec<u8>) {}
+        fn held(&self) -> usize {
+            0
+        }
+    }
+
+    impl Protocol for Nothing {
+        type Model = Silence;
+        type Ask = u8;
+        type Reader = Nothing;
+        fn model(&self) -> &Silence {
+            &Silence
+        }
+        fn resolve(&self, _: &u8, _: &str, _: &Past<Self>) -> Option<u8> {
+            None
+        }
+        fn encode(&self, _: &u8, _: &mut Vec<u8>) {}
+        fn answers(&self, _: &u8) -> u32 {
+            1
+        }
+        fn reader(&self, _: Side) -> Nothing {
+            Nothing
+        }
+    }
+
+    const MUST: &str = "m/chunks";
+    const OTHER: &str = "m/own-answer";
+    const STORE: &str = "s/stays";
+    const STEADY: &str = "t/steady-tag";
+    const LIVE: &str = "l/answered";
+
+    fn level(rule: &str) -> Level {
+        match &rule[..1] {
+            "m" => Level::Must,
+            "s" => Level::Store,
+            "t" => Level::Steady,
+            _ => Level::Live,
+        }
+    }
+
+    fn diagnosis(rules: &[&'static str]) -> Diagnosis {
+        let level = rules.iter().map(|rule| level(rule)).max().unwrap();
+        Diagnosis { rules: rules.to_vec(), deviations: rules.len() as u32, level }
+    }
+
+    /// A case of so many requests that is explained by these sets of rules and no others.
+    fn case(sets: &[&[&'static str]], requests: usize) -> Finding<Nothing> {
+        let diagnoses: Vec<_> = sets.iter().map(|rules| diagnosis(rules)).collect();
+        Finding {
+            number: 0,
+            level: diagnoses.iter().map(|one| one.level).min(),
+            diagnoses,
+            incomplete: false,
+            refutation: Refutation {
+                event: 0,
+                seen: String::new(),
+                expected: Vec::new(),
+                hypotheses: 0,
+                more: false,
+            },
+            case: 0,
+            name: format!("{sets:?} {requests}"),
+            seed: 0,
+            script: Vec::new(),
+            trace: vec![Event::Sent(WireConn(0), 0); requests],
+            micros: vec![0; requests],
+            relaxed: Vec::new(),
+            raw: Vec::new(),
+            known: false,
+            times: 1,
+            proof: None,
+            shrunk: None,
+            evidence: None,
+        }
+    }
+
+    /// The same, but there was no time to try all rules, and only this level was proven.
+    fn incomplete(sets: &[&[&'static str]], proven: Level, requests: usize) -> Finding<Nothing> {
+        Finding { incomplete: true, level: Some(proven), ..case(sets, requests) }
+    }
+
+    fn taken(cases: Vec<Finding<Nothing>>) -> Vec<Finding<Nothing>> {
+        let mut findings = Findings { list: Vec::new(), smallest: false };
+        for case in cases {
+            findings.take(case);
+        }
+        findings.list
+    }
+
+    fn named(findings: &[Finding<Nothing>]) -> Vec<(String, Option<Level>)> {
+        let title = |finding: &Finding<Nothing>| {
+            finding.diagnoses.iter().map(|one| one.rules.join("+")).collect::<Vec<_>>().join("|")
+        };
+        findings.iter().map(|finding| (title(finding), finding.level)).collect()
+    }
+
+    /// Every rule of a title explains the case that is shown.
+    fn fits(finding: &Finding<Nothing>) -> bool {
+        let named = |one: &Diagnosis| finding.name.contains(&format!("{:?}", one.rules));
+        finding.diagnoses.iter().all(named)
+    }
+
+    #[test]
+    fn incomplete_blame_raises_no_level() {
+        let both: &[&[&str]] = &[&[MUST], &[LIVE]];
+        let found = taken(vec![case(both, 9), incomplete(&[&[MUST]], Level::Live, 3)]);
+        assert_eq!(named(&found), [(format!("{MUST}|{LIVE}"), Some(Level::Live))]);
+        assert_eq!(found[0].times, 2);
+        assert!(!found[0].refutes(Level::Store) && !found[0].is_undecided(Level::Store) && fits(&found[0]));
+        // The other way round, the complete blame says what the matter is.
+        let found = taken(vec![incomplete(&[&[MUST]], Level::Live, 3), case(both, 9)]);
+        assert_eq!(named(&found), [(format!("{MUST}|{LIVE}"), Some(Level::Live))]);
+        assert!(fits(&found[0]) && !found[0].incomplete);
+    }
+
+    #[test]
+    fn complete_blame_does() {
+        let found = taken(vec![case(&[&[MUST], &[LIVE]], 3), case(&[&[MUST]], 9)]);
+        assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
+        assert!(found[0].refutes(Level::Must) && found[0].trace.len() == 9);
+        // In either order, and also if the rule is the same and the case proves more.
+        let found = taken(vec![case(&[&[MUST]], 9), case(&[&[MUST], &[LIVE]], 3)]);
+        assert_eq!((named(&found), found[0].trace.len()), (vec![(MUST.to_owned(), Some(Level::Must))], 9));
+        let silent = Finding { level: Some(Level::Live), ..case(&[&[MUST]], 3) };
+        assert_eq!(named(&taken(vec![silent, case(&[&[MUST]], 9)])), [(MUST.to_owned(), Some(Level::Must))]);
+    }
+
+    #[test]
+    fn what_is_proven_otherwise_is_not_lost() {
+        // All weaker rules were relaxed, and it was still refuted: that is a proof, whatever blame left out.
+        let found = taken(vec![case(&[&[MUST], &[LIVE]], 3), incomplete(&[&[MUST]], Level::Must, 9)]);
+        assert_eq!(found.len(), 2);
+        assert!(!found[0].refutes(Level::Store) && found[1].refutes(Level::Store));
+        let silent = Finding { level: Some(Level::Live), ..case(&[&[STORE]], 3) };
+        let found = taken(vec![silent, case(&[&[MUST], &[STORE]], 9)]);
+        assert!(found.iter().any(|finding| finding.refutes(Level::Store)));
+    }
+
+    #[test]
+    fn no_rule_found_in_time_does_not_refute() {
+        let found = incomplete(&[], Level::Must, 3);
+        assert!(!found.refutes(Level::Live) && found.is_undecided(Level::Must));
+        // All sets were tried, and none explains it: that is another matter.
+        let found = Finding { level: Some(Level::Must), ..case(&[], 3) };
+        assert!(found.refutes(Level::Must) && !found.is_undecided(Level::Must));
+        // What cannot be more than a warning is none that anybody has to decide.
+        assert!(!incomplete(&[&[STEADY]], Level::Live, 3).is_undecided(Level::Store));
+        assert!(incomplete(&[&[STEADY]], Level::Live, 3).is_undecided(Level::Steady));
+        assert!(incomplete(&[&[MUST]], Level::Store, 3).refutes(Level::Store));
+    }
+
+    #[test]
+    fn a_title_fits_the_case_that_is_shown() {
+        let either: &[&[&str]] = &[&[MUST], &[OTHER]];
+        for smallest in [false, true] {
+            for (one, two) in [(3, 9), (9, 3)] {
+                for cases in [
+                    vec![case(either, one), case(&[&[MUST]], two)],
+                    vec![case(&[&[MUST]], one), case(either, two)],
+                    vec![case(either, one), incomplete(&[&[MUST]], Level::Must, two)],
+                    vec![incomplete(&[&[MUST]], Level::Store, one), case(either, two)],
+                ] {
+                    let mut findings = Findings { list: Vec::new(), smallest };
+                    for case in cases {
+                        findings.take(case);
+                    }
+                    assert!(findings.list.iter().all(fits), "{:?}", named(&findings.list));
+                }
+            }
+        }
+        let mut found = case(either, 9);
+        found.adopt(shrunk(&[&[MUST]]));
+        assert_eq!(named(std::slice::from_ref(&found)), [(MUST.to_owned(), Some(Level::Must))]);
+        assert_eq!(found.shown().diagnoses, found.diagnoses);
+    }
+
+    fn shrunk(sets: &[&[&'static str]]) -> Shrunk<Nothing> {
+        let small = case(sets, 2);
+        Shrunk {
+            script: small.script,
+            trace: small.trace,
+            micros: small.micros,
+            refutation: small.refutation,
+            diagnoses: small.diagnoses,
+            level: small.level,
+            incomplete: small.incomplete,
+            raw: small.raw,
+            name: small.name,
+            requests: (9, 2),
+            runs: 1,
+            again: (1, 1),
+            unfinished: false,
+        }
+    }
+
+    #[test]
+    fn a_weak_rule_is_relaxed_for_good_only_if_nothing_else_explains_a_case() {
+        let either: &[&[&str]] = &[&[STORE], &[MUST, OTHER]];
+        let times =
+            |times: usize, sets: &[&[&'static str]]| (0..times).map(|_| case(sets, 5)).collect::<Vec<_>>();
+        assert_eq!(taken(times(2, either))[0].remedy(), Remedy::Nothing);
+        let found = taken(times(3, either));
+        assert_eq!(found[0].remedy(), Remedy::Either([&[STORE], &[MUST, OTHER]]));
+        assert_eq!(found[0].level, Some(Level::Store));
+        // A case that only the weak rule explains settles it, and so does one that it does not explain.
+        let relaxed = |rules: &[&'static str], sets: &[&[&'static str]]| Finding {
+            relaxed: rules.to_vec(),
+            ..case(sets, 5)
+        };
+        let after_three = |sets, found| {
+            let mut cases = times(3, sets);
+            cases.push(found);
+            taken(cases)
+        };
+        let found = after_three(either, relaxed(&[MUST, OTHER], &[&[STORE]]));
+        assert_eq!(named(&found), [(STORE.to_owned(), Some(Level::Store))]);
+        assert_eq!(found[0].remedy(), Remedy::Always(&[STORE]));
+        let found = after_three(either, relaxed(&[STORE], &[&[MUST]]));
+        assert_eq!(found.len(), 2);
+        assert!(found[1].refutes(Level::Must));
+        // Where a weak rule makes a warning of it, the same: with that rule relaxed the violation is proven.
+        let either: &[&[&str]] = &[&[MUST], &[STEADY]];
+        let found = taken(times(3, either));
+        assert_eq!(found[0].remedy(), Remedy::Either([&[STEADY], &[MUST]]));
+        let found = after_three(either, relaxed(&[STEADY], &[&[MUST]]));
+        assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
+    }
 }

@@ -1,6 +1,7 @@
 //! Runs case after case, over several threads, until something says stop, and lists every distinct violation.
 //!
-//! After a violation the blamed rule is relaxed for all later cases, so the next one is something else.
+//! After a violation the blamed rule is relaxed for all later cases, so the next one is something else. Where a weak rule
+//! and stronger ones explain it equally, they are relaxed by turns ([`worker::Remedies`]).
 
 mod diagnose;
 mod finding;
@@ -18,12 +19,13 @@ use confute::Verdict;
 use confute::lang::{Level, ServerModel as _};
 
 use crate::figures::{Figures, Gauge};
+use crate::guard::guarded;
 use crate::limits::{Limits, Target};
 use crate::protocol::Protocol;
 use crate::talk::Talk;
 use crate::trouble::Trouble;
 use finding::Findings;
-use worker::{Shared, Told, work};
+use worker::{Remedies, Shared, Told, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
 pub use finding::{Evidence, Finding, Proof};
@@ -35,6 +37,12 @@ pub use worker::{Factory, case_seed};
 const TICK: Duration = Duration::from_millis(50);
 /// So many cases in a row that end in trouble are enough.
 const ENOUGH: u32 = 3;
+/// Which part of the time for testing the cases under way get to end in, when it is over: with it, no run takes a tenth more.
+const GRACE: u32 = 12;
+/// How long that is at least,
+const LEAST_GRACE: Duration = Duration::from_millis(100);
+/// and at most.
+const MOST_GRACE: Duration = Duration::from_secs(2);
 
 /// What to do, and when to stop.
 #[derive(Clone, Debug)]
@@ -143,7 +151,7 @@ pub struct Outcome<P: Protocol> {
     pub tally: Tally,
     /// All cases together.
     pub figures: Figures,
-    /// How long it took.
+    /// How long testing took. Blame of what was found last may have taken longer.
     pub elapsed: Duration,
     /// Rules that were no longer asked for at the end.
     pub relaxed: Vec<&'static str>,
@@ -172,17 +180,21 @@ pub fn campaign_after<P: Protocol>(
     stop: &AtomicBool,
 ) -> Outcome<P> {
     let start = Instant::now();
-    let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
+    let end = plan.max_time.map(|most| start + most + (most / GRACE).clamp(LEAST_GRACE, MOST_GRACE));
+    let limits = Limits { end, ..plan.limits.clone() };
     let run = format!("{}{}", plan.prefix, run_name(plan.seed));
+    let talk = Talk::new(protocol, plan.target, &limits).named(format!("{run}-survey"));
+    let allow = [&plan.allow[..], &protocol.waives(&talk)].concat();
+    let plan = &Plan { limits, allow, ..plan.clone() };
+    let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
     let shared = Shared {
         next: AtomicU64::new(0),
         halt: AtomicBool::new(false),
-        relaxed: Mutex::new(plan.allow.clone()),
+        remedies: Mutex::new(Remedies { always: plan.allow.clone(), either: Vec::new() }),
         met: AtomicBool::new(false),
         run,
     };
     found.into_iter().for_each(|found| campaign.found(found, &shared));
-    let talk = Talk::new(protocol, plan.target, &plan.limits).named(format!("{}-survey", shared.run));
     match protocol.survey(&talk) {
         Ok(remarks) => campaign.sink.surveyed(&remarks),
         Err(trouble) => {
@@ -197,12 +209,25 @@ pub fn campaign_after<P: Protocol>(
         let (tell, told) = mpsc::channel();
         for gauge in &gauges {
             let (tell, shared) = (tell.clone(), &shared);
-            scope.spawn(move || work(protocol, plan, shared, gauge, make, &tell));
+            scope.spawn(move || {
+                // A defect costs the case in which it shows, and not what was found before it.
+                while let Err(why) = guarded(|| work(protocol, plan, shared, gauge, make, &tell)) {
+                    drop(tell.send(Told::Trouble(Trouble::Defect(why))));
+                    if shared.halt.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            });
         }
         drop(tell);
         loop {
             match told.recv_timeout(TICK) {
-                Ok(told) => campaign.hear(told, &shared),
+                Ok(told) => {
+                    if matches!(told, Told::Ended(_)) {
+                        campaign.tested = start.elapsed();
+                    }
+                    campaign.hear(told, &shared);
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -213,7 +238,7 @@ pub fn campaign_after<P: Protocol>(
             campaign.tick(&gauges, start.elapsed());
         }
     });
-    let relaxed = shared.relaxed.into_inner().unwrap_or_default();
+    let relaxed = shared.remedies.into_inner().unwrap_or_default().always;
     let often = |place: usize| gauges.iter().map(|gauge| gauge.branches[place].load(Ordering::Relaxed)).sum();
     let branches = branches.into_iter().enumerate().map(|(place, name)| (name, often(place))).collect();
     Outcome { branches, ..campaign.conclude(start, relaxed) }
@@ -243,6 +268,8 @@ struct Campaign<'a, P: Protocol> {
     unblamed: usize,
     /// How many rules there are.
     rules: usize,
+    /// When the last case ended.
+    tested: Duration,
     /// When it was last told how it is going, and how many answers there had been.
     told: (Duration, u64),
 }
@@ -259,6 +286,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
             troubled: 0,
             unblamed: 0,
             rules,
+            tested: Duration::ZERO,
             told: (Duration::ZERO, 0),
         }
     }
@@ -302,17 +330,16 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     }
 
     fn found(&mut self, found: Finding<P>, shared: &Shared) {
-        self.unblamed += usize::from(found.diagnoses.is_empty() && found.refutes(self.plan.level));
+        let level = self.plan.level;
+        let counts = found.refutes(level) || found.is_undecided(level);
+        self.unblamed += usize::from(found.diagnoses.is_empty() && counts);
         let (place, news) = self.findings.take(found);
         let taken = &mut self.findings.list[place];
         taken.known = taken.is_explained_by(&self.plan.known);
         self.sink.found(&self.findings.list[place], news);
-        let mut relaxed = self.plan.allow.clone();
-        relaxed.extend(self.findings.list.iter().flat_map(Finding::remedy));
-        relaxed.sort_unstable();
-        relaxed.dedup();
-        if let Ok(mut shared) = shared.relaxed.lock() {
-            *shared = relaxed;
+        let remedies = Remedies::of(&self.findings.list, &self.plan.allow);
+        if let Ok(mut shared) = shared.remedies.lock() {
+            *shared = remedies;
         }
     }
 
@@ -358,15 +385,22 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         });
     }
 
+    /// How much of the time so far was for testing: all of it up to the time for that, and then until the last case ended. What
+    /// blame took after that comes after testing.
+    fn testing(&self, elapsed: Duration) -> Duration {
+        self.plan.max_time.map_or(elapsed, |most| elapsed.min(most.max(self.tested)))
+    }
+
     fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
         self.findings.number();
+        let elapsed = self.testing(start.elapsed());
         let mut outcome = Outcome {
             conclusion: Conclusion::Unrefuted,
             findings: self.findings.list,
             troubles: self.troubles,
             tally: self.tally,
             figures: self.figures,
-            elapsed: start.elapsed(),
+            elapsed,
             relaxed,
             branches: Vec::new(),
         };
@@ -382,16 +416,23 @@ impl<P: Protocol> Outcome<P> {
             Conclusion::Refuted
         } else if let Some((trouble, _)) = self.troubles.first() {
             Conclusion::Inconclusive(trouble.to_string())
-        } else if self.findings.iter().any(|finding| finding.level.is_none()) {
-            inconclusive(
-                "a case was refuted, but there was no time to see whether that is more than a warning",
-            )
+        } else if let Some(finding) = self.findings.iter().find(|finding| finding.is_undecided(plan.level)) {
+            let number = finding.number;
+            Conclusion::Inconclusive(if finding.diagnoses.is_empty() {
+                format!("a case was refuted, but no broken rule was found in time (violation {number})")
+            } else {
+                format!(
+                    "a case was refuted, but there was no time to see whether that is more than a warning (violation {number})"
+                )
+            })
         } else if self.tally.doubtful > 0 {
             inconclusive(
                 "a case was refuted while it ran, but not within the budget when it was judged again",
             )
         } else if self.figures.answers == 0 {
             inconclusive("nothing was tested: no answer was seen")
+        } else if let Some(why) = self.figures.refusals.prevail(self.figures.answers) {
+            Conclusion::Inconclusive(why)
         } else if self.tally.unrefuted + self.tally.refuted == 0 {
             inconclusive("no case could be judged within its budget")
         } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {

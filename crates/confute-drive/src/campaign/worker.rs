@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use confute::random::Random;
 
 use super::Plan;
-use super::diagnose::{Budget, diagnose};
-use super::finding::Finding;
+use super::diagnose::{Budget, HURRY, diagnose};
+use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
 use crate::case::{CaseRun, Setup, run_case};
 use crate::figures::Gauge;
@@ -38,11 +38,47 @@ pub(super) struct Shared {
     /// Time to stop, for whatever reason.
     pub(super) halt: AtomicBool,
     /// Rules that the server may break by now.
-    pub(super) relaxed: Mutex<Vec<&'static str>>,
+    pub(super) remedies: Mutex<Remedies>,
     /// Whether the server ever took a connection.
     pub(super) met: AtomicBool,
     /// What the names of all cases begin with.
     pub(super) run: String,
+}
+
+/// Which rules to relax in later cases.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remedies {
+    /// In all of them.
+    pub(super) always: Vec<&'static str>,
+    /// In each case one of two sets.
+    pub(super) either: Vec<[Vec<&'static str>; 2]>,
+}
+
+impl Remedies {
+    /// For these findings, besides what is allowed.
+    pub(super) fn of<P: Protocol>(findings: &[Finding<P>], allow: &[&'static str]) -> Self {
+        let mut remedies = Self { always: allow.to_vec(), either: Vec::new() };
+        for finding in findings {
+            match finding.remedy() {
+                Remedy::Nothing => {}
+                Remedy::Always(rules) => remedies.always.extend(rules),
+                Remedy::Either(sets) => remedies.either.push(sets.map(<[_]>::to_vec)),
+            }
+        }
+        remedies.always.sort_unstable();
+        remedies.always.dedup();
+        remedies
+    }
+
+    /// The rules that are relaxed in the case of this seed: a bit of it for each choice.
+    fn relaxed(&self, seed: u64) -> Vec<&'static str> {
+        let chosen = self.either.iter().enumerate();
+        let chosen = chosen.flat_map(|(place, sets)| &sets[usize::from(seed >> (place % 64) & 1 == 1)]);
+        let mut relaxed: Vec<_> = self.always.iter().chain(chosen).copied().collect();
+        relaxed.sort_unstable();
+        relaxed.dedup();
+        relaxed
+    }
 }
 
 /// What a thread has to tell.
@@ -90,8 +126,10 @@ pub(super) fn work<P: Protocol>(
             }
             continue;
         }
-        let relaxed =
-            shared.relaxed.lock().map_or_else(|held| held.into_inner().clone(), |held| held.clone());
+        let relaxed = shared
+            .remedies
+            .lock()
+            .map_or_else(|held| held.into_inner().relaxed(seed), |held| held.relaxed(seed));
         let limits = subdued(&plan.limits, relaxed.len() - plan.allow.len().min(relaxed.len()));
         let setup = Setup {
             protocol,
@@ -103,6 +141,7 @@ pub(super) fn work<P: Protocol>(
             stop: &shared.halt,
             gauge,
         };
+        net.plant(protocol, plan.target, &limits, &format!("{}-canary", shared.run));
         let mut run = run_case(&mut net, &setup, &mut *make(number));
         if run.figures.answers > 0 {
             shared.met.store(true, Ordering::Relaxed);
@@ -112,7 +151,9 @@ pub(super) fn work<P: Protocol>(
         tell(Told::Ended(Box::new(report(&run, number, seed))));
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if run.verdict.is_refuted() && !restarted {
-            let budget = Budget { time: plan.blame_time, memory: plan.limits.memory, halt: &shared.halt };
+            let end = plan.limits.end.map(|end| end + HURRY);
+            let (time, memory) = (plan.blame_time, plan.limits.memory);
+            let budget = Budget { time, memory, halt: &shared.halt, end, names: false };
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
                 Some(finding) => tell(Told::Found(Box::new(finding))),
                 None => tell(Told::Doubt),

@@ -2,7 +2,10 @@
 //!
 //! Each question is told as a connection of its own, when its turn has come: while the one before is unanswered it waits,
 //! as if it had been read later. An exchange that has its answer is over; what becomes of the connection after that
-//! says nothing.
+//! says nothing. A question that will never be answered is told too, with the end of its connection.
+//!
+//! A server may end its side and still wait for answers (RFC 9112, 9.6). That cannot be told from an end of both, so the
+//! connection is kept until everything on it is answered, and the answers say that they may be in vain.
 
 use std::time::Instant;
 
@@ -10,7 +13,7 @@ use confute::trace::Event;
 
 use super::Case;
 use crate::line::Line;
-use crate::protocol::{Msg, Protocol};
+use crate::protocol::{Msg, Protocol, Reader as _};
 use crate::script::Peer;
 
 impl<P: Protocol> Case<'_, P> {
@@ -23,7 +26,9 @@ impl<P: Protocol> Case<'_, P> {
         message: Msg<P>,
     ) -> Option<Option<Msg<P>>> {
         let protocol = self.setup.protocol;
-        if line.asking {
+        line.prompted = false;
+        // An answer that is not out yet may never be.
+        if line.asking || (protocol.exchanges_apart() && !line.outbox.is_empty()) {
             self.backlog.push((token, message));
             return Some(None);
         }
@@ -45,19 +50,56 @@ impl<P: Protocol> Case<'_, P> {
         Some(None)
     }
 
-    /// The server has its answer: what it asked meanwhile has its turn.
-    pub(super) fn answered(&mut self, token: usize) {
-        let Some(mut line) = self.lines.get_mut(token).and_then(Option::take) else { return };
-        line.asking = false;
+    /// Takes up what the server asked before it had its answer, or prompts it; whether the connection goes on.
+    pub(super) fn go_on(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
         while !line.asking
+            && line.outbox.is_empty()
             && let Some(place) = self.backlog.iter().position(|(on, _)| *on == token)
         {
             let (_, message) = self.backlog.remove(place);
-            if !self.received(token, &mut line, message) {
-                return self.retire(token, *line);
+            if !self.received(token, line, message) {
+                return false;
             }
         }
-        self.lines[token] = Some(line);
+        if line.asking || self.backlog.iter().any(|(on, _)| *on == token) {
+            return true;
+        }
+        if line.half_closed && line.is_open() {
+            line.finish();
+            self.ready.push(token);
+        }
+        if let Some(prompt) = line.reader.prompt().filter(|_| line.is_open() && !line.prompted) {
+            line.prompted = true;
+            line.outbox.push(&[], |bytes| bytes.extend_from_slice(prompt), |_| {});
+            self.ready.push(token);
+        }
+        true
+    }
+
+    /// Whether answers are due on a connection that the server has ended on its side, in order.
+    pub(super) fn is_awaited(&self, token: usize, line: &Line<P::Reader>) -> bool {
+        let asks = line.asking || self.backlog.iter().any(|(on, _)| *on == token);
+        self.is_apart(line) && line.is_open() && (asks || !line.outbox.is_empty())
+    }
+
+    /// Tells what the server asked on a connection that has ended, and nobody will answer.
+    pub(super) fn forgo(&mut self, token: usize, line: &mut Line<P::Reader>) {
+        let protocol = self.setup.protocol;
+        while let Some(place) = self.backlog.iter().position(|(on, _)| *on == token) {
+            let (_, mut message) = self.backlog.remove(place);
+            if !protocol.exchanges_apart() || !protocol.belongs(&message, self.setup.name) {
+                continue;
+            }
+            protocol.dropped(&mut message);
+            let wire = self.introduce(token, line);
+            line.asking = true;
+            self.record.tell(Event::Received(wire, message.clone()), self.owed);
+            self.past.asked.push((line.peer, message));
+            self.part_apart(line);
+            if let Some(slot) = self.accepted.last_mut() {
+                *slot = None;
+            }
+        }
     }
 
     /// The end of such a connection: of interest only to who waits for an answer there.
@@ -87,7 +129,6 @@ impl<P: Protocol> Case<'_, P> {
                 (Some(token), Some(answer)) => {
                     self.send(token, answer, &[], None);
                     self.attend(token);
-                    self.answered(token);
                 }
                 _ => left.push((peer, message)),
             }

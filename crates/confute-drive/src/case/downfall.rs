@@ -6,7 +6,7 @@
 //! alone are allowed; only together with a refutation they mean something.
 //!
 //! An end was no restart if a connection from before it is still served: something was asked there after the end was
-//! noticed, and answered. Some servers just close after certain answers.
+//! noticed, and answered. Some servers just close after certain answers. Where there is a [canary](crate::canary), it decides.
 
 use std::time::{Duration, Instant};
 

@@ -30,7 +30,7 @@ impl<P: Protocol> Case<'_, P> {
         if self.record.is_over() || self.trouble.is_some() {
             // Ends that were not looked at yet tell of a restart.
             self.turn(Duration::ZERO);
-            self.deadline = Instant::now() + AFTERMATH;
+            self.deadline = self.setup.limits.in_time(AFTERMATH);
             while self.owed > 0 && Instant::now() < self.deadline && !self.is_gone() {
                 self.be_courteous();
                 self.turn(Duration::from_millis(10));
@@ -39,16 +39,22 @@ impl<P: Protocol> Case<'_, P> {
         }
         for _ in 0..SURPRISES {
             // A server that drips is not silent, but it does not get for ever.
-            self.deadline = Instant::now() + if stopped { FAREWELL.min(patience) } else { patience * 4 };
+            let wait = if stopped { FAREWELL.min(patience) } else { patience * 4 };
+            self.deadline = self.setup.limits.in_time(wait);
             // What the tester was asked and did not answer, others may wait for.
             let came = self.wait_until(None, |case| {
                 !case.asked.is_empty() || !case.lines.iter().flatten().any(|line| line.is_waiting())
             });
-            if came || self.record.is_over() || self.trouble.is_some() || (stopped && !self.silent) {
+            let late = self.setup.limits.is_over();
+            if came || late || self.record.is_over() || self.trouble.is_some() || (stopped && !self.silent) {
                 return;
             }
             let owed = self.owed;
             let alive = self.is_alive();
+            // A server that was not given its time does not hang.
+            if !alive && self.setup.limits.is_over() {
+                return;
+            }
             if self.owed == owed {
                 if alive && self.is_all_out() {
                     self.tell_stalled();
@@ -97,7 +103,7 @@ impl<P: Protocol> Case<'_, P> {
         let number = self.slots.len() as u32;
         let Some(token) = self.open(number) else { return false };
         let (owed, completed) = (self.owed, self.completed);
-        self.deadline = Instant::now() + self.setup.limits.patience;
+        self.deadline = self.setup.limits.in_time(self.setup.limits.patience);
         self.freed = self.deadline;
         if self.send(token, message, &[], None).is_none() || self.owed == owed {
             return false;
@@ -144,6 +150,7 @@ impl<P: Protocol> Case<'_, P> {
             }
         }
         if any_accepted {
+            self.net.ended = Some(Instant::now());
             std::thread::sleep(NOTICE);
         }
     }

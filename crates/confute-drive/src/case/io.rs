@@ -14,6 +14,8 @@ use crate::trouble::Trouble;
 
 /// How often one connection is read before the others have their turn.
 const READS: u32 = 4;
+/// So many messages in a row that are too long to be read are no accident.
+const MOST_OVERLONG: u32 = 3;
 /// A wait is never longer, so that a request to stop is heard.
 const NAP: Duration = Duration::from_millis(50);
 
@@ -142,17 +144,7 @@ impl<P: Protocol> Case<'_, P> {
     /// The same; whether the connection goes on.
     fn serve(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
         let was_connecting = line.is_connecting();
-        let (wire, raw, start) = (line.wire, &mut self.raw, self.start);
-        let mut wrote = false;
-        let outcome = line.flush(|bytes| {
-            wrote = true;
-            if let Some(wire) = wire {
-                raw.keep(wire, true, start.elapsed().as_micros() as u64, bytes);
-            }
-        });
-        if wrote {
-            line.since = Instant::now();
-        }
+        let (outcome, _) = self.write_out(line);
         if let Wrote::Unconnected(error) = outcome {
             self.unconnected(&error);
             self.ended(line, false);
@@ -162,6 +154,17 @@ impl<P: Protocol> Case<'_, P> {
             return true;
         }
         self.connected |= was_connecting;
+        if self.is_apart(line) && !self.go_on(token, line) {
+            return false;
+        }
+        if line.half_closed {
+            // Nothing more will come, so it is over with the last answer.
+            let goes_on = matches!(outcome, Wrote::Fine) && !line.finished;
+            if !goes_on {
+                self.ended(line, true);
+            }
+            return goes_on;
+        }
         for _ in 0..READS {
             if !line.readable || line.held {
                 return true;
@@ -183,10 +186,21 @@ impl<P: Protocol> Case<'_, P> {
                     if line.reader.goes_on() && line.outbox.resume() {
                         self.ready.push(token);
                     }
-                    if !self.take_in(token, line) {
+                    let overlong = self.overlong;
+                    if !self.take_in(token, line) || (self.is_apart(line) && !self.go_on(token, line)) {
                         return false;
                     }
                     let (held, limits) = (line.reader.held(), self.setup.limits);
+                    if line.reader.is_lost() {
+                        // One that is too long is left alone; one after the other is a flood.
+                        self.overlong = overlong + 1;
+                        self.lost += line.owed.len();
+                        if self.overlong >= MOST_OVERLONG {
+                            self.fail(Trouble::Flood { bytes: line.unasked, unfinished: true });
+                        }
+                        self.part(line);
+                        return false;
+                    }
                     if held > limits.message || line.unasked > limits.unasked {
                         let unfinished = held > limits.message;
                         let bytes = if unfinished { held } else { line.unasked };
@@ -197,7 +211,13 @@ impl<P: Protocol> Case<'_, P> {
                 }
                 Got::End { orderly } => {
                     line.reader.end(orderly, &mut self.inbox);
-                    if self.take_in(token, line) {
+                    let goes_on = self.take_in(token, line);
+                    if goes_on && orderly && self.is_awaited(token, line) {
+                        line.half_closed = true;
+                        self.ready.push(token);
+                        return true;
+                    }
+                    if goes_on {
                         self.ended(line, orderly);
                     }
                     return false;
@@ -206,6 +226,34 @@ impl<P: Protocol> Case<'_, P> {
         }
         self.ready.push(token);
         true
+    }
+
+    /// Writes what can be; whether anything was.
+    pub(super) fn write_out(&mut self, line: &mut Line<P::Reader>) -> (Wrote, bool) {
+        let was_finished = line.finished;
+        let (wire, raw, start) = (line.wire, &mut self.raw, self.start);
+        let mut wrote = false;
+        let outcome = line.flush(|bytes| {
+            wrote = true;
+            if let Some(wire) = wire {
+                raw.keep(wire, true, start.elapsed().as_micros() as u64, bytes);
+            }
+        });
+        if wrote {
+            line.since = Instant::now();
+        }
+        if line.finished && !was_finished && matches!(line.peer, Peer::Accepted(_)) {
+            self.net.ended = Some(Instant::now());
+        }
+        (outcome, wrote)
+    }
+
+    /// When the tester last ended a connection that the server had opened, in microseconds since the case began.
+    fn ended_at(&self) -> Option<i64> {
+        let ended = self.net.ended?;
+        let since = ended.saturating_duration_since(self.start).as_micros();
+        let before = self.start.saturating_duration_since(ended).as_micros();
+        Some(i64::try_from(since).unwrap_or(i64::MAX) - i64::try_from(before).unwrap_or(i64::MAX))
     }
 
     /// Takes the messages that were read; whether the connection goes on.
@@ -233,6 +281,11 @@ impl<P: Protocol> Case<'_, P> {
                 }
             }
         }
+        if let (Peer::Opened(_), Some(owed)) = (line.peer, line.owed.front())
+            && let Some(asked) = owed.exchange.and_then(|exchange| self.past.exchanges.get(exchange))
+        {
+            protocol.note_causes(&mut message, &asked.request, &self.past, self.ended_at());
+        }
         if matches!(line.peer, Peer::Opened(_)) && protocol.is_excused(&message) {
             self.lost += line.owed.len();
             self.part(line);
@@ -242,13 +295,26 @@ impl<P: Protocol> Case<'_, P> {
             Some(wire) => wire,
             None => self.introduce(token, line),
         };
+        if let Some(place) = line.owed.front().and_then(|owed| owed.exchange) {
+            protocol.notice(&self.past, place, &mut message);
+        }
+        if self.is_apart(line) && !line.is_open() {
+            protocol.dropped(&mut message);
+        }
         self.happened += 1;
         self.news = now;
+        self.overlong = 0;
         self.record.figures.answers += 1;
         self.record.tell(Event::Received(wire, message.clone()), self.owed);
         let Peer::Opened(number) = line.peer else {
-            self.asked.push((line.peer, message.clone()));
-            self.past.asked.push((line.peer, message));
+            self.past.asked.push((line.peer, message.clone()));
+            if line.is_open() || !protocol.exchanges_apart() {
+                self.asked.push((line.peer, message));
+            } else {
+                // The tester has ended it, so nobody will answer.
+                self.part_apart(line);
+                line.asking = false;
+            }
             return true;
         };
         line.announced |= protocol.announces_end(&message);
@@ -278,6 +344,14 @@ impl<P: Protocol> Case<'_, P> {
             self.fruitless = 0;
         }
         if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get_mut(exchange)) {
+            if done && let Some(refusal) = protocol.refusal(&exchange.request, &message) {
+                let refusals = &mut self.record.figures.refusals;
+                *refusals.statuses.entry(refusal.status).or_default() += 1;
+                if let Some(pause) = refusal.retry_after {
+                    refusals.retry_after += 1;
+                    self.retry_at = self.retry_at.max(now.checked_add(pause));
+                }
+            }
             exchange.replies.push(message);
             if done {
                 self.setup.gauge.reach(protocol.reached(exchange));

@@ -58,9 +58,9 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Forgets a connection that has ended.
-    pub(super) fn retire(&mut self, token: usize, line: Line<P::Reader>) {
+    pub(super) fn retire(&mut self, token: usize, mut line: Line<P::Reader>) {
+        self.forgo(token, &mut line);
         self.free.push(token);
-        self.backlog.retain(|(on, _)| *on != token);
         self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
         match line.peer {
             Peer::Opened(number) => {
@@ -93,6 +93,9 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Tells the tester that it does.
     pub(super) fn part(&mut self, line: &Line<P::Reader>) {
+        if matches!(line.peer, Peer::Accepted(_)) {
+            self.net.ended = Some(Instant::now());
+        }
         if self.is_apart(line) {
             self.part_apart(line);
         } else if let Some(wire) = line.wire {

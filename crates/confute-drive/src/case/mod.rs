@@ -40,6 +40,10 @@ const HURRY: Duration = Duration::from_secs(1);
 /// So many times the alternatives that call for a barrier are too many even after one.
 const CROWD: usize = 50;
 
+/// A server that refuses and says when to ask again is left alone until then, for so long in all, or for this share of the time.
+const PAUSES: Duration = Duration::from_secs(2);
+const SHARE: u32 = 10;
+
 /// What a case needs to know.
 pub struct Setup<'a, P: Protocol> {
     /// What is spoken.
@@ -116,7 +120,7 @@ pub fn run_case<P: Protocol>(
     let (most, stop) = (setup.limits.thought, setup.stop);
     let watch = |_: &Pulse| {
         let hurried = if stop.load(Ordering::Relaxed) { most.min(HURRY) } else { most };
-        thought.get().elapsed() > hurried
+        thought.get().elapsed() > hurried || setup.limits.is_over()
     };
     let options = Options {
         memory: setup.limits.memory,
@@ -144,7 +148,7 @@ pub fn run_case<P: Protocol>(
         script: Vec::new(),
         wires: 0,
         start,
-        deadline: start + setup.limits.time,
+        deadline: setup.limits.in_time(setup.limits.time),
         polled: start,
         gathered: None,
         freed: start,
@@ -157,12 +161,14 @@ pub fn run_case<P: Protocol>(
         silent: false,
         connected: false,
         fruitless: 0,
+        overlong: 0,
         completed: 0,
         lost: 0,
         downfall: Downfall::default(),
         answered: Vec::new(),
         enough: None,
         draining: false,
+        retry_at: None,
         crowd: setup.limits.alternatives,
     };
     let mut run = case.run(generator);
@@ -217,6 +223,8 @@ struct Case<'a, P: Protocol> {
     connected: bool,
     /// How many connections in a row ended without an answer.
     fruitless: u32,
+    /// How many connections in a row had a message that was too long to be read.
+    overlong: u32,
     /// How many answers were complete.
     completed: u64,
     /// How many requests were left without an answer by connections that ended.
@@ -227,6 +235,8 @@ struct Case<'a, P: Protocol> {
     /// With so many answers outstanding, nothing more is read for now.
     enough: Option<usize>,
     draining: bool,
+    /// When the server is ready again, if it refused a request and said so.
+    retry_at: Option<Instant>,
     /// So many alternatives call for a barrier.
     crowd: usize,
 }
@@ -251,6 +261,7 @@ impl<P: Protocol> Case<'_, P> {
             self.look_for_news();
             if !replays {
                 self.note_answers();
+                self.heed();
             }
             let (protocol, name, now) = (self.setup.protocol, self.setup.name, self.micros(Instant::now()));
             let (record, past) = (RefCell::new(&mut self.record), &self.past);
@@ -283,7 +294,12 @@ impl<P: Protocol> Case<'_, P> {
         // Who only passes on what others say has nothing to forget.
         let may_forget = verdict.is_refuted() && !self.setup.protocol.exchanges_apart();
         if let (true, Some(connections)) = (may_forget, self.downfall.connections()) {
-            self.fail(Trouble::Restarted { connections });
+            // Connections that are left may keep the server from taking another one.
+            self.hang_up_all();
+            let Setup { protocol, target, limits, .. } = *self.setup;
+            if !self.net.has_canary(protocol, target, limits) {
+                self.fail(Trouble::Restarted { connections });
+            }
         }
         if self.trouble.is_some() {
             ended = Ended::Trouble;
@@ -317,6 +333,27 @@ impl<P: Protocol> Case<'_, P> {
 
     fn micros(&self, now: Instant) -> u64 {
         now.saturating_duration_since(self.start).as_micros() as u64
+    }
+
+    /// Sends nothing while the server asked not to be asked again, as long as the pauses of a run stay within their limit. A
+    /// replay need not do so: the pause is a step of its script.
+    fn heed(&mut self) {
+        let Some(ready) = self.retry_at.take() else { return };
+        let pause = ready.saturating_duration_since(Instant::now());
+        if pause.is_zero() {
+            return;
+        }
+        let most = PAUSES.max(self.net.since.elapsed() / SHARE);
+        if self.net.paused + pause > most {
+            self.record.figures.refusals.ignored += 1;
+            return;
+        }
+        let until = Until::Millis(pause.as_millis() as u64 + 1);
+        self.script.push(Step::Wait(until));
+        self.wait(until);
+        self.net.paused += pause;
+        self.record.figures.refusals.pauses += 1;
+        self.record.figures.refusals.paused += pause;
     }
 
     /// Waits until everything is answered, so that the tester can settle; whether that is enough.

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use confute::trace::Event;
+use confute::trace::{Event, WireConn};
 
 use super::Case;
-use crate::line::Owed;
+use crate::line::{Line, Owed, Wrote};
 use crate::protocol::{Exchange, Protocol, Reader as _};
 use crate::script::{Peer, Step, Until};
 
@@ -112,27 +112,30 @@ impl<P: Protocol> Case<'_, P> {
         let found = on.zip(message);
         let found = found.and_then(|(on, message)| Some((on, self.opened_or_accepted(on)?, message)));
         let Some((on, token, message)) = found else {
-            self.record.figures.skipped += 1;
-            if let Some(step) = self.script.last_mut() {
-                // Nothing was done, and nothing is to be done next time.
-                *step = Step::Wait(Until::Millis(0));
-            }
+            self.skip();
             return;
         };
         let exchange = self.past.exchanges.len();
-        let request = self.send(token, message, cuts, Some(exchange));
-        let Some(request) = request else { return };
         if let Some(place) = self.asked.iter().position(|(peer, _)| *peer == on) {
             self.asked.remove(place);
         }
+        let Some(request) = self.send(token, message, cuts, Some(exchange)) else {
+            self.skip();
+            return;
+        };
         let step = self.script.len() - 1;
         self.past.exchanges.push(Exchange { step, on, ask, request, replies: Vec::new() });
         match &mut self.gathered {
             Some(gathered) => gathered.push(token),
             None => self.attend(token),
         }
-        if matches!(on, Peer::Accepted(_)) && self.setup.protocol.exchanges_apart() {
-            self.answered(token);
+    }
+
+    /// Notes that nothing was done in the last step, and nothing is to be done next time.
+    fn skip(&mut self) {
+        self.record.figures.skipped += 1;
+        if let Some(step) = self.script.last_mut() {
+            *step = Step::Wait(Until::Millis(0));
         }
     }
 
@@ -164,7 +167,8 @@ impl<P: Protocol> Case<'_, P> {
         Some(other)
     }
 
-    /// Records a message and puts it out to be written. The caller attends to the connection next.
+    /// Records a message and puts it out to be written. The caller attends to the connection next. An answer to the server is
+    /// recorded only if it can be written: its connection may have ended unnoticed.
     pub(super) fn send(
         &mut self,
         token: usize,
@@ -175,16 +179,39 @@ impl<P: Protocol> Case<'_, P> {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         let micros = self.micros(now);
-        let line = self.lines[token].as_mut()?;
+        let mut line = self.lines[token].take()?;
+        let sent = self.put_out(&mut line, &mut message, cuts, (now, micros), exchange);
+        self.lines[token] = Some(line);
+        let wire = sent?;
+        self.record.figures.requests += 1;
+        self.record.figures.outstanding.add(self.owed as u64);
+        let parts = protocol.parts(&message).unwrap_or_else(|| vec![message.clone()]);
+        parts.into_iter().for_each(|part| self.record.tell(Event::Sent(wire, part), self.owed));
+        Some(message)
+    }
+
+    /// Puts a message out to be written. `None` if it cannot be.
+    fn put_out(
+        &mut self,
+        line: &mut Line<P::Reader>,
+        message: &mut crate::protocol::Msg<P>,
+        cuts: &[(usize, u64)],
+        (now, micros): (Instant, u64),
+        exchange: Option<usize>,
+    ) -> Option<WireConn> {
+        let protocol = self.setup.protocol;
         let wire = line.wire?;
-        protocol.stamp(&mut message, micros);
-        if !line.owed.is_empty() {
-            protocol.follows(&mut message);
+        protocol.stamp(message, micros);
+        if line.half_closed {
+            protocol.half_closed(message);
         }
-        line.reader.sent(&message);
+        if !line.owed.is_empty() {
+            protocol.follows(message);
+        }
+        line.reader.sent(message);
         line.since = now;
         line.answered = false;
-        let answers = protocol.answers(&message);
+        let answers = protocol.answers(message);
         if let (Peer::Opened(number), 1..) = (line.peer, answers) {
             line.owed.push_back(Owed { exchange, answers, asked: now });
             self.owed += answers as usize;
@@ -192,15 +219,20 @@ impl<P: Protocol> Case<'_, P> {
                 *count += answers;
             }
         }
-        line.outbox.push(cuts, |bytes| protocol.encode(&message, bytes), |bytes| protocol.conceal(bytes));
-        if protocol.is_last(&message) {
+        line.outbox.push(cuts, |bytes| protocol.encode(message, bytes), |bytes| protocol.conceal(bytes));
+        if protocol.is_last(message) {
             line.finish();
         }
-        self.record.figures.requests += 1;
-        self.record.figures.outstanding.add(self.owed as u64);
-        let parts = protocol.parts(&message).unwrap_or_else(|| vec![message.clone()]);
-        parts.into_iter().for_each(|part| self.record.tell(Event::Sent(wire, part), self.owed));
-        Some(message)
+        // Nothing is read in between, so this is as good as being recorded before its first byte is written.
+        if self.is_apart(line) {
+            let is_unwritten = matches!(self.write_out(line), (Wrote::Broken, false));
+            if is_unwritten {
+                self.part_apart(line);
+            }
+            line.asking = false;
+            return (!is_unwritten).then_some(wire);
+        }
+        Some(wire)
     }
 
     fn release(&mut self, token: usize) {

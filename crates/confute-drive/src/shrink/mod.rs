@@ -2,7 +2,7 @@
 //!
 //! The server may answer differently each time, so nothing is concluded from the old answers: a smaller script is run
 //! against the server, under a name that was never used, and what comes is judged by the model. It counts if it is refuted
-//! again and blamed on nothing else; where that cannot be had, if it may be blamed on the same. What is found is therefore a
+//! again and blamed on nothing else; where that cannot be had, if it may be blamed on all that the violation is named after. What is found is therefore a
 //! proof by itself, however it was come by.
 
 mod draft;
@@ -11,10 +11,11 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use confute::lang::Level;
 use confute::trace::Event;
 use confute::{Diagnosis, Refutation, Verdict};
 
-use crate::again::{Again, Deed};
+use crate::again::{Again, Deed, Rerun, judge_again};
 use crate::campaign::Finding;
 use crate::case::CaseRun;
 use crate::limits::{Limits, Target};
@@ -73,6 +74,10 @@ pub struct Shrunk<P: Protocol> {
     pub refutation: Refutation,
     /// Which rules it can be blamed on by itself: those of the finding, or more of them.
     pub diagnoses: Vec<Diagnosis>,
+    /// The level of the accusation that it is by itself, as far as it was proven.
+    pub level: Option<Level>,
+    /// Whether the time for blame ran out.
+    pub incomplete: bool,
     /// The latest bytes on the wire.
     pub raw: Vec<Chunk>,
     /// Its name on the server.
@@ -106,7 +111,7 @@ impl<P: Protocol> Shrinker<'_, P> {
     fn again(&self, end: Instant) -> Again<'_, P> {
         let Shrinker { protocol, target, limits, blame_time, prefix, stop, .. } = *self;
         let left = end.saturating_duration_since(Instant::now());
-        let limits = Limits { time: limits.time.min(left), ..limits.clone() };
+        let limits = Limits { time: limits.time.min(left), end: Some(end), ..limits.clone() };
         Again { protocol, target, limits, blame_time: blame_time.min(left), prefix, stop }
     }
 
@@ -409,7 +414,7 @@ impl<P: Protocol> Search<'_, '_, P> {
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }
-        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]))?;
+        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), true)?;
         let same = if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) };
         same.then_some(found)
     }
@@ -433,6 +438,7 @@ impl<P: Protocol> Search<'_, '_, P> {
             again = self.count(&best.steps);
         }
         let Best { steps, found } = best;
+        let found = self.proven(found);
         Ok(Shrunk {
             requests: (before, draft::asks(&steps)),
             script: steps,
@@ -440,12 +446,30 @@ impl<P: Protocol> Search<'_, '_, P> {
             micros: found.micros,
             refutation: found.refutation,
             diagnoses: found.diagnoses,
+            level: found.level,
+            incomplete: found.incomplete,
             raw: found.raw,
             name: found.name,
             runs: self.runs,
             again,
             unfinished,
         })
+    }
+
+    /// The same, with the level that it proves by itself: while there were many candidates, names were enough.
+    fn proven(&self, found: Finding<P>) -> Finding<P> {
+        let left = self.end.saturating_duration_since(Instant::now()).min(self.shrinker.blame_time);
+        let Shrinker { protocol, limits, stop, .. } = *self.shrinker;
+        let deed = deed(self.finding, &found.script);
+        match judge_again(protocol, &deed, &found.trace, (left, limits.memory), stop) {
+            Rerun::Refuted(again) if again.trace.len() == found.trace.len() => Finding {
+                diagnoses: again.diagnoses,
+                level: again.level,
+                incomplete: again.incomplete,
+                ..found
+            },
+            _ => Finding { incomplete: true, ..found },
+        }
     }
 
     /// In how many runs of how many it shows. What could not be judged does not count.

@@ -12,7 +12,7 @@ use confute_drive::{
 };
 
 use crate::limits;
-use crate::protocol::{Ask, Busy, Lines, READ_CURRENT, SAYS_OK, SET_LASTS};
+use crate::protocol::{Ask, Busy, Lines, READ_CURRENT, SAYS_OK, SERVES, SET_LASTS};
 use crate::server::{Manner, Server, nobody};
 
 fn plan(address: SocketAddr) -> Plan {
@@ -30,7 +30,38 @@ fn make(_: u64) -> Box<dyn Generator<Lines>> {
 }
 
 fn go(plan: &Plan) -> Outcome<Lines> {
-    campaign(&Lines { has_probe: true }, plan, &make, &mut (), &AtomicBool::new(false))
+    campaign(&Lines { has_probe: true, ..Lines::default() }, plan, &make, &mut (), &AtomicBool::new(false))
+}
+
+/// What one case comes to, and how often the server was taken for restarted.
+fn once(manner: Manner, has_canary: bool) -> (Outcome<Lines>, u64) {
+    let server = Server::start(manner);
+    let plan = Plan { cases: Some(1), ..plan(server.address) };
+    let lines = Lines { has_probe: true, has_canary };
+    let outcome = campaign(&lines, &plan, &make, &mut (), &AtomicBool::new(false));
+    let is_restart = |trouble: &Trouble| matches!(trouble, Trouble::Restarted { .. });
+    let restarts = outcome.troubles.iter().filter(|(trouble, _)| is_restart(trouble)).map(|(_, times)| times);
+    let restarts = restarts.sum();
+    (outcome, restarts)
+}
+
+#[test]
+fn a_canary_tells_a_restart_from_many_ends() {
+    // It ends all connections at once, as a server does that is short of threads, but forgets nothing.
+    let (outcome, restarts) = once(Manner::EndsAll(100), true);
+    assert_eq!((outcome.findings.len(), restarts), (1, 0), "{:?}", outcome.troubles);
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    // Nobody could know without a canary.
+    let (outcome, restarts) = once(Manner::EndsAll(100), false);
+    assert_eq!((outcome.findings.len(), restarts), (0, 1), "{:?}", outcome.troubles);
+    // One that forgets everything is not accused of that.
+    let mut noticed = 0;
+    for _ in 0..10 {
+        let (outcome, restarts) = once(Manner::ForgetsAll(200), true);
+        assert_eq!(outcome.findings.len(), 0, "{:?}", outcome.troubles);
+        noticed += restarts;
+    }
+    assert!(noticed > 0);
 }
 
 fn rules(outcome: &Outcome<Lines>) -> Vec<Vec<&'static str>> {
@@ -62,7 +93,7 @@ fn go_through(scripts: u64, plan: Plan, stop: bool) -> Outcome<Lines> {
         Box::new(Replay::new(steps.collect()))
     };
     let plan = Plan { cases: Some(scripts), exhaustive: true, max_time: None, ..plan };
-    campaign(&Lines { has_probe: true }, &plan, &script, &mut (), &AtomicBool::new(stop))
+    campaign(&Lines { has_probe: true, ..Lines::default() }, &plan, &script, &mut (), &AtomicBool::new(stop))
 }
 
 #[test]
@@ -128,6 +159,39 @@ fn warnings_and_what_is_allowed() {
 }
 
 #[test]
+fn refusals_are_counted_and_told_as_a_warning() {
+    let server = Server::start(Manner::Refuses(20));
+    let mut plan = plan(server.address);
+    plan.limits.patience = Duration::from_secs(10);
+    let outcome = go(&plan);
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+    assert_eq!(rules(&outcome), [vec![SERVES.name]]);
+    assert_eq!(outcome.findings[0].level, Some(Level::Steady));
+    let refusals = &outcome.figures.refusals;
+    assert_eq!(refusals.told(), format!("503 ({} times)", refusals.count()));
+    assert!(refusals.count() > 100 && refusals.retry_after == refusals.count(), "{refusals:?}");
+    // The tester waits as it is told, but not for ever.
+    assert!(refusals.pauses > 5 && refusals.ignored > 0, "{refusals:?}");
+    assert!(refusals.paused <= Duration::from_secs(2).max(outcome.elapsed / 10), "{refusals:?}");
+    let strict = go(&Plan { level: Level::Steady, ..plan });
+    assert_eq!(strict.conclusion, Conclusion::Refuted);
+}
+
+#[test]
+fn who_refuses_more_than_it_serves_was_not_tested() {
+    let server = Server::start(Manner::Serves(3));
+    let mut plan = plan(server.address);
+    plan.limits.patience = Duration::from_secs(10);
+    let outcome = go(&plan);
+    let Conclusion::Inconclusive(why) = &outcome.conclusion else { panic!("{:?}", outcome.conclusion) };
+    let (refused, answers) = (outcome.figures.refusals.count(), outcome.figures.answers);
+    assert!(why.contains("refused more than it served") && why.contains("503"), "{why}");
+    assert!(why.contains(&format!("{refused} of {answers} answers")), "{why}");
+    // Not if that is what refutes it.
+    assert_eq!(go(&Plan { level: Level::Steady, ..plan }).conclusion, Conclusion::Refuted);
+}
+
+#[test]
 fn nothing_to_blame() {
     let server = Server::start(Manner::Garbage);
     let outcome = go(&Plan { max_failures: 4, ..plan(server.address) });
@@ -169,6 +233,21 @@ fn trouble_is_no_violation() {
         outcome.troubles
     );
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
+}
+
+#[test]
+fn a_defect_of_the_tester_costs_its_case() {
+    let server = Server::start(Manner::ReadsNothing(5));
+    let make = |case: u64| -> Box<dyn Generator<Lines>> {
+        assert!(case != 25, "a generator with a defect");
+        Box::new(Busy::new(100))
+    };
+    let plan = plan(server.address);
+    let outcome = campaign(&Lines::default(), &plan, &make, &mut (), &AtomicBool::new(false));
+    assert_eq!((&outcome.conclusion, outcome.tally.cases), (&Conclusion::Refuted, 39));
+    assert!(!outcome.findings.is_empty());
+    let defect = Trouble::Defect("a generator with a defect".to_owned());
+    assert_eq!(outcome.troubles, [(defect, 1)]);
 }
 
 #[derive(Default)]

@@ -1,9 +1,12 @@
 //! A tiny protocol of lines: `get k`, `set k 5`; `value 5`, `ok`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use confute::lang::{Io, Level, Rule, ServerModel, Table, Turn};
-use confute_drive::{Generator, Past, Peer, Protocol, Reader, Side, Step, Until, View};
+use confute_drive::{
+    Generator, Past, Peer, Protocol, Reader, Refusal, Side, Step, Talk, Trouble, Until, View,
+};
 use serde::{Deserialize, Serialize};
 
 /// Reads see the value.
@@ -16,6 +19,10 @@ pub(crate) const SET_LASTS: Rule =
 pub(crate) const SAYS_OK: Rule =
     Rule { name: "line/says-ok", level: Level::Should, summary: "A set is answered with ok, not with done." };
 
+/// Requests are served.
+pub(crate) const SERVES: Rule =
+    Rule { name: "line/serves", level: Level::Steady, summary: "Nobody is told that the server is busy." };
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Message {
@@ -23,6 +30,7 @@ pub(crate) enum Message {
     Set(Arc<str>, u32),
     Value(u32),
     Done { ok: bool },
+    Busy,
     Odd(String),
 }
 
@@ -39,12 +47,18 @@ impl ServerModel for Store {
         match &*request {
             Message::Get(key) => {
                 let cell = VALUES.view(io, key)?;
+                if io.deviates(&SERVES)? {
+                    return io.send(conn, Message::Busy);
+                }
                 let value = cell.get(io)?.unwrap_or_default();
                 let value = if io.deviates(&READ_CURRENT)? { 0 } else { value };
                 io.send(conn, Message::Value(value))
             }
             Message::Set(key, value) => {
                 let cell = VALUES.edit(io, key)?;
+                if io.deviates(&SERVES)? {
+                    return io.send(conn, Message::Busy);
+                }
                 if !io.deviates(&SET_LASTS)? {
                     cell.set(io, *value)?;
                 }
@@ -56,7 +70,7 @@ impl ServerModel for Store {
     }
 
     fn rules(&self) -> &'static [Rule] {
-        &[READ_CURRENT, SET_LASTS, SAYS_OK]
+        &[READ_CURRENT, SET_LASTS, SAYS_OK, SERVES]
     }
 }
 
@@ -72,6 +86,7 @@ pub(crate) enum Ask {
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) has_probe: bool,
+    pub(crate) has_canary: bool,
 }
 
 impl Protocol for Lines {
@@ -104,6 +119,7 @@ impl Protocol for Lines {
             Message::Set(key, value) => format!("set {key} {value}\n"),
             Message::Value(value) => format!("value {value}\n"),
             Message::Done { ok } => if *ok { "ok\n" } else { "done\n" }.to_owned(),
+            Message::Busy => "busy\n".to_owned(),
             Message::Odd(text) => format!("{text}\n"),
         };
         bytes.extend_from_slice(line.as_bytes());
@@ -111,6 +127,11 @@ impl Protocol for Lines {
 
     fn answers(&self, _: &Message) -> u32 {
         1
+    }
+
+    fn refusal(&self, _: &Message, reply: &Message) -> Option<Refusal> {
+        let retry_after = Some(Duration::from_millis(100));
+        (*reply == Message::Busy).then_some(Refusal { status: 503, retry_after })
     }
 
     fn subject(&self, request: &Message) -> Option<String> {
@@ -132,6 +153,18 @@ impl Protocol for Lines {
         match ask {
             Ask::More(key, step) => Ask::More(*key, now(*step)),
             other => other.clone(),
+        }
+    }
+
+    fn plant(&self, talk: &Talk<'_, Self>) -> bool {
+        self.has_canary && talk.ask(&Ask::Set(0, 77), talk.name()).is_ok_and(|answers| !answers.is_empty())
+    }
+
+    fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
+        match talk.ask(&Ask::Get(0), talk.name())?.first() {
+            Some(Message::Value(0)) => Ok(None),
+            Some(Message::Value(value)) => Ok(Some(value.to_string())),
+            _ => Err(Trouble::Unprepared("no value".to_owned())),
         }
     }
 
@@ -177,6 +210,7 @@ pub(crate) fn parse(line: &str) -> Message {
         ["set", key, value] => value.parse().map_or_else(|_| odd(), |value| Message::Set(key.into(), value)),
         ["value", value] => value.parse().map_or_else(|_| odd(), Message::Value),
         ["ok"] => Message::Done { ok: true },
+        ["busy"] => Message::Busy,
         ["done"] => Message::Done { ok: false },
         _ => odd(),
     }

@@ -17,6 +17,9 @@ pub(crate) enum Manner {
     Forgets(u64),
     /// Says done instead of ok.
     SaysDone,
+    /// Is busy except for one request in so many, or just for that one.
+    Serves(u64),
+    Refuses(u64),
     /// Answers with nonsense.
     Garbage,
     /// Sends a line without end.
@@ -37,6 +40,9 @@ pub(crate) enum Manner {
     DiesAfter(u64),
     /// Goes down after so many requests, and comes back at once with nothing.
     ForgetsAll(u64),
+    /// Ends all connections after so many requests, keeps what it was told, and from then on answers every third get with
+    /// nothing.
+    EndsAll(u64),
     /// Answers late, by so many milliseconds.
     Slow(u64),
     /// Closes in the middle of an answer, every so many.
@@ -85,12 +91,13 @@ impl Server {
         server
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each manner")]
     fn serve(&self, stream: &TcpStream) -> Option<()> {
         stream.set_nodelay(true).ok()?;
         let mut input = BufReader::new(stream);
         let mut out = stream;
         let mut answered = 0;
-        if let Manner::ForgetsAll(_) = self.manner {
+        if let Manner::ForgetsAll(_) | Manner::EndsAll(_) = self.manner {
             self.open.lock().unwrap().push(stream.try_clone().ok()?);
         }
         loop {
@@ -131,6 +138,12 @@ impl Server {
                     values.clear();
                     return None;
                 }
+                Manner::EndsAll(most) if number == most => {
+                    for open in self.open.lock().unwrap().drain(..) {
+                        let _ = open.shutdown(Shutdown::Both);
+                    }
+                    return None;
+                }
                 Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),
                 Manner::TearsAnswers(often) if every(often) => {
                     out.write_all(b"valu").ok()?;
@@ -144,8 +157,21 @@ impl Server {
             if number.is_multiple_of(7) {
                 thread::sleep(Duration::from_micros(number % 300));
             }
+            let is_busy = match self.manner {
+                Manner::Serves(often) => !every(often),
+                Manner::Refuses(often) => every(often),
+                _ => false,
+            };
             let answer = match line.split(' ').collect::<Vec<_>>()[..] {
+                _ if is_busy => "busy\n".to_owned(),
                 ["get", _] if matches!(self.manner, Manner::ReadsNothing(often) if every(often)) => {
+                    "value 0\n".to_owned()
+                }
+                // Of the cases; the tester itself asks for nothing twice.
+                ["get", key]
+                    if matches!(self.manner, Manner::EndsAll(most) if number > most && every(3))
+                        && !key.contains("canary") =>
+                {
                     "value 0\n".to_owned()
                 }
                 ["get", key] => {

@@ -61,7 +61,13 @@ fn hangs() {
     for has_probe in [false, true] {
         let server = Server::start(Manner::Hangs);
         let start = Instant::now();
-        let run = run_as(&Lines { has_probe }, server.address, &impatient(), 0, &mut Busy::new(100));
+        let run = run_as(
+            &Lines { has_probe, ..Lines::default() },
+            server.address,
+            &impatient(),
+            0,
+            &mut Busy::new(100),
+        );
         assert!(matches!(run.trouble, Some(Trouble::Silent { alive: false, .. })), "{:?}", run.trouble);
         assert_eq!(run.verdict, Verdict::Unrefuted);
         assert!(start.elapsed() < Duration::from_secs(2));
@@ -71,7 +77,7 @@ fn hangs() {
 #[test]
 fn skips_one_answer() {
     let server = Server::start(Manner::SkipsOne(50));
-    let lines = Lines { has_probe: true };
+    let lines = Lines { has_probe: true, ..Lines::default() };
     // One at a time on each connection, or what comes next is taken for the missing answer.
     let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(200) });
     assert!(matches!(run.trouble, Some(Trouble::Silent { alive: true, .. })), "{:?}", run.trouble);
@@ -82,7 +88,7 @@ fn skips_one_answer() {
 #[test]
 fn slow_is_not_silent() {
     let server = Server::start(Manner::Slow(120));
-    let lines = Lines { has_probe: true };
+    let lines = Lines { has_probe: true, ..Lines::default() };
     let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(30) });
     assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
 }
