@@ -21,6 +21,26 @@ const DELETES: std::ops::Range<u64> = WRITES - 3..WRITES;
 /// How many kinds of reads there are.
 pub(crate) const READS: u64 = TAGS + 16;
 
+/// Whether a resource has this name, or took the place of one that had.
+fn is_named(full: &str, name: &str) -> bool {
+    full.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The resource that takes the place of `name` after so many that were given up.
+pub(crate) fn successor(name: &Arc<str>, generation: u32) -> Arc<str> {
+    if generation == 0 { name.clone() } else { format!("{name}.{generation}").into() }
+}
+
+/// How many writes to a resource were answered in a way that leaves open whether they are performed.
+pub(crate) fn left_open(past: &Past<Http>, name: &str) -> usize {
+    let is_open = |status: u16| status == 202 || (status >= 500 && !matches!(status, 501 | 505));
+    let latest = past.exchanges.iter().rev().take(RECENT);
+    latest
+        .filter(|exchange| &*exchange.ask.name == name && !exchange.ask.method.is_safe())
+        .filter(|exchange| exchange.replies.iter().find_map(response).is_some_and(|it| is_open(it.status)))
+        .count()
+}
+
 /// What the past says of a resource.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
@@ -45,16 +65,20 @@ impl Known {
         let mut known = Known::default();
         let mut current: Option<&Tag> = None;
         let mut is_decided = false;
+        let mut latest: Option<&Arc<str>> = None;
         for exchange in past.exchanges.iter().rev().take(RECENT) {
             let response = exchange.replies.iter().rev().find_map(response);
             let Some(response) = response else { continue };
-            if exchange.ask.name != *name {
+            if latest.is_none() && is_named(&exchange.ask.name, name) {
+                latest = Some(&exchange.ask.name);
+            }
+            if latest != Some(&exchange.ask.name) {
                 if response.etag.is_some() {
                     known.foreign.get_or_insert(exchange.step);
                 }
                 continue;
             }
-            let is_success = (200..300).contains(&response.status);
+            let is_success = (200..300).contains(&response.status) && response.status != 202;
             if !is_decided {
                 let deletes = exchange.ask.method == Method::Delete && is_success;
                 known.is_there = !deletes && (is_success || matches!(response.status, 304 | 412 | 416));

@@ -1,7 +1,7 @@
 //! Responses as the model sees them, from the bytes of one connection.
 
 use std::collections::VecDeque;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use confute_drive::Reader;
 
@@ -10,7 +10,10 @@ use crate::date::Date;
 use crate::etag::EntityTag;
 use crate::message::{Flaw, Msg, Response, Tag, Told};
 use crate::text;
-use crate::wire::{Ending, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader};
+use crate::wire::{Ending, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader, Section};
+
+/// Two clocks of a server may differ by so much: one is updated after the other.
+const CLOCKS: Duration = Duration::from_secs(1);
 
 /// What is wrong with a message that has such an anomaly, if anything is.
 pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
@@ -71,6 +74,10 @@ impl From<&RawResponse> for Response {
         let seconds = |date: Date| date.time.duration_since(SystemTime::UNIX_EPOCH).ok();
         let time = |name| fields.only(name).and_then(|value| seconds(Date::parse(&value).ok()?));
         let last_modified = time("Last-Modified");
+        let is_later = |date: Duration| last_modified.is_some_and(|modified| modified > date + CLOCKS);
+        if time("Date").is_some_and(is_later) {
+            flaws.push(Flaw::Later);
+        }
         let content_range = fields.combined("Content-Range").map(|value| match ContentRange::parse(&value) {
             Ok(ContentRange { unit, range, complete }) if unit == b"bytes" => match (range, complete) {
                 (Some((first, last)), complete) => Told::Part(first, last, complete),
@@ -89,17 +96,27 @@ impl From<&RawResponse> for Response {
             etag,
             last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
             is_now: last_modified.is_some() && last_modified == time("Date"),
+            may_be_ahead: false,
+            is_past: last_modified.is_some() && last_modified < time("Date"),
             content_range,
             allow: fields.all("Allow").next().is_some(),
             content_length: match fields.content_length() {
                 Length::One(length) | Length::Repeated(length) => Some(length),
                 _ => None,
             },
+            retry_after: fields.only("Retry-After").and_then(|value| {
+                match text::text(&value).trim().parse() {
+                    Ok(seconds) => Some(seconds),
+                    Err(_) => Some(time("Retry-After")?.checked_sub(time("Date")?)?.as_secs()),
+                }
+            }),
             body: text::text(&raw.content()),
             coded: is_coded,
             multipart: kind.starts_with(b"multipart/byteranges"),
             close: !raw.persists(),
             stray: false,
+            reused: false,
+            untold: false,
             interim: Vec::new(),
             flaws,
             pipelined: false,
@@ -125,6 +142,8 @@ pub struct HttpReader {
     is_told: bool,
     /// Whether the last response had no end within sight: what comes now is the rest of it.
     is_lost: bool,
+    /// Whether that is because it was too long to be read.
+    is_overlong: bool,
     /// What the latest messages were made of, for those who want to know.
     raws: Option<Vec<RawResponse>>,
 }
@@ -192,12 +211,18 @@ impl HttpReader {
         if self.is_lost {
             return;
         }
-        self.is_lost = raw.anomalies().iter().any(|anomaly| matches!(anomaly.kind, Kind::TooLong(_)));
-        if raw.anomalies().iter().any(|anomaly| matches!(anomaly.kind, Kind::TooLong(Limit::Head))) {
+        self.is_overlong = matches!(raw.ending(), Ending::TooLong(_));
+        self.is_lost = self.is_overlong;
+        if matches!(raw.ending(), Ending::TooLong(Limit::Head | Limit::Fields)) && raw.framing().is_none() {
             // Without the end of its head it is no answer yet.
             return;
         }
         let mut response = Response::from(raw);
+        // A head that was cut off by the end of the connection conveys nothing (RFC 9112, 8): the request has no answer, and
+        // an interim response is not the final one. Unless what came of it is wrong already.
+        if matches!(raw.ending(), Ending::Truncated(Section::Head)) && response.flaws.is_empty() {
+            return;
+        }
         if std::mem::take(&mut self.is_told) {
             response.flaws.retain(|flaw| *flaw != Flaw::Surplus);
         }
@@ -270,6 +295,11 @@ impl Reader<Msg> for HttpReader {
     fn held(&self) -> usize {
         self.wire.unread().len()
     }
+
+    #[expect(clippy::misnamed_getters, reason = "what else is lost here is told, and the connection goes on")]
+    fn is_lost(&self) -> bool {
+        self.is_overlong
+    }
 }
 
 #[cfg(test)]
@@ -326,6 +356,21 @@ mod tests {
     }
 
     #[test]
+    fn a_date_that_is_later_than_now() {
+        let told = |modified: &str| {
+            let dates = format!(
+                "Date: Sun, 06 Nov 1994 08:49:37 GMT|Last-Modified: Sun, 06 Nov 1994 08:49:{modified} GMT"
+            );
+            let seen = read(&[Method::Get], &[&format!("HTTP/1.1 204 No|{dates}||")]).remove(0);
+            (seen.flaws, seen.is_now, seen.is_past)
+        };
+        assert_eq!(told("36"), (vec![], false, true));
+        assert_eq!(told("37"), (vec![], true, false));
+        assert_eq!(told("38"), (vec![], false, false));
+        assert_eq!(told("39"), (vec![Flaw::Later], false, false));
+    }
+
+    #[test]
     fn surplus_is_told_once() {
         let flawed = |seen: &[Response]| seen.iter().map(|each| each.flaws.clone()).collect::<Vec<_>>();
         let not_modified = "HTTP/1.1 304 No|ETag: \"x\"||";
@@ -378,6 +423,20 @@ mod tests {
     }
 
     #[test]
+    fn many_fields_are_read_and_too_many_are_not_judged() {
+        let head =
+            |fields: usize| format!("HTTP/1.1 200 OK|{}Content-Length: 2||he", "X-A: b|".repeat(fields));
+        let [long] = &read(&[Method::Get], &[&head(3000)])[..] else { panic!() };
+        assert!(&*long.body == "he" && !long.incomplete && long.flaws.is_empty(), "{long:?}");
+        // More than anybody keeps: it may be any answer.
+        let mut reader = HttpReader::default();
+        reader.sent(&Msg::Request(Request::default()));
+        let mut messages = Vec::new();
+        reader.feed(head(20_000).replace('|', "\r\n").as_bytes(), &mut messages);
+        assert!(messages.is_empty() && reader.is_lost(), "{messages:?}");
+    }
+
+    #[test]
     fn what_breaks_off_is_incomplete() {
         let cut = read(&[Method::Get], &["HTTP/1.1 200 OK|Content-Length: 5||he"]);
         assert!(cut[0].incomplete && cut[0].flaws.is_empty() && &*cut[0].body == "he");
@@ -385,5 +444,13 @@ mod tests {
             read(&[Method::Get], &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|he|HTTP/1.1 200 OK||"]);
         assert_eq!(chunk[0].flaws, [Flaw::Chunks]);
         assert_eq!(read(&[Method::Get], &[]), []);
+        // A head that is not whole says nothing, and an interim one is not the answer.
+        for head in ["HTTP/1.1 206 Part|ETag: \"x\"|Cont", "HTTP/1.1 103 Early|Link: <", "HTTP/1.1 2", "HT"] {
+            assert_eq!(read(&[Method::Get], &[head]), [], "{head}");
+        }
+        let hinted = read(&[Method::Get], &["HTTP/1.1 100 Go on||HTTP/1.1 204 No"]);
+        assert_eq!(hinted, []);
+        // What is wrong with it is wrong all the same.
+        assert_eq!(read(&[Method::Get], &["HTTP/1.1 200 OK|X : y|Z"])[0].flaws, [Flaw::Grammar]);
     }
 }

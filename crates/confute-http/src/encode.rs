@@ -133,9 +133,12 @@ pub(crate) fn date(seconds: i64) -> String {
     String::from_utf8_lossy(&date_bytes(seconds)).into_owned()
 }
 
+/// The last date that can be written, in seconds since 1970.
+pub(crate) const LAST_DATE: i64 = 253_402_300_799;
+
 /// Dates before 1970, or too late to be written, become the nearest that can be.
 fn date_bytes(seconds: i64) -> Vec<u8> {
-    let seconds = u64::try_from(seconds).unwrap_or(0).min(253_402_300_799);
+    let seconds = seconds.clamp(0, LAST_DATE).unsigned_abs();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
     Date::format(time).unwrap_or_default().into_bytes()
 }

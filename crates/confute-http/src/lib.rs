@@ -41,6 +41,7 @@ mod generate;
 mod mark;
 pub mod message;
 mod model;
+mod notice;
 mod protocol;
 pub mod proxy;
 pub mod rules;

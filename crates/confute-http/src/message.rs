@@ -275,6 +275,8 @@ pub enum Flaw {
     Tag,
     /// It, or the rest of it, did not come, however long one waited.
     Stalled,
+    /// `Last-Modified` is later than `Date`, by more than a second.
+    Later,
 }
 
 /// A response.
@@ -292,6 +294,13 @@ pub struct Response {
     /// Whether that is the date of the response itself: then it may stand for a later one (RFC 9110, 8.8.2.1).
     #[serde(skip_serializing_if = "is_default")]
     pub is_now: bool,
+    /// Whether it may stand for a later one though the content was put: nothing yet says that the server's clock and that of
+    /// its storage agree.
+    #[serde(skip_serializing_if = "is_default")]
+    pub may_be_ahead: bool,
+    /// Whether the date told lies before that of the response itself.
+    #[serde(skip)]
+    pub is_past: bool,
     /// The part told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_range: Option<Told>,
@@ -301,6 +310,9 @@ pub struct Response {
     /// The length told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_length: Option<u64>,
+    /// After how many seconds to ask again, as `Retry-After` tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
     /// The content, as [text](crate::text).
     #[serde(skip_serializing_if = "str::is_empty")]
     pub body: Arc<str>,
@@ -329,6 +341,12 @@ pub struct Response {
     /// was its content ever put or seen there; or only writes get such a status.
     #[serde(skip_serializing_if = "is_default")]
     pub stray: bool,
+    /// Whether its strong tag was seen with other content of the resource, while nothing was being written there.
+    #[serde(skip_serializing_if = "is_default")]
+    pub reused: bool,
+    /// Whether a 304 since the last 200 with its tag lacked the tag, while nothing was being written there.
+    #[serde(skip_serializing_if = "is_default")]
+    pub untold: bool,
     /// When its last byte was received, in microseconds since the case began.
     pub received_at: i64,
 }

@@ -1,16 +1,19 @@
 //! HTTP/1.1 as the driver needs it: what can be asked, and how it looks on the wire.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use confute::lang::{Level, Rule};
 use confute::trace::Event;
-use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Refusal, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{branch, export, smaller, stray, survey};
+use crate::{branch, export, notice, rules, smaller, stray, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +25,15 @@ pub struct Http {
     pub prefix: String,
     /// What is there already, by its whole path, and is only read. If there is anything, nothing is written at all.
     pub resources: Vec<Arc<str>>,
-    /// Whether it is known that the server takes GET, HEAD, PUT and DELETE. Otherwise it is found out first, and a server that
-    /// takes no PUT is not tested.
+    /// Whether it is promised that the server is a store: it takes GET, HEAD, PUT and DELETE, and a request that it refuses is
+    /// a violation of level store. Otherwise that is found out first, a server that takes no PUT is not tested, and a refusal
+    /// is a warning.
     pub is_store: bool,
     /// What a correct server does.
     pub model: Origin,
+    /// Whether the clock of the server's storage is known not to be ahead of that of its responses. A store is taken to have
+    /// but one.
+    pub clocks_agree: Arc<AtomicBool>,
 }
 
 /// A tag in a request.
@@ -154,11 +161,27 @@ impl AskTags {
 
 impl AskDate {
     fn resolve(self, past: &Past<Http>) -> Option<i64> {
-        told(past, self.0, |response| response.last_modified).map(|date| date.saturating_add(self.1))
+        // What cannot be written is not asked for: the model has to see the date that travels.
+        let told = told(past, self.0, |response| response.last_modified)?;
+        Some(told.saturating_add(self.1).clamp(0, encode::LAST_DATE))
     }
 }
 
 impl Http {
+    /// Notes in a response what it shows together with earlier ones.
+    pub(crate) fn note<P: Protocol + ?Sized>(
+        &self,
+        past: &Past<P>,
+        place: usize,
+        view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg> + Copy,
+        response: &mut Response,
+    ) {
+        if !self.is_store {
+            notice::date(past, place, view, &self.clocks_agree, response);
+        }
+        notice::note(past, place, view, response);
+    }
+
     /// Whether nothing is written.
     pub(crate) fn is_read_only(&self) -> bool {
         !self.resources.is_empty()
@@ -190,6 +213,29 @@ impl Protocol for Http {
 
     fn model(&self) -> &Origin {
         &self.model
+    }
+
+    /// A server that is known to be a store was promised to serve requests.
+    fn level(&self, rule: &Rule) -> Level {
+        let is_promised = self.is_store && rule.name == rules::SERVES.name;
+        if is_promised { rule.level.max(Level::Store) } else { rule.level }
+    }
+
+    /// What `store/serves` is about: any status that says neither what was asked for nor that a condition is false.
+    fn refusal(&self, request: &Msg, reply: &Msg) -> Option<Refusal> {
+        let (Msg::Request(request), Msg::Response(response)) = (request, reply) else { return None };
+        let is_put = request.method == Method::Put;
+        let is_plain = is_put || matches!(request.method, Method::Get | Method::Head | Method::Delete);
+        let is_refused = match response.status {
+            // A server need not take content without a length, nor know an expectation.
+            304 | 411 | 412 | 416 | 417 => false,
+            404 | 410 => is_put,
+            status => status >= 300,
+        };
+        (is_plain && request.odd.is_none() && is_refused).then(|| Refusal {
+            status: response.status,
+            retry_after: response.retry_after.map(Duration::from_secs),
+        })
     }
 
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Msg> {
@@ -226,6 +272,12 @@ impl Protocol for Http {
         match message {
             Msg::Request(request) => request.sent_at = micros,
             Msg::Response(response) => response.received_at = micros,
+        }
+    }
+
+    fn notice(&self, past: &Past<Self>, place: usize, message: &mut Msg) {
+        if let Msg::Response(response) = message {
+            self.note(past, place, |message| Some(message), response);
         }
     }
 
@@ -299,6 +351,14 @@ impl Protocol for Http {
 
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         survey::survey(self, talk)
+    }
+
+    fn plant(&self, talk: &Talk<'_, Self>) -> bool {
+        survey::plant(self, talk)
+    }
+
+    fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
+        survey::canary(talk)
     }
 
     fn conceal(&self, bytes: &mut [u8]) {

@@ -4,7 +4,8 @@
 //! seen names the first.
 //!
 //! *Must* and *should* are the standard's own words. *Store* is what everybody expects of a store with one copy and no
-//! standard demands; *live* can only be seen by waiting.
+//! standard demands; *steady* is what correct servers may do without: serving every request, and validators that change with
+//! the content only. *Live* can only be seen by waiting.
 
 use confute::lang::{Level, Rule};
 
@@ -97,21 +98,32 @@ rules! {
     NOT_MODIFIED_TAG "rfc9110-15.4.5/etag" Must "RFC 9110, 15.4.5"
         "304 tells the tag that 200 would tell."
         "The tag in a 304 says which of the contents that the client has is the current one. Another tag, or the same with \
-         or without W/, is not it.";
+         or without W/, is not it. A 304 without a tag is held against a server only if 200s to the same request without the \
+         condition had the tag before and after it, and nothing was written in between.";
     CREATED "rfc9110-9.3.4/created" Must "RFC 9110, 9.3.4"
         "A PUT that creates is answered 201."
         "Where nothing was, and something is now, the server must say so.";
     REPLACED "rfc9110-9.3.4/replaced" Must "RFC 9110, 9.3.4"
         "A PUT that replaces is answered 200 or 204."
         "201 would say that nothing was there before.";
+    WHOLE "store/whole" Store ""
+        "A replacement is seen as a whole or not at all."
+        "While a PUT is at work, a read yields the old content with its validators, or the new content with its own, not some of \
+         both. Where a strong tag comes with bytes of another version, RFC 9110, 8.8.3, is broken as well, for as long as the PUT \
+         is at work; once it was answered, that is rfc9110-8.8.3/strong-tag-differs. Content that was never put as a whole, \
+         because the upload broke off, and can be read all the same is a breach too, in however many stages it is seen.";
     PUT_VALIDATORS "rfc9110-9.3.4/validators" Must "RFC 9110, 9.3.4"
         "Validators in the answer to PUT are those of what was put, which was stored as it is."
         "From the tag in the answer the client concludes that what it sent is what is there, and that this is its tag. A \
          server that changes what it stores, or does not know the tag yet, must not send any.";
     TAG_DIFFERS "rfc9110-8.8.3/strong-tag-differs" Must "RFC 9110, 8.8.3 and 8.8.1"
         "Different contents of a resource have different strong tags."
-        "A strong tag changes whenever the content does. One that cannot promise that (a time with the resolution of a \
+        "A strong tag changes whenever the content does, and is never that of earlier content. One that cannot promise that (a time with the resolution of a \
          second, say) must be marked as weak. Weak tags may survive changes, and equal content may have its old tag again.";
+    NOT_LATER "rfc9110-8.8.2.1/not-later-than-date" Must "RFC 9110, 8.8.2.1"
+        "Last-Modified is not later than Date."
+        "A date that is yet to come is replaced by that of the response. One second is overlooked: the two may be read from \
+         clocks that are updated one after the other.";
     HEAD_LENGTH "rfc9110-8.6/length-of-get" Must "RFC 9110, 8.6"
         "Content-Length in the answer to HEAD, or in 304, is the length that GET would send."
         "It may be left out. If it is there, it must be right.";
@@ -241,9 +253,6 @@ rules! {
     READ_CURRENT "store/read-current" Store ""
         "A read yields the present content, not the one before."
         "Once a write is confirmed, every later read sees it.";
-    WHOLE "store/whole" Store ""
-        "A replacement is seen as a whole or not at all."
-        "While a PUT is at work, a read yields the old content or the new, not some of both.";
     ONE_WINNER "store/one-winner" Store ""
         "A condition still holds when the request that it guards is performed."
         "RFC 9110, 13.2.1, has conditions evaluated just before the method is performed. If another write can come \
@@ -253,18 +262,18 @@ rules! {
         "What is there stays there until a request removes it."
         "404 may be said of anything that a server does not want to disclose. A store has no such moods, and removes \
          nothing but what it is told to.";
-    STEADY_TAG "store/steady-tag" Store ""
+    STEADY_TAG "store/steady-tag" Steady ""
         "A tag does not change while the content stays."
         "A strong tag may change without cause, says RFC 9110, 8.8.1. A weak tag that becomes strong, once, with the same \
          text between its quotes has not changed.";
-    STEADY_DATE "store/steady-date" Store ""
+    STEADY_DATE "store/steady-date" Steady ""
         "Last-Modified does not change while the content stays."
         "The date is whatever the server believes; a store believes the same as before. What was there before the tester came may \
          have a date that is yet to come: that of each response is told instead then, as RFC 9110, 8.8.2.1, asks.";
-    SERVES "store/serves" Store ""
+    SERVES "store/serves" Steady ""
         "Requests are served, not refused without cause."
-        "403, 408, 429, 500, 503, redirections, and 404 to a PUT may come at any time, as far as the standard goes. After a 5xx a write \
-         may or may not have happened.";
+        "403, 408, 429, 500, 503, redirections, and 404 to a PUT may come at any time, as far as the standard goes. After a 5xx \
+         other than 501 and 505 a write may be performed at once, later, or never, as after 202 (RFC 9110, 15.3.3).";
     ANSWERED "live/answered" Live ""
         "Every request is answered, to the end of the answer."
         "Seen only by waiting: what has not come after a long time may still come. A server that closes the connection \

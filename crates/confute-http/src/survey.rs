@@ -98,6 +98,33 @@ fn resources(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble>
     Ok(vec![format!("only read: {}; HEAD is answered with {head}", said.join(", "))])
 }
 
+/// What the canary is called.
+const CANARY: &str = "canary";
+
+/// Puts a canary there, if anything can be. Whether it arrived is seen when it is looked at.
+pub(crate) fn plant(http: &Http, talk: &Talk<'_, Http>) -> bool {
+    // What is only read is not written to, and cannot be forgotten either.
+    if http.is_read_only() {
+        return false;
+    }
+    let body = Some(talk.name().into());
+    let ask = Ask { method: Method::Put, name: CANARY.into(), body, ..Ask::default() };
+    // A server that answers wrongly now and then is the one to be asked.
+    let _ = answer(&ask, talk);
+    true
+}
+
+/// Its content and its tag; `None` if it is not there.
+pub(crate) fn canary(talk: &Talk<'_, Http>) -> Result<Option<String>, Trouble> {
+    let response = answer(&Ask { name: CANARY.into(), ..Ask::default() }, talk)?;
+    match response.status {
+        // A tag that is weak at first and strong later is the same one (RFC 9110, 8.8.1).
+        200 => Ok(Some(format!("{:?} {:?}", response.etag.map(|tag| tag.opaque), response.body))),
+        404 | 410 => Ok(None),
+        status => Err(Trouble::Unprepared(format!("GET is answered with {status}"))),
+    }
+}
+
 fn is_success(response: &Response) -> bool {
     (200..300).contains(&response.status)
 }

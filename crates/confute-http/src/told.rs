@@ -62,6 +62,12 @@ fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     if response.close {
         f.write_str(", Connection: close")?;
     }
+    if response.reused {
+        f.write_str(" (a tag that was seen with other content)")?;
+    }
+    if response.untold {
+        f.write_str(" (a tag that a 304 has just left out)")?;
+    }
     if response.incomplete {
         f.write_str(", broken off")?;
     }

@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use confute::lang::{Level, Rule};
 use confute::trace::Event;
-use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Refusal, Side, Talk, Trouble};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
@@ -12,7 +13,7 @@ use super::model::Server;
 use super::reader::DualReader;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
-use crate::proxy::{Ask as Pass, Proxy};
+use crate::proxy::{Ask as Pass, Proxy, note_causes};
 use crate::{export, smaller, stray};
 
 /// HTTP/1.1 with a server that is an origin and a gateway.
@@ -112,6 +113,17 @@ impl Protocol for Dual {
         &self.model
     }
 
+    fn level(&self, rule: &Rule) -> Level {
+        self.http.level(rule)
+    }
+
+    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
+        match (request, reply) {
+            (Message::Passed(request), Message::Passed(reply)) => self.proxy.refusal(request, reply),
+            _ => self.http.refusal(request.served()?, reply.served()?),
+        }
+    }
+
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
         match ask {
             Ask::Serve(ask) => self.http.resolve(ask, case, &Self::referred(ask, past)).map(Message::Served),
@@ -139,6 +151,11 @@ impl Protocol for Dual {
             Message::Served(message) | Message::Behind(message) => self.http.stamp(message, micros),
             Message::Passed(message) => self.proxy.stamp(message, micros),
         }
+    }
+
+    fn notice(&self, past: &Past<Self>, place: usize, message: &mut Message) {
+        let Some(Msg::Response(response)) = message.served_mut() else { return };
+        self.http.note(past, place, Message::served, response);
     }
 
     fn follows(&self, message: &mut Message) {
@@ -186,6 +203,26 @@ impl Protocol for Dual {
 
     fn unanswered(&self) -> Option<Message> {
         self.proxy.unanswered().map(Message::Passed)
+    }
+
+    fn dropped(&self, question: &mut Message) {
+        if let Message::Passed(question) = question {
+            self.proxy.dropped(question);
+        }
+    }
+
+    fn half_closed(&self, answer: &mut Message) {
+        if let Message::Passed(answer) = answer {
+            self.proxy.half_closed(answer);
+        }
+    }
+
+    fn note_causes(&self, reply: &mut Message, request: &Message, past: &Past<Self>, ended: Option<i64>) {
+        let (Message::Passed(reply), Some(request)) = (reply, request.passed()) else { return };
+        let asked = past.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?)));
+        let answers =
+            past.exchanges.iter().filter_map(|exchange| Some((exchange.on, exchange.request.passed()?)));
+        note_causes(reply, request, asked, answers, ended);
     }
 
     fn is_excused(&self, answer: &Message) -> bool {

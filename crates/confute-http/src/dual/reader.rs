@@ -16,8 +16,8 @@ use crate::proxy::{self, ProxyReader, decode};
 /// Reads one connection, with a client's eyes or with an origin's.
 #[derive(Clone, Debug)]
 pub enum DualReader {
-    /// Responses, and for each that is to come when it was asked for, if it is to be passed on.
-    Client(Box<HttpReader>, VecDeque<Option<i64>>),
+    /// Responses; for each that is to come when it was asked for, if it is to be passed on; and whether the last one was passed on.
+    Client(Box<HttpReader>, VecDeque<Option<i64>>, bool),
     /// Requests.
     Origin(Box<ProxyReader>),
 }
@@ -26,7 +26,7 @@ impl DualReader {
     /// For a connection that was opened by this side.
     pub fn new(side: Side) -> Self {
         match side {
-            Side::Opened => DualReader::Client(Box::new(HttpReader::remembering()), VecDeque::new()),
+            Side::Opened => DualReader::Client(Box::new(HttpReader::remembering()), VecDeque::new(), false),
             Side::Accepted => DualReader::Origin(Box::new(ProxyReader::new(side))),
         }
     }
@@ -39,16 +39,23 @@ impl DualReader {
         origin: impl FnOnce(&mut ProxyReader, &mut Vec<proxy::message::Message>),
     ) {
         match self {
-            DualReader::Client(reader, kinds) => {
+            DualReader::Client(reader, kinds, was_passed) => {
                 let mut came = Vec::new();
                 client(reader, &mut came);
                 let mut raws = reader.raws().into_iter();
                 for message in came {
                     let raw = raws.next();
-                    messages.push(match (kinds.pop_front().flatten(), message) {
-                        (Some(asked_at), Msg::Response(response)) => {
-                            let passed = raw.map(|raw| decode::response(&raw)).unwrap_or_default();
-                            Message::Passed(passed_on(passed, response, asked_at))
+                    let passed = || raw.map(|raw| decode::response(&raw)).unwrap_or_default();
+                    let kind = kinds.pop_front();
+                    *was_passed = kind.map_or(*was_passed, |kind| kind.is_some());
+                    messages.push(match (kind, message) {
+                        (Some(Some(asked_at)), Msg::Response(response)) => {
+                            Message::Passed(passed_on(passed(), response, asked_at))
+                        }
+                        // What nobody asked for belongs to the response before it.
+                        (None, Msg::Response(_)) if *was_passed => {
+                            let surplus = proxy::message::Response { flaws: vec![Flaw::Surplus], ..passed() };
+                            Message::Passed(proxy::message::Message::Response(Arc::new(surplus)))
                         }
                         (_, message) => Message::Served(message),
                     });
@@ -80,7 +87,7 @@ fn passed_on(response: proxy::message::Response, known: Response, asked_at: i64)
 
 impl Reader<Message> for DualReader {
     fn sent(&mut self, message: &Message) {
-        let DualReader::Client(reader, kinds) = self else { return };
+        let DualReader::Client(reader, kinds, _) = self else { return };
         match message {
             Message::Served(message @ Msg::Request(request))
             | Message::Behind(message @ Msg::Request(request)) => {
@@ -111,18 +118,29 @@ impl Reader<Message> for DualReader {
 
     /// What is passed on may wait for the tester.
     fn stalled(&mut self, messages: &mut Vec<Message>) {
-        if matches!(self, DualReader::Client(_, kinds) if kinds.front() == Some(&None)) {
+        if matches!(self, DualReader::Client(_, kinds, _) if kinds.front() == Some(&None)) {
             self.with(messages, HttpReader::stalled, ProxyReader::stalled);
         }
     }
 
+    fn prompt(&self) -> Option<&'static [u8]> {
+        match self {
+            DualReader::Client(..) => None,
+            DualReader::Origin(reader) => reader.prompt(),
+        }
+    }
+
     fn goes_on(&self) -> bool {
-        matches!(self, DualReader::Client(reader, _) if reader.goes_on())
+        matches!(self, DualReader::Client(reader, ..) if reader.goes_on())
+    }
+
+    fn is_lost(&self) -> bool {
+        matches!(self, DualReader::Client(reader, ..) if reader.is_lost())
     }
 
     fn held(&self) -> usize {
         match self {
-            DualReader::Client(reader, _) => reader.held(),
+            DualReader::Client(reader, ..) => reader.held(),
             DualReader::Origin(reader) => reader.held(),
         }
     }

@@ -63,6 +63,17 @@ fn answers_belong_to_their_requests_in_order() {
     reader.feed(b"HTTP/1.1 304 No\r\nX-Confute: e\r\n\r\nwhat is this", &mut surplus);
     let Message::Passed(proxy::message::Message::Response(last)) = &surplus[0] else { panic!("{surplus:?}") };
     assert_eq!((surplus.len(), &last.flaws[..]), (1, &[Flaw::Surplus][..]));
+    // Where it comes later, it belongs to what was passed on before it.
+    let mut reader = DualReader::new(Side::Opened);
+    reader.sent(&passed("HEAD"));
+    let mut later = Vec::new();
+    reader.feed(b"HTTP/1.1 502 No\r\nContent-Length: 5\r\n\r\n", &mut later);
+    reader.feed(b"sorry", &mut later);
+    reader.end(true, &mut later);
+    let [Message::Passed(_), Message::Passed(proxy::message::Message::Response(last))] = &later[..] else {
+        panic!("{later:?}")
+    };
+    assert_eq!((&last.flaws[..], last.asked_at), (&[Flaw::Surplus][..], None));
 }
 
 #[test]

@@ -115,6 +115,15 @@ pub(super) struct Check {
     pub(super) no_allow: bool,
     /// Without 100 before it.
     pub(super) no_continue: bool,
+    /// Broken off: what there is of its content is looked at, and a whole answer with that content might be right.
+    pub(super) cut: bool,
+}
+
+impl Check {
+    /// Whether nothing about the answer matters, also not to what is asked later.
+    pub(super) fn is_extra(&self) -> bool {
+        self.status.is_empty() && self.tag.is_none() && self.date.is_none()
+    }
 }
 
 /// When a fault shows.
@@ -161,9 +170,6 @@ pub(super) fn criterion(kept: &Kept<'_, Http>, program: &Program) -> Result<Crit
     }
     search.leave_out();
     search.ignore_what_can_be();
-    if (0..=before).any(|place| search.answers[place].incomplete && !search.ignores(place, Aspect::Content)) {
-        return Err("an answer broke off");
-    }
     Ok(Criterion::Answers(search.checks()))
 }
 
@@ -352,6 +358,7 @@ impl Search<'_> {
             range: looks(Aspect::Range).then_some(seen.content_range),
             no_allow: looks(Aspect::Allow) && !seen.allow,
             no_continue: looks(Aspect::Continue) && !seen.interim.contains(&100),
+            cut: seen.incomplete && looks(Aspect::Body),
         }
     }
 

@@ -63,7 +63,7 @@ pub(super) fn script(
             }
             Op::End(_) => {}
             Op::Pause(millis) => {
-                let _ = writeln!(out, "  sleep {}.{:03}", millis / 1000, millis % 1000);
+                let _ = writeln!(out, "  pause {}.{:03}", millis / 1000, millis % 1000);
             }
         }
     }
@@ -188,6 +188,9 @@ fn filled(line: &str) -> String {
 
 fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Result<(), &'static str> {
     let answered = &program.answers[place];
+    if answered.response.incomplete {
+        return Err("an answer broke off, and curl keeps nothing of it");
+    }
     let number = answered.to + 1;
     let numbered = |place: usize| program.answers[place].to + 1;
     let then = format!("{:?}", Msg::Response(answered.response.clone()));

@@ -93,6 +93,8 @@ const PUT: &str = " t.send(1, 0, PUT + '\\r\\n', b'x')\n";
 fn python_decides() {
     let read = |checks: &str| format!("{GET} t.answer(1, '', last=True, {checks})");
     let other = &*read("status=[200], body_not_in=[b'x']");
+    let broken = &*read("broken=True, status=[200], cut=True, body_in=[b'y']");
+    let status = &*read("broken=True, status=[200]");
     let early = " t.send(1, 0, PUT + 'Expect: 100-continue\\r\\n\\r\\n', b'x', cuts=[(0, 600)])\n \
                  t.answer(1, '', last=True, status=[417], no_continue=True)";
     let after = |checks: &str| format!("{PUT} t.answer(1, '', {checks})\n{}", GET.replace("(1", "(2"));
@@ -113,6 +115,16 @@ fn python_decides() {
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: 1, 01||y"], 1),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: \u{b2}||y"], 3),
         (NO_FLAWS, other, long, 3),
+        // What broke off then may do so again, and what there is of it is looked at; but a whole answer is another one.
+        (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 1),
+        (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 2||x#"], 0),
+        (NO_FLAWS, broken, &["HTTP/1.1 404 No|Content-Length: 2||y#"], 0),
+        (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|y#"], 1),
+        (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 1||y"], 0),
+        (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Le#"], 3),
+        // The status may be all that matters.
+        (NO_FLAWS, status, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 1),
+        (NO_FLAWS, status, &["HTTP/1.1 200 OK|Content-Length: 1||y"], 1),
         // Cut off, or coded.
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 3),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||1|y|0||"], 1),
@@ -175,6 +187,43 @@ fn python_gives_up() {
         &*format!("{} t.answer(1, '', last=True)", GET.replace("+ ", "+ 'X: {env:SECRET}\\r\\n' + "));
     let (code, said) = run(python(NO_FLAWS, secret, &[&server(&[])]).env("SECRET", "\u{20ac}"));
     assert_eq!(code, 3, "{said}");
+}
+
+#[test]
+fn python_leaves_out_what_is_not_looked_at() {
+    // The first run does all, the second only what matters; the first read fails, and nobody minds.
+    let steps = " t.send(1, 0, GET + '\\r\\n', extra=True)\n t.send(2, 1, GET + '\\r\\n')\n \
+                 t.answer(1, '', extra=True)\n t.answer(2, '', last=True, status=[404])";
+    let answers = &[
+        "HTTP/1.1 200 OK|Conte#",
+        "HTTP/1.1 200 OK|Content-Length: 0||",
+        "HTTP/1.1 404 No|Content-Length: 0||",
+    ];
+    let (code, said) = run(&mut python(NO_FLAWS, steps, &[&server(answers), "--runs", "2"]));
+    assert_eq!(code, 1, "{said}");
+    assert_eq!(said.matches("  1: GET").count(), 1, "{said}");
+    assert_eq!(said.matches("  2: GET").count(), 2, "{said}");
+}
+
+/// A server that takes connections and says nothing.
+fn mute() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    url
+}
+
+#[test]
+fn scripts_end_in_time() {
+    let start = Instant::now();
+    let read = &*format!("{} t.answer(1, '', last=True, status=[200])", GET.repeat(30));
+    let (code, said) = run(&mut python(NO_FLAWS, read, &[&mute(), "--runs", "50", "--time", "2"]));
+    assert!(code == 3 && start.elapsed() < Duration::from_secs(8), "{:?} {said}", start.elapsed());
+    let start = Instant::now();
+    let read = &*" ask 1 \"$CASE-a\"\n".repeat(30);
+    let steps = format!(" content 1.sent abc 3000000 d\n{read} pause 30\n answer 1 then\n");
+    let (code, said) = run(&mut bash(&steps, &[&mute(), "--runs", "50", "--time", "2"]));
+    assert!(code == 3 && start.elapsed() < Duration::from_secs(8), "{:?} {said}", start.elapsed());
 }
 
 #[test]

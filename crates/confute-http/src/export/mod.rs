@@ -13,7 +13,7 @@ mod program;
 mod python;
 
 use confute::trace::Event;
-use confute_drive::{Export, Exports, Kept, Protocol};
+use confute_drive::{Export, Exports, Kept, Protocol, guarded};
 
 use crate::protocol::Http;
 use criterion::criterion;
@@ -21,7 +21,7 @@ use har::{Recording, har};
 use program::Program;
 
 /// How often a script tries what does not show each time.
-const OFTEN: u32 = 50;
+const OFTEN: u32 = 100;
 /// How wide a comment may be.
 const WIDTH: usize = 76;
 
@@ -40,28 +40,36 @@ struct Top {
 /// The files for a counterexample against an origin server.
 pub(crate) fn exports(http: &Http, kept: &Kept<'_, Http>) -> Exports {
     let mut exports = recorded(kept);
-    let program = match Program::new(http, kept) {
+    // A defect in one of the writers costs its file only.
+    let program = match guarded(|| Program::new(http, kept)).unwrap_or_else(|why| Err(defect(&why))) {
         Ok(program) => program,
         Err(why) => {
             exports.remarks.push(format!("no scripts: {why}"));
             return exports;
         }
     };
-    let criterion = criterion(kept, &program);
+    let criterion =
+        guarded(|| criterion(kept, &program)).unwrap_or(Err("there is a defect in what finds out how"));
     if let Err(why) = &criterion {
         exports.remarks.push(format!("the script cannot decide, and leaves that to whoever reads it: {why}"));
     }
     let top = top(http, kept, &program, &exports.remarks);
     let known = criterion.as_ref().map_err(|why| *why);
-    match python::script(http, kept, &program, known, &top) {
-        Some(content) => exports.files.push(Export { name: "reproduce.py", content, executable: true }),
-        None => exports.remarks.push("no reproduce.py: a request cannot be written down".to_owned()),
+    match guarded(|| python::script(http, kept, &program, known, &top)) {
+        Ok(Some(content)) => exports.files.push(Export { name: "reproduce.py", content, executable: true }),
+        Ok(None) => exports.remarks.push("no reproduce.py: a request cannot be written down".to_owned()),
+        Err(why) => exports.remarks.push(format!("no reproduce.py: {}", defect(&why))),
     }
-    match curl::script(http, kept, &program, known, &top) {
-        Ok(content) => exports.files.push(Export { name: "reproduce.sh", content, executable: true }),
-        Err(why) => exports.remarks.push(format!("no reproduce.sh: {why}")),
+    match guarded(|| curl::script(http, kept, &program, known, &top)) {
+        Ok(Ok(content)) => exports.files.push(Export { name: "reproduce.sh", content, executable: true }),
+        Ok(Err(why)) => exports.remarks.push(format!("no reproduce.sh: {why}")),
+        Err(why) => exports.remarks.push(format!("no reproduce.sh: {}", defect(&why))),
     }
     exports
+}
+
+fn defect(why: &str) -> String {
+    format!("a defect of its writer: {why}")
 }
 
 /// The recording alone. Whoever tests a gateway is its origin too, and no short script is that.
@@ -71,14 +79,20 @@ pub(crate) fn recorded<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
     }
     let has_come = |conn| move |event: &&Event<_>| matches!(event, Event::Received(on, _) if *on == conn);
     let count = |conn| (conn, kept.trace.iter().filter(has_come(conn)).count());
-    let content = har(&Recording {
+    let recording = Recording {
         raw: kept.raw,
         fatal: kept.trace.last().and_then(Event::conn).map(count),
         url: kept.url,
         about: kept.about,
         now: kept.now,
-    });
-    Exports { files: vec![Export { name: "traffic.har", content, executable: false }], remarks: Vec::new() }
+    };
+    match guarded(|| har(&recording)) {
+        Ok(content) => {
+            let file = Export { name: "traffic.har", content, executable: false };
+            Exports { files: vec![file], remarks: Vec::new() }
+        }
+        Err(why) => Exports { files: Vec::new(), remarks: vec![format!("no traffic.har: {}", defect(&why))] },
+    }
 }
 
 /// The same, with the reason why there is nothing else.

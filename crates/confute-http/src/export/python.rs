@@ -25,6 +25,7 @@ fn flaw(flaw: Flaw) -> &'static str {
         Flaw::AfterClose => "after-close",
         Flaw::Tag => "tag",
         Flaw::Stalled => "stalled",
+        Flaw::Later => "later",
     }
 }
 
@@ -67,7 +68,7 @@ pub(super) fn script(
     );
     for op in &program.ops {
         match op {
-            Op::Ask(ask) => send(&mut out, http, program, *ask)?,
+            Op::Ask(ask) => send(&mut out, http, program, *ask, is_extra(program, *ask, criterion.ok()))?,
             Op::Answer(place) => answer(&mut out, program, *place, criterion.ok()),
             Op::End(conn) => {
                 let _ = writeln!(out, "    t.end({conn})");
@@ -81,12 +82,20 @@ pub(super) fn script(
     Some(out)
 }
 
-fn send(out: &mut String, http: &Http, program: &Program, ask: usize) -> Option<()> {
+/// Whether none of the answers to a request matters.
+fn is_extra(program: &Program, ask: usize, criterion: Option<&Criterion>) -> bool {
+    let Some(Criterion::Answers(checks)) = criterion else { return false };
+    let mut answers =
+        checks.iter().zip(&program.answers).filter(|(_, answered)| answered.to == ask).peekable();
+    answers.peek().is_some() && answers.all(|(check, _)| check.is_extra())
+}
+
+fn send(out: &mut String, http: &Http, program: &Program, ask: usize, is_extra: bool) -> Option<()> {
     let asked = &program.asks[ask];
     let Template { head, body, recorded } = template(http, program, asked)?;
     let _ = writeln!(out, "    t.send({}, {},", ask + 1, asked.conn);
     let lines: Vec<&str> = head.split_inclusive("\r\n").collect();
-    let more = !body.is_empty() || !asked.cuts.is_empty() || asked.request.close_twice;
+    let more = !body.is_empty() || !asked.cuts.is_empty() || asked.request.close_twice || is_extra;
     for (place, line) in lines.iter().enumerate() {
         let end = if place + 1 < lines.len() {
             ""
@@ -110,6 +119,9 @@ fn send(out: &mut String, http: &Http, program: &Program, ask: usize) -> Option<
     if asked.request.close_twice {
         arguments.push("times=2".to_owned());
     }
+    if is_extra {
+        arguments.push("extra=True".to_owned());
+    }
     if more {
         let _ = writeln!(out, "           {})", arguments.join(", "));
     }
@@ -131,6 +143,12 @@ fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&
     }
     if request.odd.is_some() {
         out.push_str(", odd=True");
+    }
+    if answered.response.incomplete {
+        out.push_str(", broken=True");
+    }
+    if is_extra(program, answered.to, criterion) {
+        out.push_str(", extra=True");
     }
     let compared = match criterion {
         Some(Criterion::Answers(checks)) => arguments(&checks[place]),
@@ -183,6 +201,9 @@ fn arguments(check: &Check) -> Vec<String> {
     }
     if check.no_continue {
         out.push("no_continue=True".to_owned());
+    }
+    if check.cut {
+        out.push("cut=True".to_owned());
     }
     out
 }

@@ -4,8 +4,8 @@
 //! come bursts over many connections, after which everything touched is looked at again, and things that servers get
 //! wrong on the wire.
 //!
-//! Two safe requests are pipelined only while nothing is being written: a server may evaluate them in parallel (RFC 9112,
-//! 9.3.2), and the model takes them in order.
+//! A resource with two writes whose outcome the server left open (202, 5xx) is given up, and another takes its place: each of
+//! them may still be performed, so less and less could be said of it.
 
 mod flood;
 mod odd;
@@ -15,12 +15,12 @@ mod ripe;
 mod storm;
 
 use std::cmp::Reverse;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use confute_drive::{Generator, Peer, Protocol as _, Step, Until, View};
 
-use crate::ask::{Known, READS, WRITES, read, stale_read, write};
+use crate::ask::{Known, READS, WRITES, left_open, read, stale_read, successor, write};
 use crate::branch;
 use crate::message::{Method, Msg, Odd};
 use crate::protocol::{Ask, AskTags, Http};
@@ -43,6 +43,9 @@ const LONG: usize = 4;
 
 /// So many that compete for one thing are sent at once.
 const MOST_GATHERED: u32 = 5;
+
+/// With so many writes left open a resource is given up.
+const TOO_OPEN: usize = 2;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
 const MANY: usize = 200;
@@ -94,6 +97,8 @@ pub struct Traffic {
     row: Vec<Arc<str>>,
     /// Kinds of writes that are still to come to those.
     ripe: Vec<u64>,
+    /// How many resources were given up under a name.
+    given_up: BTreeMap<Arc<str>, u32>,
 }
 
 /// Takes one of them, any; from all of them if there are none left.
@@ -136,6 +141,7 @@ impl Traffic {
             doubtful: vec![],
             row: vec![],
             ripe: vec![],
+            given_up: BTreeMap::new(),
         }
     }
 
@@ -210,6 +216,17 @@ impl Traffic {
     pub fn holding(mut self, millis: u32) -> Self {
         self.hold = millis;
         self
+    }
+
+    /// The resource that goes by this name now.
+    fn current(&mut self, view: &View<'_, Http>, name: &Arc<str>) -> Arc<str> {
+        let generation = self.given_up.get(name).copied().unwrap_or_default();
+        let current = successor(name, generation);
+        if left_open(view.past, &current) < TOO_OPEN {
+            return current;
+        }
+        self.given_up.insert(name.clone(), generation + 1);
+        successor(name, generation + 1)
     }
 
     pub(super) fn ask(&mut self, on: u32, ask: Ask) {
@@ -552,6 +569,9 @@ impl Generator<Http> for Traffic {
             }
         }
         let mut step = self.queue.pop_front()?;
+        if let Step::Ask { ask, .. } = &mut step {
+            ask.name = self.current(view, &ask.name);
+        }
         if let Step::Ask { cuts, ask, .. } = &mut step
             && cuts.is_empty()
             && ask.odd.is_none()

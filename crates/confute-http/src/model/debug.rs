@@ -24,13 +24,12 @@ impl Debug for Expected {
             Kind::Bad => f.write_str("400"),
             Kind::Rejected => f.write_str("an error"),
             Kind::Status([one, two]) => write!(f, "{one} or {two}"),
-            Kind::Refused { performed, .. } => {
-                write!(
-                    f,
-                    "a refusal, after which the write has{} happened",
-                    if *performed { "" } else { " not" }
-                )
-            }
+            Kind::Refused { is_write: false, .. } => f.write_str("a refusal"),
+            Kind::Refused { .. } => f.write_str("a refusal, after which the write is not performed"),
+            Kind::Open { failed: false } => f.write_str("202 (performed later, or never)"),
+            Kind::Open { .. } => f.write_str("202 or 5xx (performed later, or never)"),
+            Kind::Untold => f.write_str("anything: too many writes were left open"),
+            Kind::Stage { body } => write!(f, "200 with some stage of {body:?}"),
             Kind::Options => f.write_str("whatever OPTIONS says, but neither 304 nor 412"),
             Kind::Other { changes: true } => f.write_str("anything but 4xx"),
             Kind::Other { changes: false } => f.write_str("4xx or 501"),

@@ -19,6 +19,8 @@ pub struct Expected {
     pub(super) sent: i64,
     /// For how long it held its content back, in milliseconds, waiting for 100.
     pub(super) held: Option<u32>,
+    /// In the past when the answer is received: what the request found was so from then on.
+    pub(super) by: Option<Sym<Number>>,
     pub(super) lax: Lax,
     pub(super) kind: Box<Kind>,
 }
@@ -45,9 +47,15 @@ pub(super) enum Kind {
     Rejected,
     /// The request is refused for one of these reasons.
     Status([u16; 2]),
-    /// The request is refused without reason; it may still have been performed. That there is nothing may be the reason, where
-    /// nothing need be there.
-    Refused { performed: bool, missing: bool },
+    /// The request is refused without reason, and not performed. That there is nothing may be the reason, where nothing need
+    /// be there. After most errors of the server it is not known whether a write was performed: see `Open`.
+    Refused { is_write: bool, missing: bool },
+    /// Whether a write is performed is left open: 202 or, if `failed`, an error of the server.
+    Open { failed: bool },
+    /// What is there was left open too often, so any answer will do.
+    Untold,
+    /// Some stage of this content, which was never put as a whole.
+    Stage { body: Arc<str> },
     /// Whatever OPTIONS says.
     Options,
     /// Whatever another method says.
@@ -122,6 +130,7 @@ impl Pattern<Msg> for Expected {
     }
 
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        HasVars::vars(&self.by, visit);
         match &*self.kind {
             Kind::Read(read) => {
                 HasVars::vars(&read.entry, visit);
@@ -148,6 +157,9 @@ impl Pattern<Msg> for Expected {
             | Kind::Rejected
             | Kind::Status(_)
             | Kind::Refused { .. }
+            | Kind::Open { .. }
+            | Kind::Untold
+            | Kind::Stage { .. }
             | Kind::Options
             | Kind::Other { .. }
             | Kind::Never => {}

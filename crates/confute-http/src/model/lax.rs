@@ -22,11 +22,12 @@ lax! {
     SURPLUS 0; CHUNKS 1; GRAMMAR 2; FRAMING 3; LAST 4; LENGTH 5; ORDER 6; OWN 7;
     NOT_MODIFIED_TAG 8; HEAD_LENGTH 9; CONTENT_RANGE 10; PART 11; ASKED 12; ONLY_GET 13; UNSATISFIABLE 14;
     ALLOW 15; CONTINUE 16; ON_MISSING 17; STAYS 18; IF_MODIFIED_SINCE 19; OPTIONS 20; CREATED 21; IS_304 22; ANSWERED 23;
-    STRAY 24; STRAY_IN_LINE 25;
+    STRAY 24; STRAY_IN_LINE 25; LATER 26;
 }
 
 /// Rules that any answer may break.
-const WIRE: [(&Rule, Lax); 7] = [
+const WIRE: [(&Rule, Lax); 8] = [
+    (&rules::NOT_LATER, Lax::LATER),
     (&rules::ANSWERED, Lax::ANSWERED),
     (&rules::SURPLUS, Lax::SURPLUS),
     (&rules::CHUNKS, Lax::CHUNKS),
@@ -51,7 +52,11 @@ impl Lax {
         // An answer to anybody explains everything: it counts three times, so that it is blamed last, unless it looks like one.
         for (rule, any, stray) in FOREIGN {
             if io.deviates(rule)? {
-                let is_any = io.deviates(rule)? && io.deviates(rule)?;
+                let is_any = io.deviates(rule)?;
+                if is_any && !io.deviates(rule)? {
+                    // Twice is no more than once.
+                    return Err(Stop::Dead);
+                }
                 lax.0 |= if is_any { any.0 } else { stray.0 };
             }
         }
@@ -89,6 +94,12 @@ impl Lax {
         Ok(())
     }
 
+    /// The same for an answer that is its own.
+    pub(super) fn own(self) -> Self {
+        let foreign = FOREIGN.iter().fold(0, |bits, (_, any, stray)| bits | any.0 | stray.0);
+        Lax(self.0 & !foreign)
+    }
+
     pub(super) fn has(self, bit: Lax) -> bool {
         self.0 & bit.0 != 0
     }
@@ -107,6 +118,7 @@ impl Lax {
             Flaw::Grammar | Flaw::Tag => self.has(Lax::GRAMMAR),
             Flaw::Framing => self.has(Lax::FRAMING),
             Flaw::AfterClose => self.has(Lax::LAST),
+            Flaw::Later => self.has(Lax::LATER),
             Flaw::Stalled => [Lax::ANSWERED, Lax::LENGTH, Lax::CHUNKS].into_iter().any(|bit| self.has(bit)),
         }
     }

@@ -2,13 +2,14 @@
 //!
 //! | to find out | read |
 //! |---|---|
-//! | what a request does | `origin` for reads, `write` for the rest |
+//! | what a request does | `origin` for reads, `write` for the rest, `late` for writes whose outcome is open |
 //! | when a condition is true | `precondition` |
 //! | what is hidden | `validators` |
 //! | which answers are right | `expected`, with `reply`, `show` and `debug` |
 
 mod debug;
 mod expected;
+mod late;
 mod lax;
 mod origin;
 mod precondition;

@@ -9,7 +9,7 @@ use confute::lang::{Mismatch, Number, Sym};
 use super::expected::{Expected, Kind, Put, Read, Validators};
 use super::lax::Lax;
 use super::precondition::{Applies, Truth};
-use super::validators::{Entry, at_most, more_than};
+use super::validators::{Entry, Meant, NEXT, at_most, more_than};
 use crate::message::{Flaw, Response, Span, Told};
 use crate::text;
 
@@ -40,14 +40,16 @@ impl Expected {
             // What broke off before its status tells nothing; what cannot be read is forgiven already.
             return require(!matches!(*self.kind, Kind::Never));
         }
+        over(self.by.as_ref(), seen, facts)?;
         self.was_continued(seen)?;
         match &*self.kind {
             Kind::Read(read) => self.read(read, seen, facts),
             Kind::Torn { head, body, tag, of } => match seen.status {
                 200 if !head && !seen.coded && !seen.incomplete => {
                     let is_new = body.value(facts).is_some_and(|body| body == seen.body);
-                    // A strong tag of other content is a matter of its own.
-                    if let (true, Some(told)) = (is_new, seen.etag.as_ref().filter(|told| told.weak)) {
+                    // The head of one version and the content of another. That a strong tag is among them is one more
+                    // fault, and the same one: it lasts as long as the replacement does.
+                    if let (true, Some(told)) = (is_new, &seen.etag) {
                         let told = Term::Const(Value::Opaque(told.opaque.clone()));
                         return Ok(facts.assert(&Literal::Ne(tag.opaque.term().clone(), told))?);
                     }
@@ -83,16 +85,31 @@ impl Expected {
             Kind::Bad => require(seen.status == 400),
             Kind::Rejected => require(seen.status >= 400),
             Kind::Status(statuses) => require(statuses.contains(&seen.status)),
-            Kind::Refused { performed, missing } => {
+            Kind::Refused { is_write, missing } => {
                 self.allow(seen)?;
                 require(match seen.status {
                     404 | 410 => *missing,
                     304 | 412 | 416 => false,
-                    202 | 500.. => true,
-                    300.. => !performed,
+                    202 => !is_write,
+                    501 | 505 => true,
+                    500.. => !is_write,
+                    300.. => true,
                     _ => false,
                 })
             }
+            Kind::Open { failed } => require(match seen.status {
+                202 => true,
+                501 | 505 => false,
+                500.. => *failed,
+                _ => false,
+            }),
+            Kind::Untold => Ok(()),
+            Kind::Stage { body } => match seen.status {
+                200 if !seen.body.is_empty() => {
+                    require(seen.coded || Meant::Changed(body.clone()).allows(&seen.body))
+                }
+                status => require(matches!(status, 200 | 206 | 304 | 404 | 412 | 416)),
+            },
             Kind::Options => {
                 self.allow(seen)?;
                 require(self.lax.has(Lax::OPTIONS) || !matches!(seen.status, 304 | 412))
@@ -128,8 +145,11 @@ impl Expected {
 
     fn date(entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
         match seen.last_modified {
-            // A file of tomorrow is told to be of today (RFC 9110, 8.8.2.1). What was put has the date of when it was.
-            Some(date) if seen.is_now && entry.is_foreign => more_than(&entry.modified, date - 1, facts),
+            // A file of tomorrow is told to be of today (RFC 9110, 8.8.2.1). What was put has the date of when it was, where the
+            // clocks of the server are known to agree.
+            Some(date) if seen.is_now && (entry.is_foreign || seen.may_be_ahead) => {
+                more_than(&entry.modified, date - 1, facts)
+            }
             Some(date) => entry.modified.unify(&date, facts),
             None => Ok(()),
         }
@@ -138,7 +158,16 @@ impl Expected {
     /// Whether the date may be one that has yet to come, and that of now be told and compared instead.
     fn is_ahead(entry: &Entry, seen: &Response, facts: &Knowledge) -> bool {
         let is_told = seen.last_modified.is_some() && !seen.is_now;
-        entry.is_foreign && !is_told && entry.modified.value(facts).is_none()
+        (entry.is_foreign || seen.may_be_ahead) && !is_told && entry.modified.value(facts).is_none()
+    }
+
+    /// It was not modified after this date. Where the date of now may have been compared instead, that teaches nothing; but now
+    /// is not before any date that was told.
+    fn not_after(read: &Read, date: i64, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        if Self::is_ahead(&read.entry, seen, facts) {
+            return at_most(&read.judged.modified, date, &mut facts.clone());
+        }
+        at_most(&read.judged.modified, date, facts)
     }
 
     fn put(&self, put: &Put, seen: &Response, facts: &mut Knowledge) -> Learnt {
@@ -165,6 +194,8 @@ impl Expected {
 
     fn read(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
         let entry = &read.entry;
+        require(!seen.reused || entry.reuses)?;
+        require(!seen.untold || self.lax.has(Lax::NOT_MODIFIED_TAG))?;
         match seen.status {
             200 | 203 | 204 => {
                 self.performed(read, seen, facts)?;
@@ -229,10 +260,8 @@ impl Expected {
             Some(Truth::Yes) | None => {}
         }
         match read.conditions.unmodified {
-            Some(date) if !Self::is_ahead(&read.entry, seen, facts) => {
-                at_most(&read.judged.modified, date, facts)
-            }
-            _ => Ok(()),
+            Some(date) => Self::not_after(read, date, seen, facts),
+            None => Ok(()),
         }
     }
 
@@ -263,8 +292,7 @@ impl Expected {
         match (conditions.matched, conditions.modified) {
             (Some(true), _) => {}
             _ if conditions.spared => {}
-            (_, Some(_)) if Self::is_ahead(entry, seen, facts) => {}
-            (_, Some(date)) => at_most(&read.judged.modified, date, facts)?,
+            (_, Some(date)) => Self::not_after(read, date, seen, facts)?,
             _ => return Err(Mismatch),
         }
         if !self.lax.has(Lax::NOT_MODIFIED_TAG) {
@@ -302,16 +330,22 @@ impl Expected {
         if seen.incomplete {
             return require(whole.is_none_or(|whole| whole.starts_with(&came)));
         }
-        // The length is too small, and the rest is left over; or it is too large, and the next response makes up for it.
+        // The length is too small, and the rest is left over; or it is too large, and the next response makes up for it,
+        // whether all of the content was sent or not.
+        let next = NEXT.as_bytes();
         let is_left = seen.pipelined || seen.flaws.contains(&Flaw::Surplus);
         let is_short = is_left && !came.is_empty();
+        let begun = came.windows(next.len()).position(|bytes| bytes == next);
         require(match whole {
             Some(whole) => {
                 (is_short && whole.starts_with(&came))
-                    || came.strip_prefix(&*whole).is_some_and(|rest| NEXT.starts_with(rest) || is_blank(rest))
+                    || came.strip_prefix(&*whole).is_some_and(|rest| next.starts_with(rest) || is_blank(rest))
+                    || begun.is_some_and(|begun| whole.starts_with(&came[..begun]))
             }
             // That the length is wrong has to show somehow, or any content would be explained by it.
-            None => is_short || (1..=NEXT.len()).any(|length| came.ends_with(&NEXT[..length])),
+            None => {
+                is_short || begun.is_some() || (1..=next.len()).any(|length| came.ends_with(&next[..length]))
+            }
         })
     }
 
@@ -379,9 +413,6 @@ impl Expected {
         require(none || self.lax.has(Lax::UNSATISFIABLE))
     }
 }
-
-/// What the next response begins with.
-const NEXT: &[u8] = b"HTTP/1.1 ";
 
 /// Whether there is nothing: what makes up for a length that is too large, if not the next response.
 fn is_blank(bytes: &[u8]) -> bool {

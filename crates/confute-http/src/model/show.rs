@@ -31,7 +31,11 @@ impl Expected {
             Kind::Missing { .. } => status(404),
             Kind::Bad | Kind::Rejected => status(400),
             Kind::Status([one, _]) => status(*one),
-            Kind::Refused { .. } => status(503),
+            Kind::Refused { is_write: false, .. } => status(503),
+            Kind::Refused { .. } => status(403),
+            Kind::Open { failed } => status(if *failed { 503 } else { 202 }),
+            Kind::Untold => Response { incomplete: true, ..Response::default() },
+            Kind::Stage { body } => Response { status: 200, body: body.clone(), ..Response::default() },
             Kind::Options => Response { allow: true, ..status(204) },
             Kind::Other { changes: false } => Response { allow: true, ..status(405) },
             Kind::Other { changes: true } => status(200),
@@ -44,6 +48,7 @@ impl Expected {
             | Kind::Removed { strong_by: Some(moment), .. } => moment.instantiate(value),
             _ => self.sent,
         };
+        let moment = self.by.as_ref().map_or(moment, |by| by.instantiate(value).max(moment));
         Response { interim, received_at: moment.max(self.sent), ..response }
     }
 

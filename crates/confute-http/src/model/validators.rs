@@ -6,12 +6,16 @@ use std::sync::Arc;
 use confute::knowledge::{Knowledge, Literal, Term, Value, Var};
 use confute::lang::{Flag, Formula, Fresh, HasVars, Io, Mismatch, Number, Stop, Sym, Token};
 
+use super::late::Late;
 use super::origin::{Origin, TagStyle};
 use crate::mark;
 use crate::message::Tag;
 
 /// Later than anything that happens.
 pub(super) const NEVER: i64 = i64::MAX / 4;
+
+/// What the next response begins with.
+pub(super) const NEXT: &str = "HTTP/1.1 ";
 
 /// No entity tag has a quote in it.
 const NO_TAG: &str = "\"";
@@ -131,6 +135,10 @@ pub(super) struct Entry {
     pub(super) after: Option<Rc<Aftermath>>,
     /// Whether it is none that was put: it was there before the tester came, or another method made it.
     pub(super) is_foreign: bool,
+    /// Writes whose outcome is open: each may still be performed.
+    pub(super) late: Late,
+    /// Whether its strong tag may be that of other content, against a rule.
+    pub(super) reuses: bool,
 }
 
 /// What was to be stored where other content was.
@@ -145,8 +153,12 @@ pub(super) enum Meant {
 }
 
 impl Meant {
-    /// Whether this content can be what is there: what bears the mark of other content is that.
+    /// Whether this content can be what is there: what bears the mark of other content is that, and what begins with a
+    /// status line is the next response, which a wrong length has taken for content.
     pub(super) fn allows(&self, seen: &str) -> bool {
+        if seen.starts_with(NEXT) {
+            return false;
+        }
         let whose = mark::first(seen);
         match self {
             Self::Changed(meant) => whose.is_none() || whose == mark::first(meant),
@@ -163,6 +175,8 @@ pub(super) enum Aftermath {
     Race { changed: Sym<Number>, before: Entry },
     /// Until `changed`, reads may see some of it, and some of these, which were there before.
     Torn { changed: Sym<Number>, of: Vec<Sym<Token>> },
+    /// Of this content, which was never put as a whole, reads and conditions may see another stage each time.
+    Growing(Arc<str>),
     /// Reads may not see it at all.
     Stale { before: Entry },
     /// Reads may see another tag, but not that of other content, or another date.
@@ -175,6 +189,7 @@ impl HasVars for Entry {
         HasVars::vars(&self.body, visit);
         HasVars::vars(&self.tag, visit);
         HasVars::vars(&self.modified, visit);
+        HasVars::vars(&self.late, visit);
         match self.after.as_deref() {
             None => {}
             Some(Aftermath::Race { changed, before }) => {
@@ -185,6 +200,7 @@ impl HasVars for Entry {
                 HasVars::vars(changed, visit);
                 of.iter().for_each(|body| HasVars::vars(body, visit));
             }
+            Some(Aftermath::Growing(_)) => {}
             Some(Aftermath::Stale { before }) => before.vars(visit),
             Some(Aftermath::Unsteady { tag, .. }) => HasVars::vars(tag, visit),
         }
@@ -202,6 +218,8 @@ impl Entry {
             meant: None,
             after: None,
             is_foreign: true,
+            late: Late::None,
+            reuses: false,
         }
     }
 
@@ -215,6 +233,8 @@ impl Entry {
             meant: None,
             after: None,
             is_foreign: false,
+            late: Late::None,
+            reuses: false,
         })
     }
 
@@ -228,6 +248,8 @@ impl Entry {
             meant: None,
             after: None,
             is_foreign: false,
+            late: Late::None,
+            reuses: false,
         }
     }
 }

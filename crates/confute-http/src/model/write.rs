@@ -6,8 +6,9 @@ use std::sync::Arc;
 use confute::lang::{Io, Number, Stop, Sym, Turn};
 
 use super::expected::{Kind, Put, Validators};
+use super::late::Late;
 use super::lax::Lax;
-use super::origin::{Exchange, Origin, often};
+use super::origin::{Exchange, Origin, TagStyle, often};
 use super::precondition::{Conditions, Decision};
 use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Odd};
@@ -32,8 +33,6 @@ struct Done {
     existed: bool,
     /// In the past when the answer is received.
     strong_by: Option<Sym<Number>>,
-    /// Whether the answer says that it was refused.
-    refused: bool,
 }
 
 impl Exchange<'_> {
@@ -42,23 +41,30 @@ impl Exchange<'_> {
         if let Some(kind) = self.prejudge(io)? {
             return self.send(io, kind);
         }
-        let Some(body) = self.content(io)? else { return Ok(()) };
+        let Some(body) = self.content(io, &old)? else { return Ok(()) };
+        if old.late.is_untold() {
+            return self.send(io, Kind::Untold);
+        }
         if let Method::Other(_) = self.request.method {
-            return self.other(io);
+            return self.other(io, old);
         }
-        let refused = io.deviates(&rules::SERVES)?;
-        if refused {
+        // A simulated server knows what it does.
+        if self.model.tags == TagStyle::Any && io.choose(2)? == 1 {
+            let failed = io.deviates(&rules::SERVES)?;
+            let entry = self.leave_open(io, &old)?;
+            self.store(io, entry)?;
+            // An answer that is somebody else's says nothing, so it does not say that this is open either.
+            self.lax = self.lax.own();
+            return self.send(io, Kind::Open { failed });
+        }
+        if io.deviates(&rules::SERVES)? {
             self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
-            if io.choose(2)? == 0 {
-                return self.send(
-                    io,
-                    Kind::Refused { performed: false, missing: self.request.method == Method::Put },
-                );
-            }
+            return self.send(io, self.refused());
         }
+        old = self.catch_up(io, old)?;
         let mut present = io.branch(old.present.holds())?;
         if present && io.deviates(&rules::STAYS)? {
-            (old, present) = (Entry::gone(), false);
+            (old, present) = (Entry { late: old.late, ..Entry::gone() }, false);
             self.store(io, old.clone())?;
         }
         let after = old.after.clone();
@@ -99,14 +105,14 @@ impl Exchange<'_> {
                     existed = present;
                 }
                 let old = Entry { after: earlier, ..old };
-                let done = Done { old, before, raced, after, present, existed, strong_by, refused };
+                let done = Done { old, before, raced, after, present, existed, strong_by };
                 if is_put { self.put(io, done, &body) } else { self.delete(io, done) }
             }
         }
     }
 
     /// The content as the server is to understand it. `None` if the request was answered here.
-    fn content(&self, io: &mut Io<'_, Origin>) -> Result<Option<Arc<str>>, Stop> {
+    fn content(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Option<Arc<str>>, Stop> {
         let body = self.request.content();
         match self.request.odd {
             Some(Odd::LengthBesideChunks) => {
@@ -123,7 +129,9 @@ impl Exchange<'_> {
                 }
                 // What came of it is there all the same.
                 if self.request.method == Method::Put && io.deviates(&rules::WHOLE)? {
-                    let part = Entry { meant: Some(Meant::Changed(body)), ..Entry::any(io)? };
+                    let after = Some(Rc::new(Aftermath::Growing(body.clone())));
+                    let meant = Some(Meant::Changed(body));
+                    let part = Entry { meant, after, late: old.late.clone(), ..Entry::any(io)? };
                     self.store(io, part)?;
                 }
             }
@@ -133,15 +141,19 @@ impl Exchange<'_> {
         Ok(None)
     }
 
-    /// Another method may do anything, if it says so.
-    fn other(mut self, io: &mut Io<'_, Origin>) -> Turn {
+    /// Another method may do anything, if it says so. Where it leaves open whether and when, nothing is known from then on.
+    fn other(mut self, io: &mut Io<'_, Origin>, old: Entry) -> Turn {
         self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
-        let changes = io.choose(2)? == 1;
-        if changes {
-            let entry = Entry { is_foreign: true, ..Entry::any(io)? };
-            self.store(io, entry)?;
-        }
-        self.send(io, Kind::Other { changes })
+        let (entry, kind) = match io.choose(3)? {
+            0 => return self.send(io, Kind::Other { changes: false }),
+            1 => {
+                let entry = Entry { is_foreign: true, late: old.late, ..Entry::any(io)? };
+                (entry, Kind::Other { changes: true })
+            }
+            _ => (Entry { late: Late::Untold, ..old }, Kind::Open { failed: true }),
+        };
+        self.store(io, entry)?;
+        self.send(io, kind)
     }
 
     /// What conditions are evaluated against, if that is not what is there, and whether that is anything. A tag or date
@@ -161,15 +173,27 @@ impl Exchange<'_> {
             let is_there = io.branch(before.present.holds())?;
             return Ok(Some((before.clone(), is_there)));
         }
+        // Conditions may see another stage than anybody else.
+        if let Some(Aftermath::Growing(_)) = after.as_deref()
+            && request.is_conditional()
+            && io.choose(2)? == 1
+        {
+            let stage = Entry { tag: Self::other_tag(io)?, modified: io.fresh()?, ..old.clone() };
+            return Ok(Some((stage, present)));
+        }
         let compares = request.if_match.is_some() || request.if_none_match.is_some();
-        if present && compares && io.deviates(&rules::STEADY_TAG)? {
-            let tag = Self::other_tag(io)?;
-            // The same text is there and back again.
-            if !io.deviates(&rules::STEADY_TAG)? {
-                io.assume(tag.opaque.equals(&old.tag.opaque).negate())?;
+        match after.as_deref() {
+            _ if !present || !compares => {}
+            // What was put has another tag now and then, but never that of what was there before.
+            Some(Aftermath::Unsteady { tag: Some(former), .. }) if io.choose(2)? == 1 => {
+                old.tag = Self::other_tag(io)?;
+                io.assume(old.tag.strong.equals(former).negate())?;
             }
-            old.tag = tag;
-            self.store(io, old.clone())?;
+            _ if old.is_foreign && io.deviates(&rules::STEADY_TAG)? => {
+                old.tag = Self::other_tag(io)?;
+                self.store(io, old.clone())?;
+            }
+            _ => {}
         }
         if present && request.if_unmodified_since.is_some() && io.deviates(&rules::STEADY_DATE)? {
             old.modified = io.fresh()?;
@@ -228,14 +252,16 @@ impl Exchange<'_> {
         let rule = if done.existed { &rules::REPLACED } else { &rules::CREATED };
         self.lax.also(io, rule, Lax::CREATED)?;
         let (after, changed) = self.aftermath(io, &done)?;
-        let Done { old, present, existed, strong_by, refused, .. } = done;
+        let Done { old, present, existed, strong_by, .. } = done;
         let tag = Validator::fresh(io, self.model.tags, self.request.sent_at)?;
         if matches!(after.as_deref(), Some(Aftermath::Unsteady { .. })) {
             // What nobody has seen yet is not what the tester makes up either.
             Self::is_real(io, &tag)?;
         }
         let differs = present && !io.branch(old.body.is(body))?;
-        if differs && !io.deviates(&rules::TAG_DIFFERS)? {
+        // Whoever gives a tag twice may give one that is older than the last.
+        let reuses = io.deviates(&rules::TAG_DIFFERS)?;
+        if differs && !reuses {
             io.assume(tag.differs_from(&old.tag))?;
         }
         let mut entry = Entry {
@@ -246,6 +272,8 @@ impl Exchange<'_> {
             meant: None,
             after,
             is_foreign: false,
+            late: old.late.clone(),
+            reuses,
         };
         let mut validators = Validators::True;
         if io.deviates(&rules::PUT_EXACT)? {
@@ -280,19 +308,13 @@ impl Exchange<'_> {
         } else {
             self.store(io, entry.clone())?;
         }
-        if refused {
-            return self.send(io, Kind::Refused { performed: true, missing: false });
-        }
         self.send(io, Kind::Put(Put { created: !existed, entry, validators, strong_by, changed }))
     }
 
     fn delete(&self, io: &mut Io<'_, Origin>, done: Done) -> Turn {
         let (after, changed) = self.aftermath(io, &done)?;
         if !io.deviates(&rules::DELETE_LASTS)? {
-            self.store(io, Entry { after, ..Entry::gone() })?;
-        }
-        if done.refused {
-            return self.send(io, Kind::Refused { performed: true, missing: false });
+            self.store(io, Entry { after, late: done.old.late, ..Entry::gone() })?;
         }
         self.send(io, Kind::Removed { strong_by: done.strong_by, changed })
     }

@@ -57,6 +57,9 @@ breaches! {
     STARTLED 32 rules::INTERIM;
     MERGED 33 rules::TRAILERS_APART;
     PORT 34 rules::PORT;
+    DROPPED 35 rules::FIELDS_FORWARDED;
+    TRAILERS 36 rules::TRAILERS_DECODED;
+    UNASKED 37 rules::UNASKED_TRAILERS;
 }
 
 impl Breach {

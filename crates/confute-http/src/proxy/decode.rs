@@ -73,6 +73,7 @@ fn request(raw: &RawRequest) -> Request {
             Kind::BadMethod | Kind::BadTarget => Some(Flaw::Grammar),
             other => flaw(other),
         }),
+        dropped: false,
         at: 0,
     }
 }
@@ -90,62 +91,121 @@ pub(crate) fn response(raw: &RawResponse) -> Response {
             _ => Frame::Sized,
         },
         trailers: fields(raw.trailers()),
+        unasked: false,
         interim: Vec::new(),
         close: !raw.persists(),
         cut: None,
+        half_closed: false,
         incomplete: !raw.is_complete(),
+        in_head: !raw.is_complete() && raw.framing().is_none(),
         flaws: flaws(raw.anomalies(), flaw),
         pipelined: false,
         at: 0,
         asked_at: None,
+        origin_ended_at: None,
+        provoked: false,
     }
 }
 
 /// Reads one connection, with a client's eyes or with an origin's.
 #[derive(Clone, Debug)]
 pub enum ProxyReader {
-    /// Responses; when they were asked for, and whether together with others; the interim ones before the next.
-    Client(ResponseReader, VecDeque<(i64, bool)>, Vec<u16>),
+    /// Responses.
+    Client(Box<ClientReader>),
     /// Requests; one that breaks off is none.
-    Origin(RequestReader),
-    /// Nothing: what comes now belongs to no message.
-    Over,
+    Origin(Box<RequestReader>),
+}
+
+/// Reads responses.
+#[derive(Clone, Debug, Default)]
+pub struct ClientReader {
+    wire: ResponseReader,
+    /// When each response that is to come was asked for, and whether together with others.
+    asked: VecDeque<(i64, bool)>,
+    /// The interim responses before the next, and what was wrong with them.
+    interim: Vec<u16>,
+    flaws: Vec<Flaw>,
+    /// The bytes that are there were told as surplus.
+    is_told: bool,
+    /// What comes now belongs to no message.
+    is_over: bool,
+}
+
+impl ClientReader {
+    fn read(&mut self, messages: &mut Vec<Message>) {
+        let first = messages.len();
+        while !self.is_over
+            && let Read::Message(raw) = self.wire.read()
+        {
+            if !raw.is_blank() {
+                self.take(&raw, first, messages);
+            }
+        }
+        let is_surplus = !self.is_over
+            && self.asked.is_empty()
+            && self.wire.unread().iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        if is_surplus && !self.is_told && Self::blame(first, messages) {
+            self.is_told = true;
+        }
+    }
+
+    /// Marks the last message of this batch as one with bytes after it, if there is one.
+    fn blame(first: usize, messages: &mut [Message]) -> bool {
+        let Some(Message::Response(last)) = messages[first..].last_mut() else { return false };
+        if !last.flaws.contains(&Flaw::Surplus) {
+            Arc::make_mut(last).flaws.push(Flaw::Surplus);
+        }
+        true
+    }
+
+    fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Message>) {
+        let mut seen = response(raw);
+        if std::mem::take(&mut self.is_told) {
+            seen.flaws.retain(|flaw| *flaw != Flaw::Surplus);
+        }
+        if raw.is_interim() && raw.is_complete() {
+            self.interim.push(seen.status);
+            self.flaws.append(&mut seen.flaws);
+            return;
+        }
+        if seen.in_head && (seen.status == 0 || raw.is_interim()) {
+            // It broke off before the answer began (RFC 9112, 8): that is the end of the connection, and no more.
+            if !seen.flaws.contains(&Flaw::Surplus) {
+                return;
+            }
+            (seen.status, seen.fields) = (0, Fields::default());
+        }
+        let Some((at, pipelined)) = self.asked.pop_front() else {
+            // A server may get tired of waiting (RFC 9110, 15.5.9). Anything else nobody asked for.
+            if seen.status != 408 && !Self::blame(first, messages) {
+                seen.flaws = vec![Flaw::Surplus];
+                messages.push(Message::Response(Arc::new(seen)));
+            }
+            return;
+        };
+        (seen.asked_at, seen.pipelined) = (Some(at), pipelined);
+        seen.interim = std::mem::take(&mut self.interim);
+        seen.flaws.append(&mut self.flaws);
+        seen.flaws.sort_unstable();
+        seen.flaws.dedup();
+        // What crosses a HEAD has content, and is the last (RFC 9110, 15.5.9).
+        self.is_over = seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
+        messages.push(Message::Response(Arc::new(seen)));
+    }
 }
 
 impl ProxyReader {
     /// For a connection that was opened by this side.
     pub fn new(side: Side) -> Self {
         match side {
-            Side::Opened => ProxyReader::Client(ResponseReader::default(), VecDeque::new(), Vec::new()),
-            Side::Accepted => ProxyReader::Origin(RequestReader::default()),
+            Side::Opened => ProxyReader::Client(Box::default()),
+            Side::Accepted => ProxyReader::Origin(Box::default()),
         }
     }
 
     fn read(&mut self, messages: &mut Vec<Message>) {
         match self {
-            ProxyReader::Client(reader, asked, interim) => loop {
-                let outstanding = reader.outstanding();
-                let Read::Message(raw) = reader.read() else { return };
-                let mut seen = response(&raw);
-                // A server may get tired of waiting (RFC 9110, 15.5.9).
-                let is_tired = outstanding == 0 && seen.status == 408;
-                if raw.is_interim() && raw.is_complete() {
-                    interim.push(seen.status);
-                } else if !raw.is_blank() && !is_tired {
-                    seen.interim = std::mem::take(interim);
-                    if let Some((at, pipelined)) = asked.pop_front() {
-                        (seen.asked_at, seen.pipelined) = (Some(at), pipelined);
-                    }
-                    // What crosses a HEAD has content, and is the last (RFC 9110, 15.5.9).
-                    let is_over = seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
-                    messages.push(Message::Response(Arc::new(seen)));
-                    if is_over {
-                        *self = ProxyReader::Over;
-                        return;
-                    }
-                }
-            },
-            ProxyReader::Over => {}
+            ProxyReader::Client(reader) => reader.read(messages),
             ProxyReader::Origin(reader) => {
                 while let Read::Message(raw) = reader.read() {
                     if !raw.is_blank() && !matches!(raw.ending(), Ending::Truncated(_)) {
@@ -159,40 +219,50 @@ impl ProxyReader {
 
 impl Reader<Message> for ProxyReader {
     fn sent(&mut self, message: &Message) {
-        if let (ProxyReader::Client(reader, asked, _), Message::Request(request)) = (self, message) {
-            reader.expect(request.method.as_bytes());
-            asked.push_back((request.at, false));
-            if asked.len() > 1 {
-                asked.iter_mut().for_each(|(_, pipelined)| *pipelined = true);
+        if let (ProxyReader::Client(reader), Message::Request(request)) = (self, message) {
+            reader.wire.expect(request.method.as_bytes());
+            reader.asked.push_back((request.at, false));
+            if reader.asked.len() > 1 {
+                reader.asked.iter_mut().for_each(|(_, pipelined)| *pipelined = true);
             }
         }
     }
 
     fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
         match self {
-            ProxyReader::Client(reader, ..) => reader.feed(bytes),
+            ProxyReader::Client(reader) => reader.wire.feed(bytes),
             ProxyReader::Origin(reader) => reader.feed(bytes),
-            ProxyReader::Over => {}
         }
         self.read(messages);
     }
 
     fn end(&mut self, orderly: bool, messages: &mut Vec<Message>) {
+        let first = messages.len();
+        let mut is_told = false;
         match (&mut *self, orderly) {
-            (ProxyReader::Client(reader, ..), true) => reader.eof(),
-            (ProxyReader::Client(reader, ..), false) => reader.broken(),
+            (ProxyReader::Client(reader), orderly) => {
+                is_told = reader.is_told && reader.asked.is_empty();
+                if orderly { reader.wire.eof() } else { reader.wire.broken() }
+            }
             (ProxyReader::Origin(reader), true) => reader.eof(),
             (ProxyReader::Origin(reader), false) => reader.broken(),
-            (ProxyReader::Over, _) => {}
         }
         self.read(messages);
+        if is_told {
+            messages.truncate(first);
+        }
+    }
+
+    fn prompt(&self) -> Option<&'static [u8]> {
+        let ProxyReader::Origin(reader) = self else { return None };
+        reader.awaits_continue().then_some(b"HTTP/1.1 100 Continue\r\n\r\n")
     }
 
     fn held(&self) -> usize {
         match self {
-            ProxyReader::Client(reader, ..) => reader.unread().len(),
+            ProxyReader::Client(reader) if reader.is_over => 0,
+            ProxyReader::Client(reader) => reader.wire.unread().len(),
             ProxyReader::Origin(reader) => reader.unread().len(),
-            ProxyReader::Over => 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::message::{Field, Fields, Frame, Message, Request, Response};
 use super::protocol::FORBIDDEN;
 use crate::encode::Target;
 use crate::text;
-use crate::wire::{Body, Outgoing};
+use crate::wire::{Body, Outgoing, Read, ResponseReader};
 
 /// The bytes of a message. What nobody can say becomes nothing at all.
 pub(super) fn message(message: &Message, target: &Target) -> Vec<u8> {
@@ -72,6 +72,18 @@ fn response(answer: &Response) -> Vec<u8> {
         bytes.truncate(bearable(cut, &bytes).min(bytes.len().saturating_sub(least)));
     }
     bytes
+}
+
+/// Whether an answer of the origin has its whole head, wherever it breaks off.
+pub(super) fn has_head(answer: &Response) -> bool {
+    let mut reader = ResponseReader::default();
+    reader.feed(&response(answer));
+    reader.eof();
+    let mut heads = std::iter::from_fn(|| match reader.read() {
+        Read::Message(raw) => Some(raw),
+        Read::NeedMore | Read::Over => None,
+    });
+    heads.any(|raw| !raw.is_interim() && raw.framing().is_some())
 }
 
 const LAST_CHUNK: &str = "0\r\n\r\n";

@@ -25,6 +25,8 @@ confute::plain!(Expected);
 pub(super) enum Kind {
     /// The request of a client, on its way to the origin.
     Forward(Arc<Request>, Arc<Mapping>),
+    /// The same on a connection that the origin had ended.
+    Dropped(Arc<Request>, Arc<Mapping>),
     /// A request that no client sent.
     Invented,
     /// The origin's answer to this request, on its way to the client.
@@ -35,12 +37,16 @@ pub(super) enum Kind {
     Instead(Arc<Request>),
     /// What the client is told after the origin has failed.
     Failed,
+    /// What the client is told after its request went to a connection that the origin had ended.
+    Lost,
     /// The gateway is the last recipient: any answer.
     Last,
     /// The gateway wants to know the length.
     Length,
     /// The answer to somebody else.
     Remembered,
+    /// Bytes after the end of a response, which nobody asked for.
+    Surplus,
 }
 
 impl Expected {
@@ -48,6 +54,9 @@ impl Expected {
     fn breaches(&self, seen: &Message) -> Option<Breach> {
         match (&self.kind, seen) {
             (Kind::Forward(sent, mapping), Message::Request(seen)) => forward::judge(sent, seen, mapping),
+            (Kind::Dropped(sent, mapping), Message::Request(seen)) if seen.dropped => {
+                forward::judge(sent, seen, mapping)
+            }
             // One that a client did send was sent too often, which is another matter.
             (Kind::Invented, Message::Request(seen)) => {
                 seen.fields.mark().is_none().then_some(Breach::INVENTED)
@@ -56,6 +65,7 @@ impl Expected {
             (Kind::Own, Message::Response(seen)) => relay::own(seen),
             (Kind::Instead(request), Message::Response(seen)) => relay::instead(request, seen),
             (Kind::Failed, Message::Response(seen)) => Some(relay::failed(seen)),
+            (Kind::Lost, Message::Response(seen)) => relay::lost(seen),
             (Kind::Last, Message::Response(seen)) => Some(relay::any(seen)),
             (Kind::Length, Message::Response(seen)) => {
                 matches!(seen.status, 411 | 501).then(|| relay::any(seen))
@@ -64,6 +74,10 @@ impl Expected {
                 let mut breach = relay::on_the_wire(seen);
                 breach.add(Breach::STORED, true);
                 seen.fields.mark().map(|_| breach)
+            }
+            (Kind::Surplus, Message::Response(seen)) => {
+                let is_unasked = seen.asked_at.is_none() && seen.flaws.contains(&Flaw::Surplus);
+                is_unasked.then(|| relay::on_the_wire(seen))
             }
             _ => None,
         }
@@ -92,6 +106,18 @@ impl Expected {
         is_own && self.lax.has(Breach::STARTLED) && relay::on_the_wire(seen).within(self.lax)
     }
 
+    /// Whether this is what comes of a gateway that cannot decode chunks with trailer fields after them, where that is
+    /// overlooked: an error of its own, or an answer that breaks off.
+    fn is_undecoded(&self, seen: &Message) -> bool {
+        let (Kind::Relay(_, sent), Message::Response(seen)) = (&self.kind, seen) else { return false };
+        let rule = if sent.unasked { Breach::UNASKED } else { Breach::TRAILERS };
+        let is_error = seen.status >= 500 && seen.fields.mark().is_none();
+        !sent.trailers.0.is_empty()
+            && self.lax.has(rule)
+            && (is_error || seen.incomplete)
+            && relay::on_the_wire(seen).within(self.lax)
+    }
+
     /// Whether all that is wrong is the length that was told, where that is overlooked: content that ends too early, or goes
     /// on into what comes next, or waits for it.
     fn is_mismeasured(&self, seen: &Message) -> bool {
@@ -113,7 +139,8 @@ impl Pattern<Message> for Expected {
     fn unify(&self, seen: &Message, _: &mut Knowledge) -> Result<(), Mismatch> {
         match self.breaches(seen) {
             Some(breach) if breach.within(self.lax) => Ok(()),
-            _ if self.is_foreign(seen) || self.is_mismeasured(seen) || self.is_startled(seen) => Ok(()),
+            _ if self.is_foreign(seen) || self.is_mismeasured(seen) => Ok(()),
+            _ if self.is_startled(seen) || self.is_undecoded(seen) => Ok(()),
             _ => Err(Mismatch),
         }
     }
@@ -123,17 +150,19 @@ impl Pattern<Message> for Expected {
             Message::Response(Arc::new(Response { status, frame: Frame::Sized, ..Response::default() }))
         };
         match &self.kind {
-            Kind::Forward(request, mapping) => Message::Request(Arc::new(forwarded(request, mapping))),
+            Kind::Forward(request, mapping) | Kind::Dropped(request, mapping) => {
+                Message::Request(Arc::new(forwarded(request, mapping)))
+            }
             Kind::Invented => Message::Request(Arc::new(Request::default())),
             Kind::Relay(_, answer) => {
                 let fields = kept(&answer.fields);
                 let incomplete = answer.cut.is_some();
                 Message::Response(Arc::new(Response { fields, incomplete, cut: None, ..(**answer).clone() }))
             }
-            Kind::Own | Kind::Instead(_) | Kind::Failed => own(502),
+            Kind::Own | Kind::Instead(_) | Kind::Failed | Kind::Lost => own(502),
             Kind::Last => own(204),
             Kind::Length => own(411),
-            Kind::Remembered => own(200),
+            Kind::Remembered | Kind::Surplus => own(200),
         }
     }
 }
@@ -167,16 +196,18 @@ fn forwarded(request: &Request, mapping: &Mapping) -> Request {
 impl Debug for Expected {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Forward(request, mapping) => {
+            Kind::Forward(request, mapping) | Kind::Dropped(request, mapping) => {
                 write!(f, "{:?}", Message::Request(Arc::new(forwarded(request, mapping))))
             }
             Kind::Invented => f.write_str("a request that nobody sent"),
             Kind::Relay(_, answer) => write!(f, "{:?}", Message::Response(Arc::clone(answer))),
             Kind::Own | Kind::Instead(_) => f.write_str("a refusal of the gateway's own"),
             Kind::Failed => f.write_str("5xx, because the origin has failed"),
+            Kind::Lost => f.write_str("502, 503 or 504, because the origin had ended the connection"),
             Kind::Last => f.write_str("an answer of the gateway's own, as the last recipient"),
             Kind::Length => f.write_str("411, because the length is not told"),
             Kind::Remembered => f.write_str("an answer to somebody else"),
+            Kind::Surplus => f.write_str("bytes after the end of a response"),
         }
     }
 }

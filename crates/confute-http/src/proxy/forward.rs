@@ -20,7 +20,9 @@ pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option
         return None;
     }
     let mut breach = Breach::default();
-    breach.add(Breach::METHOD, seen.method != sent.method);
+    // A gateway that needs only the head may ask for all of it (RFC 9110, 3.7: inbound it speaks as it likes).
+    let is_more = sent.is_head() && &*seen.method == "GET";
+    breach.add(Breach::METHOD, seen.method != sent.method && !is_more);
     breach.add(Breach::TARGET, *seen.target != *mapping.target(&sent.target));
     breach.add(Breach::CONTENT, seen.content() != sent.content());
     breach.add(Breach::GRAMMAR, !seen.flaws.is_empty());
@@ -41,7 +43,11 @@ pub(super) fn judge(sent: &Request, seen: &Request, mapping: &Mapping) -> Option
     let may_differ = |name: &str| sent.is_read() && is_condition(name);
     for name in end_to_end(&sent.fields) {
         let is_kept = is_kept(name, &sent.fields, &seen.fields);
-        let kind = if is_condition(name) { Breach::CONDITIONS } else { Breach::FIELDS };
+        let kind = match () {
+            () if is_condition(name) => Breach::CONDITIONS,
+            () if sent.is_to_proxy() && is_dropped(name, &seen.fields) => Breach::DROPPED,
+            () => Breach::FIELDS,
+        };
         breach.add(kind, !is_kept && !may_differ(name));
     }
     Some(breach)
@@ -69,9 +75,25 @@ fn end_to_end(fields: &Fields) -> impl Iterator<Item = &str> {
         .filter(move |name| looked_at(name) && !named.iter().any(|option| option.eq_ignore_ascii_case(name)))
 }
 
-/// The same for a response: those that differ.
-pub(super) fn differing<'a>(sent: &'a Fields, seen: &'a Fields) -> impl Iterator<Item = &'a str> {
-    end_to_end(sent).filter(|name| !is_kept(name, sent, seen))
+/// Whether a field that nobody but the tester knows is missing: a proxy must forward it (RFC 9110, 5.1).
+pub(super) fn is_dropped(name: &str, seen: &Fields) -> bool {
+    let is_unknown = name.eq_ignore_ascii_case(MARK) || name.to_ascii_lowercase().starts_with("x-end");
+    is_unknown && !seen.has(name)
+}
+
+/// The same for a response: those that differ. Where only a part of the head came, what is missing may have been to come.
+pub(super) fn differing<'a>(
+    sent: &'a Fields,
+    seen: &'a Fields,
+    in_part: bool,
+) -> impl Iterator<Item = &'a str> {
+    let is_kept = move |name: &str| is_kept(name, sent, seen) || (in_part && is_begun(name, sent, seen));
+    end_to_end(sent).filter(move |name| !is_kept(name))
+}
+
+/// Whether what came of the field of this name may be its beginning.
+fn is_begun(name: &str, sent: &Fields, seen: &Fields) -> bool {
+    name.eq_ignore_ascii_case("Cache-Control") || sent.list(name).starts_with(&seen.list(name))
 }
 
 /// Whether the field of this name has its value still. Directives may be added to those of `Cache-Control`.

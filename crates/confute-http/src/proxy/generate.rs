@@ -19,6 +19,8 @@ const ANSWERS: u64 = 22;
 const FAILURE: u64 = 17;
 /// and the one with something before it.
 const HINT: u64 = 18;
+/// One with trailer fields.
+const TRAILED: u64 = 19;
 /// Kinds of requests about what is only recommended: who does otherwise is warned, and the case is over.
 const RECOMMENDED: [u64; 2] = [21, 23];
 
@@ -275,12 +277,13 @@ impl Passage {
                 let interim = if pick(2) == 0 { vec![103] } else { vec![102, 103] };
                 Answer { interim, ..tagged(plain) }
             }
-            19 | 20 => {
+            TRAILED | 20 => {
                 // Where there is no content, the trailer section may come before the head was passed on.
                 let body = if kind == 20 { "".into() } else { plain.body.clone() };
                 Answer {
                     frame: Frame::Chunked,
                     trailers: vec![Field::new("X-End-Trailer", &format!("trailer-{mark}"))],
+                    unasked: !request.wants_trailers(),
                     body,
                     ..tagged(plain)
                 }
@@ -306,6 +309,10 @@ impl Passage {
                 let kind = match () {
                     () if self.is_last() => Some(HINT),
                     () if fails => Some(FAILURE),
+                    // Few gateways ask for them.
+                    () if request.wants_trailers() && Self::suits(TRAILED, request) && pick(2) == 0 => {
+                        Some(TRAILED)
+                    }
                     () => self.draw_answer(request, pick),
                 };
                 self.answer(kind.unwrap_or_default(), request, pick)

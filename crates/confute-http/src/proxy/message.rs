@@ -17,7 +17,8 @@ pub enum Message {
     Request(Arc<Request>),
     /// From the origin, and back to the client.
     Response(Arc<Response>),
-    /// The gateway ended a connection to the origin before it had its answer.
+    /// A connection to the origin ended before the request on it was answered: the gateway ended it, or the origin did so
+    /// after an earlier answer.
     Unanswered,
 }
 
@@ -92,6 +93,9 @@ pub struct Request {
     /// What is wrong with it on the wire.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
+    /// It came to the origin on a connection that the origin had ended, and is not answered.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dropped: bool,
     /// When its first byte was sent, or its last received, in microseconds since the case began.
     pub at: i64,
 }
@@ -110,6 +114,16 @@ impl Request {
     /// Whether it may be answered 304.
     pub fn is_conditional(&self) -> bool {
         self.is_read() && self.fields.has("If-None-Match")
+    }
+
+    /// Whether it says that trailer fields of the answer will not be discarded (RFC 9110, 10.1.4).
+    pub fn wants_trailers(&self) -> bool {
+        self.fields.list("TE").iter().any(|member| member.eq_ignore_ascii_case("trailers"))
+    }
+
+    /// Whether a proxy is asked, which clients choose, and not a gateway: it is asked for a whole URL (RFC 9112, 3.2.2).
+    pub fn is_to_proxy(&self) -> bool {
+        !self.target.starts_with('/')
     }
 
     /// Whether the answer to it has no content.
@@ -160,6 +174,9 @@ pub struct Response {
     /// The fields after its chunks.
     #[serde(skip_serializing_if = "is_default")]
     pub trailers: Fields,
+    /// The origin sends trailer fields though the request did not ask for them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unasked: bool,
     /// The statuses of interim responses before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interim: Vec<u16>,
@@ -169,9 +186,15 @@ pub struct Response {
     /// The origin ends the connection after so many bytes of it, and before its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut: Option<usize>,
+    /// The gateway had ended its side of the connection before the origin answered: it may still read the answer, or not.
+    #[serde(skip_serializing_if = "is_default")]
+    pub half_closed: bool,
     /// It ended before its end.
     #[serde(skip_serializing_if = "is_default")]
     pub incomplete: bool,
+    /// It ended within its head: fields that are not there may have been to come.
+    #[serde(skip_serializing_if = "is_default")]
+    pub in_head: bool,
     /// What is wrong with it on the wire.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
@@ -183,6 +206,14 @@ pub struct Response {
     /// When the first byte of its request was sent, if it came to a client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<i64>,
+    /// When the origin last ended a connection of the gateway's before this came, an idle one included, if this is an error of
+    /// the gateway's own; in microseconds since the case began, below zero if that was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin_ended_at: Option<i64>,
+    /// This is an error of the gateway's own, and before it the origin had answered the request in full, with interim responses
+    /// or trailer fields: what the gateway failed at is known.
+    #[serde(skip_serializing_if = "is_default")]
+    pub provoked: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

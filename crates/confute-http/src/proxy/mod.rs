@@ -29,9 +29,12 @@ mod smaller;
 #[cfg(test)]
 mod tests;
 mod told;
+#[cfg(test)]
+mod traces;
 
-pub use decode::ProxyReader;
+pub use decode::{ClientReader, ProxyReader};
 pub use expected::Expected;
 pub use generate::Passage;
 pub use model::{Gateway, Mapping};
+pub(crate) use protocol::note_causes;
 pub use protocol::{Answer, Ask, Proxy, Question};

@@ -7,6 +7,10 @@
 //! Which rules a gateway breaks in what it passes on is decided once, and kept: a gateway that may leave out Via may do so at
 //! any time. What it does instead of passing something on, or besides, is decided each time.
 //!
+//! A request may go to a connection that the origin has ended, which the gateway finds out too late: then the client is told
+//! 502, 503 or 504, and the origin never sees the request, or drops it. The answer itself says when the origin last ended a connection
+//! ([`Response::origin_ended_at`]), because ends of idle connections are no messages.
+//!
 //! Premises: the origin's answers forbid storing and transforming; several requests are under way on one connection only
 //! if all of them are safe.
 
@@ -61,9 +65,14 @@ struct Waiting {
 confute::plain!(Waiting);
 
 impl Waiting {
-    /// Tells the client, as soon as all that it asked before is told.
+    /// Tells the client, as soon as all that it asked before is told. Who sends more than a response has may send it later.
     fn tell<S: Passes>(&self, io: &mut Io<'_, S>, reply: Expected) -> Turn {
-        queue::tell(io, self.client, self.ticket, &reply.into())
+        let lax = reply.lax;
+        queue::tell(io, self.client, self.ticket, &reply.into())?;
+        if lax.has(Breach::SURPLUS) && io.choose(2)? == 1 {
+            io.send(self.client, Expected { kind: Kind::Surplus, lax })?;
+        }
+        Ok(())
     }
 }
 
@@ -165,6 +174,12 @@ impl Passing<'_> {
             }
             Way::Last => waiting.tell(io, self.expected(Kind::Last)),
             Way::Length => waiting.tell(io, self.expected(Kind::Length)),
+            Way::Lose => waiting.tell(io, self.expected(Kind::Lost)),
+            Way::Drop => {
+                let request = Kind::Dropped(Arc::clone(request), Arc::clone(self.mapping));
+                forward_only(io, self.expected(request))?;
+                waiting.tell(io, self.expected(Kind::Lost))
+            }
             Way::Remember => waiting.tell(io, self.despite(Kind::Remembered, Breach::STORED)),
             Way::Twice => {
                 // Either may be the one whose answer counts.
@@ -201,6 +216,8 @@ impl Passing<'_> {
         if request.chunked {
             ways.push(Way::Length);
         }
+        // That it is possible says the answer: only the driver knows which connections the origin has ended.
+        ways.extend([Way::Lose, Way::Drop]);
         choose(io, &ways)
     }
 
@@ -239,7 +256,8 @@ impl Passing<'_> {
         if waits {
             return Ok(());
         }
-        let whole = answer.filter(|answer| answer.cut.is_none());
+        // What comes after the gateway has ended its side may be read by it (a half-close, RFC 9112, 9.6) or not.
+        let whole = answer.filter(|answer| answer.cut.is_none() && !answer.half_closed);
         if let Some(answer) = whole {
             // Who sends it twice may wait for the first answer, and does not stop there.
             if waiting.request.is_idempotent() && io.deviates(&rules::ONCE)? {
@@ -275,6 +293,10 @@ enum Way {
     Last,
     /// The gateway does not take chunks.
     Length,
+    /// It goes to a connection that the origin has ended, and the gateway answers with an error.
+    Lose,
+    /// The same, and the origin still reads it, but does not answer; perhaps after the client has read the error.
+    Drop,
     /// The gateway answers with what it remembers.
     Remember,
     /// It goes to the origin twice.

@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use confute_drive::{Exports, Kept, Limits, Past, Protocol, Side, Talk, Target as Place, Trouble};
+use confute_drive::{
+    Exports, Kept, Limits, Past, Peer, Protocol, Refusal, Side, Talk, Target as Place, Trouble,
+};
 use serde::{Deserialize, Serialize};
 
 use super::decode::ProxyReader;
@@ -145,6 +148,9 @@ pub struct Answer {
     /// Fields after its chunks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub trailers: Vec<Field>,
+    /// Whether the request did not ask for them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unasked: bool,
     /// Interim responses before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interim: Vec<u16>,
@@ -177,6 +183,7 @@ impl Answer {
             close: self.close || self.cut.is_some() || self.frame == Frame::UntilClose,
             cut: self.cut,
             trailers: Fields(self.trailers.clone()),
+            unasked: self.unasked && !self.trailers.is_empty(),
             interim: self.interim.clone(),
             ..Response::default()
         }))
@@ -192,6 +199,34 @@ impl Answer {
     }
 }
 
+/// Notes in an error of the gateway's own what the tester did before that may have caused it.
+pub(crate) fn note_causes<'a>(
+    reply: &mut Message,
+    request: &Message,
+    mut asked: impl Iterator<Item = (Peer, &'a Message)>,
+    answers: impl Iterator<Item = (Peer, &'a Message)> + Clone,
+    ended: Option<i64>,
+) {
+    let (Message::Response(reply), Message::Request(request)) = (reply, request) else { return };
+    if reply.status < 500 || reply.fields.mark().is_some() {
+        return;
+    }
+    let is_hard = |answer: &Message| {
+        let Message::Response(answer) = answer else { return false };
+        let is_whole = answer.cut.is_none() && !answer.half_closed;
+        is_whole && !(answer.interim.is_empty() && answer.trailers.0.is_empty())
+    };
+    let is_same = |seen: &Message| match seen {
+        Message::Request(seen) => seen.fields.mark().is_some() && seen.fields.mark() == request.fields.mark(),
+        _ => false,
+    };
+    let provoked = asked.any(|(peer, seen)| {
+        is_same(seen) && answers.clone().any(|(on, answer)| on == peer && is_hard(answer))
+    });
+    let reply = Arc::make_mut(reply);
+    (reply.origin_ended_at, reply.provoked) = (ended, provoked);
+}
+
 impl Protocol for Proxy {
     type Model = Gateway;
     type Ask = Ask;
@@ -199,6 +234,19 @@ impl Protocol for Proxy {
 
     fn model(&self) -> &Gateway {
         &self.model
+    }
+
+    /// What `gateway/forwarded` is about: an answer of the gateway itself. 502 and 504 tell what became of the origin.
+    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
+        let (Message::Request(request), Message::Response(response)) = (request, reply) else { return None };
+        let is_plain = !matches!(&*request.method, "OPTIONS" | "TRACE");
+        let is_own = response.fields.mark().is_none();
+        let is_refused = response.status >= 300 && !matches!(response.status, 502 | 504);
+        (is_plain && is_own && is_refused).then(|| {
+            let seconds =
+                response.fields.all("Retry-After").next().and_then(|value| value.trim().parse().ok());
+            Refusal { status: response.status, retry_after: seconds.map(Duration::from_secs) }
+        })
     }
 
     fn resolve(&self, ask: &Ask, case: &str, _: &Past<Self>) -> Option<Message> {
@@ -271,13 +319,33 @@ impl Protocol for Proxy {
         let (Ask::Answer(answer), Message::Request(request)) = (ask, asked) else { return true };
         let is_empty = matches!(answer.status, 204 | 304);
         let is_bare = answer.frame == Frame::Bare;
+        let is_asked = answer.trailers.is_empty() || answer.unasked != request.wants_trailers();
         answer.cut == Some(0)
             || (is_empty || is_bare == request.is_head())
                 && (answer.status != 304 || request.is_conditional())
+                && is_asked
     }
 
     fn unanswered(&self) -> Option<Message> {
         Some(Message::Unanswered)
+    }
+
+    fn dropped(&self, question: &mut Message) {
+        if let Message::Request(question) = question {
+            Arc::make_mut(question).dropped = true;
+        }
+    }
+
+    fn half_closed(&self, answer: &mut Message) {
+        if let Message::Response(answer) = answer {
+            Arc::make_mut(answer).half_closed = true;
+        }
+    }
+
+    fn note_causes(&self, reply: &mut Message, request: &Message, past: &Past<Self>, ended: Option<i64>) {
+        let asked = past.asked.iter().map(|(peer, message)| (*peer, message));
+        let answers = past.exchanges.iter().map(|exchange| (exchange.on, &exchange.request));
+        note_causes(reply, request, asked, answers, ended);
     }
 
     /// Errors of the gateway's own that come late: the tester may have been a slow origin.

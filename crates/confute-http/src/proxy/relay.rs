@@ -1,7 +1,8 @@
 //! Whether a response that came to a client is one that the origin sent, and what is wrong with it.
 
 use super::breach::Breach;
-use super::forward::{differing, is_merged, leaks};
+use super::encode;
+use super::forward::{differing, is_dropped, is_merged, leaks};
 use super::message::{Frame, Request, Response};
 use crate::message::Flaw;
 use crate::text;
@@ -17,6 +18,8 @@ pub(super) fn on_the_wire(seen: &Response) -> Breach {
             Flaw::Framing => Breach::FRAMING,
             Flaw::AfterClose => Breach::LAST,
             Flaw::Stalled => Breach::SILENT,
+            // Both dates are the origin's, which is the tester.
+            Flaw::Later => continue,
         };
         breach.add(kind, true);
     }
@@ -34,6 +37,11 @@ pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Brea
     if sent.cut.is_none() || (seen.incomplete && breach == wire) {
         return breach;
     }
+    // Who is asked for the head alone, or says that it has not changed, needs no more than the head.
+    let is_head_enough = request.is_head() || (seen.status == 304 && evaluates(request, sent, seen));
+    if is_head_enough && !seen.incomplete && encode::has_head(sent) {
+        return breach;
+    }
     // Whatever is wrong with it comes of how the gateway takes a failure.
     let mut failure = wire;
     failure.add(Breach::FAILURE, true);
@@ -43,30 +51,26 @@ pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Brea
 /// The same, for an answer that did not break off.
 fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     let mut breach = on_the_wire(seen);
-    if seen.status == 0 && seen.incomplete {
-        // It broke off before it said anything.
+    if seen.incomplete && seen.status < 200 {
+        // It broke off before it said anything: an interim response is not the answer.
         return breach;
     }
     if seen.fields.mark().is_some_and(|mark| Some(mark) != sent.fields.mark()) {
         breach.add(foreign(seen), true);
         return breach;
     }
-    // With an answer like this at hand, a cache may say what the client asked to be told.
-    let evaluates = request.is_read()
-        && sent.status == 200
-        && matches!(seen.status, 206 | 304 | 412 | 416)
-        && request.fields.0.iter().any(|field| field.0.starts_with("If-") || &*field.0 == "Range");
+    let evaluates = evaluates(request, sent, seen);
     breach.add(Breach::STATUS, seen.status != sent.status && !evaluates);
-    let names = |name: &&str| {
-        // 304 tells little of what 200 would.
-        !evaluates || !matches!(&*name.to_ascii_lowercase(), "content-type" | "last-modified")
-    };
-    breach.add(Breach::ANSWER_FIELDS, differing(&sent.fields, &seen.fields).any(|name| names(&name)));
+    for name in differing(&sent.fields, &seen.fields, seen.in_head) {
+        let is_proxys = request.is_to_proxy() && is_dropped(name, &seen.fields);
+        let kind = if is_proxys { Breach::DROPPED } else { Breach::ANSWER_FIELDS };
+        breach.add(kind, !evaluates || is_told(name, seen.status));
+    }
     leaks(&sent.fields, &seen.fields, &mut breach);
     breach.add(Breach::MERGED, is_merged(&sent.trailers, &sent.fields, &seen.fields));
-    // A gateway may leave them out. Whoever is asked for a whole URL is a proxy.
-    let is_proxy = !request.target.starts_with('/');
-    breach.add(Breach::INTERIM, is_proxy && !sent.interim.iter().all(|status| seen.interim.contains(status)));
+    // A gateway may leave them out.
+    let are_told = sent.interim.iter().all(|status| seen.interim.contains(status));
+    breach.add(Breach::INTERIM, request.is_to_proxy() && !are_told);
     let (had, came) = (text::bytes(&sent.body), text::bytes(&seen.body));
     let is_part = had.starts_with(&came);
     if !evaluates {
@@ -80,11 +84,41 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
     breach
 }
 
+/// Whether a cache that has an answer like this at hand says what the client asked to be told.
+fn evaluates(request: &Request, sent: &Response, seen: &Response) -> bool {
+    request.is_read()
+        && sent.status == 200
+        && matches!(seen.status, 206 | 304 | 412 | 416)
+        && request.fields.0.iter().any(|field| field.0.starts_with("If-") || &*field.0 == "Range")
+}
+
+/// Whether such an answer has this field of the 200: 412 and 416 are about the request, and 304 needs to tell no more than
+/// RFC 9110, 15.4.5, lists.
+fn is_told(name: &str, status: u16) -> bool {
+    match status {
+        412 | 416 => false,
+        304 => ["ETag", "Cache-Control"].iter().any(|each| name.eq_ignore_ascii_case(each)),
+        _ => !["Content-Type", "Last-Modified"].iter().any(|each| name.eq_ignore_ascii_case(each)),
+    }
+}
+
 /// What is wrong with a refusal of the gateway itself, where nothing is wrong with the request.
 pub(super) fn own(seen: &Response) -> Option<Breach> {
     let mut breach = any(seen);
     breach.add(Breach::NEEDLESS, seen.status != 0);
-    (seen.status >= 400 || seen.status == 0).then_some(breach)
+    // Where it is known what the gateway failed at, a rule of its own says that it must not.
+    (!seen.provoked && (seen.status >= 400 || seen.status == 0)).then_some(breach)
+}
+
+/// How long after its end a connection may be taken for one that can be used, in microseconds.
+const NOTICED: i64 = 1_000_000;
+
+/// What is wrong with what a client is told whose request went to a connection that the origin had ended; `None` if none was
+/// ended that could have carried it.
+pub(super) fn lost(seen: &Response) -> Option<Breach> {
+    let (asked, ended) = seen.asked_at.zip(seen.origin_ended_at)?;
+    let is_failure = matches!(seen.status, 502..=504) && seen.fields.mark().is_none();
+    (is_failure && asked <= ended.saturating_add(NOTICED)).then(|| on_the_wire(seen))
 }
 
 /// The same for an answer to this request, which was not forwarded: a gateway may also send clients elsewhere, or be what they

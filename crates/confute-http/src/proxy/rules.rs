@@ -61,6 +61,22 @@ rules! {
         "A trailer field is not moved into the header section."
         "Trailer fields may be forwarded as such or left out. They must not be merged into the header section unless the \
          definition of the field says how, and that of the tester's fields does not.";
+    FIELDS_FORWARDED "rfc9110-5.1/fields-forwarded" Must "RFC 9110, 5.1"
+        "A proxy forwards fields that it does not know."
+        "This is required of proxies that clients choose, in requests and in responses, for fields that Connection does not \
+         name. The tester's own fields are known to nobody. A gateway is only expected to forward them: see \
+         gateway/request-fields and gateway/response-fields.";
+    TRAILERS_DECODED "rfc9112-7.1/trailers-decoded" Must "RFC 9112, 7.1; RFC 9110, 3.7 and 10.1.4"
+        "A response with trailer fields that the gateway asked for is decoded."
+        "The gateway's request had TE: trailers, which says that trailer fields will not be discarded. A gateway that answers \
+         5xx instead of relaying such a response cannot decode it.";
+    UNASKED_TRAILERS "rfc9112-7.1/unasked-trailers" Must "RFC 9112, 7.1, 7.1.2 and 7.4; RFC 9110, 6.5.1"
+        "A response with trailer fields is decoded, though the gateway did not ask for them with TE."
+        "A recipient must be able to decode the chunked coding (RFC 9112, 7.1), and the trailer section is part of it. Chunked is \
+         acceptable whatever TE says (7.4); TE: trailers only promises that trailer fields are not discarded, and who did \
+         not send it may discard them (7.1.2). No clause forbids an origin to send them unasked: RFC 9110, 6.5.1, only says \
+         that it should not rely on them. So the level is must. A gateway that answers 5xx instead of relaying such a response \
+         breaks this rule, and not gateway/forwarded: it did forward the request.";
     RETRY "rfc9110-9.2.2/retry" Should "RFC 9110, 9.2.2"
         "A request that is not idempotent is not sent again after a failure."
         "Nobody knows whether the origin has done what the first one asked. (For proxies that clients choose it is a must.)";
@@ -70,21 +86,23 @@ rules! {
          prefix is mapped is found out with a first request; all others are expected to be mapped like it.";
     METHOD "gateway/method" Store ""
         "The method is forwarded as it came."
-        "RFC 9110, 7.6, expects even unknown methods to be forwarded.";
+        "RFC 9110, 7.6, expects even unknown methods to be forwarded. HEAD may go on as GET: inbound a gateway speaks as it \
+         likes (3.7), and the client gets the head alone.";
     REQUEST_CONTENT "gateway/request-content" Store ""
         "The content of a request is forwarded as it came."
         "Chunks may become a length, and the other way round. All requests have Cache-Control: no-transform, by which a \
          client asks that nobody changes the content (RFC 9111, 5.2.1.6).";
     REQUEST_FIELDS "gateway/request-fields" Store ""
         "Fields of a request that are not about the connection are forwarded as they came."
-        "A proxy must forward fields that it does not know (RFC 9110, 5.1); a gateway is expected to. Lines of the same \
-         name may be put together, in order. More fields may be added.";
+        "A gateway is expected to forward fields that it does not know; a proxy must (rfc9110-5.1/fields-forwarded). Lines of \
+         the same name may be put together, in order. More fields may be added.";
     STATUS "gateway/status" Store ""
         "The status is relayed as it came."
         "An answer of the origin is the answer. A cache may make 206, 304 or 412 of a 200 where the client asked for that.";
     RESPONSE_FIELDS "gateway/response-fields" Store ""
         "Fields of a response that are not about the connection are relayed as they came."
-        "More fields may be added. Those that gateways commonly write themselves (Date, Server, Location) are not looked at.";
+        "More fields may be added. Those that gateways commonly write themselves (Date, Server, Location) are not looked at, \
+         nor what is missing from a response that breaks off in its head.";
     FAILURE_TOLD "gateway/failure-told" Store "RFC 9110, 15.6"
         "Where the origin fails, the client is told 5xx, or what came breaks off."
         "502 and 504 are meant for it, 503 is common. Closing the connection is allowed too.";
@@ -99,11 +117,12 @@ rules! {
     ONCE "gateway/once" Store "RFC 9110, 9.2.2"
         "A request is forwarded once."
         "Only if the origin failed, and the method is idempotent, may it be sent again.";
-    FORWARDED "gateway/forwarded" Store ""
+    FORWARDED "gateway/forwarded" Steady ""
         "A request that nothing is wrong with is forwarded, and not refused."
         "No standard forbids a gateway to refuse what it likes. The premise is that it is configured to forward what is \
          below the URL, and that the origin, which is the tester, is well. Errors after more than a second are excused: \
-         the tester may have been slow.";
+         the tester may have been slow. 502, 503 and 504 are allowed where the origin has ended a connection that could have \
+         carried the request, an idle one included: the request was sent before that end, or within a second after it.";
     ANSWERED "gateway/answered" Live ""
         "Every request is answered, once the origin has answered it."
         "That it was not is seen only by waiting.";
@@ -125,6 +144,9 @@ pub const ALL: &[Rule] = &[
     INTERIM,
     INTERIM_FORWARDED,
     TRAILERS_APART,
+    FIELDS_FORWARDED,
+    TRAILERS_DECODED,
+    UNASKED_TRAILERS,
     RETRY,
     SURPLUS,
     CHUNKS,

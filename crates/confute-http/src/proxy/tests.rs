@@ -38,7 +38,7 @@ fn response(method: &str, bytes: &str) -> Response {
     Response::clone(&response)
 }
 
-fn names(breach: Breach) -> String {
+pub(super) fn names(breach: Breach) -> String {
     let broken = NAMES.iter().filter(|(each, _)| breach.has(*each)).map(|(_, rule)| rule.name);
     broken.collect::<Vec<_>>().join(" ")
 }

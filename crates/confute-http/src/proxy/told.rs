@@ -12,7 +12,7 @@ impl Debug for Message {
         match self {
             Message::Request(request) => tell_request(request, f),
             Message::Response(response) => tell_response(response, f),
-            Message::Unanswered => f.write_str("nothing: the gateway has ended the connection"),
+            Message::Unanswered => f.write_str("nothing: the connection has ended"),
         }
     }
 }
@@ -24,6 +24,9 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
     }
     fields(f, &request.fields)?;
     trailers(f, &request.trailers)?;
+    if request.dropped {
+        f.write_str(", on a connection that the origin has ended")?;
+    }
     if !request.flaws.is_empty() {
         write!(f, ", {:?}", request.flaws)?;
     }

@@ -23,7 +23,8 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             head: 64 << 10,
-            fields: 256,
+            // As many as fit into the head: the bytes are limit enough.
+            fields: 16 << 10,
             body: 16 << 20,
             chunks: 1 << 17,
             anomalies: 1000,

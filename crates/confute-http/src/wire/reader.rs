@@ -114,6 +114,21 @@ impl ResponseReader {
     }
 }
 
+impl RequestReader {
+    /// Whether the request that is being read waits for 100 (Continue) before it goes on (RFC 9110, 10.1.1): its head is there
+    /// and promises content, of which nothing has come.
+    pub fn awaits_continue(&self) -> bool {
+        let is_due = matches!(self.phase, Phase::Sized(_) | Phase::ChunkLine)
+            && self.at == self.head
+            && self.unread().len() == self.head;
+        let is_new = self.draft.version().is_some_and(|version| (version.major, version.minor) >= (1, 1));
+        let fields = Fields { bytes: &self.buffer[self.start..], lines: &self.draft.fields };
+        is_due
+            && is_new
+            && fields.list("Expect").iter().any(|member| member.eq_ignore_ascii_case(b"100-continue"))
+    }
+}
+
 impl<S> Reader<S> {
     /// A reader for one connection.
     pub fn new(limits: Limits) -> Self {

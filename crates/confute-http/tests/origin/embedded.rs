@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use confute::network::Tcp;
 use confute::trace::{Event, Header, Limits, Trace, read};
 use confute::{Options, Tester, Verdict, judge};
+use confute_drive::{Protocol as _, Talk, Target};
+use confute_http::Http;
 use confute_http::message::Msg;
 use confute_http::rules::RULES;
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
@@ -211,4 +213,21 @@ fn bugs_are_found_and_named() {
         println!("{bug}: {requests} requests, {blamed:?}");
         assert!(blamed.contains(&rule), "{bug}: {blamed:?}");
     }
+}
+
+/// A server that has forgotten everything has no canary; one that can only be read gets none.
+#[test]
+fn a_canary_is_lost_with_everything_else() {
+    let server = Embedded::start(Config::default()).unwrap();
+    let http = Http { prefix: "/".to_owned(), ..Http::default() };
+    let limits = confute_drive::Limits::default();
+    let talk = |http, address| Talk::new(http, Target::new(address), &limits).named("bird".to_owned());
+    assert!(http.plant(&talk(&http, server.addr())));
+    let seen = http.canary(&talk(&http, server.addr())).unwrap();
+    assert!(seen.as_ref().is_some_and(|seen| seen.contains("bird") && seen.contains("Some")), "{seen:?}");
+    assert_eq!(http.canary(&talk(&http, server.addr())).unwrap(), seen);
+    let other = Embedded::start(Config::default()).unwrap();
+    assert_eq!(http.canary(&talk(&http, other.addr())).unwrap(), None);
+    let reading = Http { resources: vec!["/a".into()], ..http.clone() };
+    assert!(!reading.plant(&talk(&reading, server.addr())));
 }

@@ -4,8 +4,11 @@
 mod conditions;
 mod driver;
 mod embedded;
+mod open;
 mod ranges;
+mod robbed;
 mod simulated;
+mod steady;
 mod storage;
 mod story;
 mod traps;

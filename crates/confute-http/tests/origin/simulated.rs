@@ -141,7 +141,7 @@ fn a_server_that_breaks_a_rule_is_found_out() {
             seed: 1,
             connections: 2,
             at_once: 1,
-            messages: 3000,
+            messages: 9000,
             deviate: vec![rule],
             one_in: 3,
             ..Plan::default()

@@ -5,5 +5,6 @@
 mod embedded;
 mod lab;
 mod nginx;
+mod odd;
 mod real;
 mod simple;

@@ -29,13 +29,6 @@ fn nginx_is_refuted_for_what_it_does() {
     for path in ["plain", "kept"] {
         let outcome = tour((nginx.address(), &format!("/{path}/"), origin), 1, 14, 20);
         let mut found = BTreeSet::new();
-        for finding in &outcome.findings {
-            let tail = &finding.trace[finding.trace.len().saturating_sub(12)..];
-            let [blamed] = &finding.diagnoses[..] else {
-                panic!("{path}: {:?}\n{tail:#?}", finding.diagnoses)
-            };
-            found.insert((finding.level, blamed.rules.join(" ")));
-        }
         let (must, should) = (Some(Level::Must), Some(Level::Should));
         let known = [
             (should, "rfc9110-7.6.1/known-fields"),
@@ -44,6 +37,17 @@ fn nginx_is_refuted_for_what_it_does() {
             (must, "rfc9110-7.6.2/zero"),
             (must, "rfc9110-7.6.3/via"),
         ];
+        for finding in &outcome.findings {
+            let tail = &finding.trace[finding.trace.len().saturating_sub(12)..];
+            let [blamed] = &finding.diagnoses[..] else {
+                panic!("{path}: {:?}\n{tail:#?}", finding.diagnoses)
+            };
+            let name = blamed.rules.join(" ");
+            // Where time ran out the level is only what was proven by then.
+            let full = known.iter().find(|(level, rule)| *rule == name && finding.level <= *level);
+            let level = full.filter(|_| finding.incomplete).map_or(finding.level, |(level, _)| *level);
+            found.insert((level, name));
+        }
         // What it does wrong with the same request may be met at once.
         found.retain(|(_, rules)| {
             let is_known = |rule: &str| known.iter().any(|(_, name)| *name == rule);

@@ -1,0 +1,275 @@
+//! What only several responses together show, whatever the server did in between: noted in the last of them as it arrives,
+//! for the model to judge.
+//!
+//! Both notes compare responses that came while nothing was being written to their resource, and no write was left open. So
+//! no order of events could have made the difference, and no hypothesis is needed.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use confute_drive::{Exchange, Past, Protocol};
+
+use crate::message::{Method, Msg, Request, Response, Tag};
+
+/// How many exchanges are looked back over. Older ones are not compared with.
+const RECENT: usize = 256;
+
+/// A request and its final response.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    request: &'a Request,
+    response: Option<&'a Response>,
+}
+
+impl<'a> Pair<'a> {
+    fn of<A, M>(exchange: &'a Exchange<A, M>, view: &impl Fn(&M) -> Option<&Msg>) -> Option<Self> {
+        let Some(Msg::Request(request)) = view(&exchange.request) else { return None };
+        let response = exchange.replies.last().and_then(view).and_then(|reply| match reply {
+            Msg::Response(response) => Some(response),
+            Msg::Request(_) => None,
+        });
+        Some(Self { request, response })
+    }
+
+    /// Whether it may be at work between these two moments.
+    fn is_at_work(&self, from: i64, to: i64) -> bool {
+        let ended = match self.response {
+            // 202 and errors of the server leave open when, if ever, it is performed; so does no answer.
+            Some(response) if !response.incomplete && response.status != 202 && response.status < 500 => {
+                response.received_at
+            }
+            _ => i64::MAX,
+        };
+        !self.request.method.is_safe() && self.request.sent_at < to && ended > from
+    }
+
+    /// Its response, if that says the whole of what is there, and this is its tag.
+    fn telling(&self, tag: &Tag) -> Option<&'a Response> {
+        self.response.filter(|it| Self::is_whole(self.request, it) && it.etag.as_ref() == Some(tag))
+    }
+
+    /// Whether it says the whole of what is there.
+    fn is_whole(request: &Request, response: &Response) -> bool {
+        response.status == 200
+            && !response.coded
+            && !response.incomplete
+            && response.flaws.is_empty()
+            && request.range.is_empty()
+    }
+}
+
+/// How long after a PUT, in microseconds, a date in the past says that the clocks of the server agree.
+const SOON: i64 = 3_000_000;
+
+/// Notes whether a date that is that of the response may stand for a later one. `agree` is set for good once something that
+/// was put just now is told to be of the past: then the clock of the storage is not ahead of that of the server.
+pub(crate) fn date<P: Protocol + ?Sized>(
+    past: &Past<P>,
+    place: usize,
+    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
+    agree: &AtomicBool,
+    response: &mut Response,
+) {
+    if agree.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+        return;
+    };
+    let is_put = |pair: Pair<'_>| {
+        pair.request.method == Method::Put
+            && pair.request.path == request.path
+            && pair.request.sent_at > response.received_at - SOON
+            && pair.response.is_some_and(|it| matches!(it.status, 200 | 201 | 204))
+    };
+    let mut recent = past.exchanges.iter().rev().take(RECENT).filter_map(|it| Pair::of(it, &view));
+    if response.is_past && recent.any(is_put) {
+        agree.store(true, Ordering::Relaxed);
+    }
+    response.may_be_ahead = response.is_now || response.last_modified.is_none();
+}
+
+/// Notes what a response shows together with earlier ones. `place` is its exchange, which does not have it yet.
+pub(crate) fn note<P: Protocol + ?Sized>(
+    past: &Past<P>,
+    place: usize,
+    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
+    response: &mut Response,
+) {
+    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+        return;
+    };
+    let Some(tag) = response.etag.clone() else { return };
+    if !matches!(request.method, Method::Get | Method::Head) || !Pair::is_whole(request, response) {
+        return;
+    }
+    let same = |exchange: &_| Pair::of(exchange, &view).is_some_and(|pair| pair.request.path == request.path);
+    let recent = || {
+        let latest = past.exchanges.iter().rev().take(RECENT).filter(|exchange| same(*exchange));
+        latest.filter_map(|exchange| Pair::of(exchange, &view))
+    };
+    let is_quiet = |from: i64, to: i64| {
+        let all = past.exchanges.iter().filter(|exchange| same(*exchange));
+        !all.filter_map(|exchange| Pair::of(exchange, &view)).any(|pair| pair.is_at_work(from, to))
+    };
+    let is_other = |pair: &Pair<'_>| {
+        let other = pair.telling(&tag).filter(|other| other.body != response.body);
+        pair.request.method == Method::Get
+            && other.is_some_and(|other| is_quiet(pair.request.sent_at, other.received_at))
+    };
+    response.reused = !tag.weak
+        && request.method == Method::Get
+        && recent().any(|pair| is_other(&pair))
+        && is_quiet(request.sent_at, response.received_at);
+
+    // From the latest back: a 304 without the tag, and before that a 200 with it.
+    let mut asked = request.sent_at;
+    let mut bare = false;
+    for pair in recent().filter(|pair| pair.request.method == request.method) {
+        let Some(before) = pair.response.filter(|before| before.received_at <= asked) else { continue };
+        if pair.telling(&tag).is_some() && !pair.request.is_conditional() {
+            response.untold =
+                bare && !request.is_conditional() && is_quiet(pair.request.sent_at, response.received_at);
+            return;
+        }
+        if before.status == 304 && before.etag.is_none() {
+            (bare, asked) = (true, pair.request.sent_at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use confute_drive::Peer;
+
+    use super::*;
+    use crate::protocol::{Ask, Http};
+
+    /// Exchanges one after the other, a millisecond each, and what is noted in the last response.
+    #[derive(Default)]
+    struct Talk {
+        past: Past<Http>,
+        clock: i64,
+    }
+
+    impl Talk {
+        fn sent(mut self, request: Request) -> Self {
+            self.clock += 1000;
+            let request = Msg::Request(Request { path: "/a".into(), sent_at: self.clock, ..request });
+            let (step, on) = (self.past.exchanges.len(), Peer::Opened(0));
+            self.past.exchanges.push(Exchange { step, on, ask: Ask::default(), request, replies: vec![] });
+            self
+        }
+
+        /// Answers the request at this place.
+        fn got(mut self, place: usize, response: Response) -> Self {
+            self.clock += 1000;
+            let mut response = Response { received_at: self.clock, ..response };
+            note(&self.past, place, |message| Some(message), &mut response);
+            self.past.exchanges[place].replies.push(Msg::Response(response));
+            self
+        }
+
+        fn ask(self, request: Request, response: Response) -> Self {
+            let place = self.past.exchanges.len();
+            self.sent(request).got(place, response)
+        }
+
+        /// What was noted in the response at this place: a tag seen with other content, a tag that a 304 left out.
+        fn noted(&self, place: usize) -> (bool, bool) {
+            match self.past.exchanges[place].replies.last() {
+                Some(Msg::Response(response)) => (response.reused, response.untold),
+                _ => panic!("no response"),
+            }
+        }
+    }
+
+    fn get() -> Request {
+        Request::default()
+    }
+
+    fn put() -> Request {
+        Request { method: Method::Put, ..Request::default() }
+    }
+
+    fn known() -> Request {
+        Request { if_modified_since: Some(1), ..get() }
+    }
+
+    fn status(status: u16) -> Response {
+        Response { status, ..Response::default() }
+    }
+
+    fn ok(body: &str, tag: &str) -> Response {
+        Response { body: body.into(), etag: Some(Tag::strong(tag)), ..status(200) }
+    }
+
+    #[test]
+    fn a_strong_tag_of_other_content() {
+        let two = |tag: &str| {
+            Talk::default().ask(get(), ok("v", "x")).ask(put(), status(204)).ask(get(), ok("w", tag))
+        };
+        assert_eq!(two("x").noted(2), (true, false));
+        assert_eq!(two("y").noted(2), (false, false));
+        // Two versions ago.
+        let back = two("y").ask(put(), status(204)).ask(get(), ok("u", "x"));
+        assert_eq!(back.noted(4), (true, false));
+        // Not while a write is at work, at either end, or was left open.
+        let during = Talk::default().ask(get(), ok("v", "x")).sent(put()).ask(get(), ok("w", "x"));
+        assert_eq!(during.noted(2), (false, false));
+        let during =
+            Talk::default().sent(put()).ask(get(), ok("v", "x")).got(0, status(204)).ask(get(), ok("w", "x"));
+        assert_eq!(during.noted(2), (false, false));
+        for open in [202, 503] {
+            let late =
+                Talk::default().ask(get(), ok("v", "x")).ask(put(), status(open)).ask(get(), ok("w", "x"));
+            assert_eq!(late.noted(2), (false, false));
+        }
+        let weak = |body: &str| Response { etag: Some(Tag::weak("x")), ..ok(body, "") };
+        let weakly = Talk::default().ask(get(), weak("v")).ask(put(), status(204)).ask(get(), weak("w"));
+        assert_eq!(weakly.noted(2), (false, false));
+    }
+
+    #[test]
+    fn a_304_without_the_tag_that_200_has() {
+        let bare = || Talk::default().ask(get(), ok("v", "x")).ask(known(), status(304));
+        let noted = bare().ask(get(), ok("v", "x"));
+        assert_eq!(noted.noted(2), (false, true));
+        // It is noted once.
+        assert_eq!(noted.ask(get(), ok("v", "x")).noted(3), (false, false));
+        let told = Response { etag: Some(Tag::strong("x")), ..status(304) };
+        let told = Talk::default().ask(get(), ok("v", "x")).ask(known(), told).ask(get(), ok("v", "x"));
+        assert_eq!(told.noted(2), (false, false));
+        // Not where the tag may have come later, or something was written, or another method was asked.
+        assert_eq!(
+            Talk::default().ask(known(), status(304)).ask(get(), ok("v", "x")).noted(1),
+            (false, false)
+        );
+        let written = bare().ask(put(), status(204)).ask(get(), ok("v", "x"));
+        assert_eq!(written.noted(3), (false, false));
+        let head = Request { method: Method::Head, ..known() };
+        let other = Talk::default().ask(get(), ok("v", "x")).ask(head, status(304)).ask(get(), ok("v", "x"));
+        assert_eq!(other.noted(2), (false, false));
+    }
+
+    #[test]
+    fn clocks_agree_once_what_was_put_is_of_the_past() {
+        let http = Http::default();
+        let seen = |is_now: bool, is_past: bool, past: &Past<Http>| {
+            let mut response =
+                Response { last_modified: Some(5), is_now, is_past, received_at: 9000, ..status(200) };
+            date(past, past.exchanges.len() - 1, |message| Some(message), &http.clocks_agree, &mut response);
+            response.may_be_ahead
+        };
+        let unwritten = Talk::default().sent(get()).past;
+        assert!(seen(true, false, &unwritten));
+        assert!(!seen(false, true, &unwritten));
+        assert!(seen(true, false, &unwritten));
+        let written = Talk::default().ask(put(), status(201)).sent(get()).past;
+        assert!(seen(true, false, &written));
+        assert!(!seen(false, true, &written));
+        assert!(!seen(true, false, &written));
+        assert!(Arc::clone(&http.clocks_agree).load(Ordering::Relaxed));
+    }
+}

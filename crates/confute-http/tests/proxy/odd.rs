@@ -1,0 +1,316 @@
+//! Gateways that are right, each odd in its own way: what the tester does as origin must not be held against them.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+use confute::Verdict;
+use confute::trace::Event;
+use confute_drive::CaseRun;
+use confute_http::proxy::Proxy;
+use confute_http::proxy::message::{Message, Response};
+
+use crate::lab::{accuse, net, proxy, run, tail};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Oddity {
+    /// Ends its side of the connection to the origin after the request (RFC 9112, 9.6).
+    HalfClose,
+    /// Sends content only after 100 (RFC 9110, 10.1.1).
+    Expects,
+    /// Uses connections again without a look whether they are still there, and does not try twice (RFC 9112, 9.5).
+    Pool,
+    /// Sends HEAD on as GET (RFC 9110, 3.7).
+    HeadAsGet,
+    /// Sends the next request before it has the answer to the one before (RFC 9112, 9.3.2).
+    Pipeline,
+}
+
+/// What the threads of a gateway share.
+struct Gateway {
+    oddity: Oddity,
+    origin: SocketAddr,
+    idle: Mutex<Vec<TcpStream>>,
+    shared: Mutex<Shared>,
+    turned: Condvar,
+}
+
+/// One connection for many requests.
+#[derive(Default)]
+struct Shared {
+    stream: Option<(TcpStream, u64)>,
+    /// How many connections there were, how many requests were sent on this one, and whose turn it is to read.
+    number: u64,
+    sent: u64,
+    turn: u64,
+}
+
+fn start(origin: SocketAddr, oddity: Oddity) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let (idle, shared, turned) = <_>::default();
+    let gateway = Arc::new(Gateway { oddity, origin, idle, shared, turned });
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let gateway = Arc::clone(&gateway);
+            thread::spawn(move || gateway.serve(&mut client.unwrap()));
+        }
+    });
+    address
+}
+
+/// A response: its bytes, whether all of it came, and whether another may follow.
+struct Answer {
+    bytes: Vec<u8>,
+    whole: bool,
+    persists: bool,
+}
+
+impl Gateway {
+    /// One request on each connection.
+    fn serve(&self, client: &mut TcpStream) -> Option<()> {
+        let head = until(client, "\r\n\r\n")?;
+        let body = content(client, &head)?;
+        if head.contains("\r\nMax-Forwards: 0") {
+            return client.write_all(b"HTTP/1.1 204 Here\r\nConnection: close\r\n\r\n").ok();
+        }
+        let is_head = head.starts_with("HEAD ");
+        let keeps = matches!(self.oddity, Oddity::Pool | Oddity::Pipeline);
+        let mut more = format!("Via: 1.1 odd\r\n{}", if keeps { "" } else { "Connection: close\r\n" });
+        if self.oddity == Oddity::Expects && !body.is_empty() {
+            more.push_str("Expect: 100-continue\r\n");
+        }
+        let mut head = passed(&head, &more).replace("Max-Forwards: 7", "Max-Forwards: 6");
+        if self.oddity == Oddity::HeadAsGet && is_head {
+            head = head.replacen("HEAD", "GET", 1);
+        }
+        let is_bare = is_head && self.oddity != Oddity::HeadAsGet;
+        let is_safe = head.starts_with("GET ") || is_head;
+        let answer = if self.oddity == Oddity::Pipeline && is_safe {
+            self.pipelined(head.as_bytes(), is_bare)
+        } else {
+            self.exchange(&head, &body, is_bare)
+        };
+        let Some(answer) = answer else {
+            let content = if is_head { "" } else { "sorry" };
+            let sorry =
+                format!("HTTP/1.1 502 Lost\r\nContent-Length: 5\r\nConnection: close\r\n\r\n{content}");
+            return client.write_all(sorry.as_bytes()).ok();
+        };
+        let end = answer.bytes.windows(4).position(|bytes| bytes == b"\r\n\r\n")? + 4;
+        let told = passed(std::str::from_utf8(&answer.bytes[..end]).ok()?, "Connection: close\r\n");
+        client.write_all(told.as_bytes()).ok()?;
+        if !is_head {
+            client.write_all(&answer.bytes[end..]).ok()?;
+        }
+        let is_counted = told.contains("Content-Length: ") || told.contains("Transfer-Encoding: ");
+        if !answer.whole && !is_counted && !is_head {
+            // Or else it would seem complete.
+            return None;
+        }
+        Some(())
+    }
+
+    fn exchange(&self, head: &str, body: &[u8], is_bare: bool) -> Option<Answer> {
+        let idle = self.idle.lock().unwrap().pop();
+        let mut upstream = match idle {
+            Some(idle) => idle,
+            None => TcpStream::connect(self.origin).ok()?,
+        };
+        upstream.write_all(head.as_bytes()).ok()?;
+        if head.contains("Expect: ") {
+            let prompt = until(&mut upstream, "\r\n\r\n")?;
+            assert!(prompt.starts_with("HTTP/1.1 100 "), "{prompt}");
+        }
+        upstream.write_all(body).ok()?;
+        if self.oddity == Oddity::HalfClose {
+            upstream.shutdown(Shutdown::Write).ok()?;
+        }
+        let answer = answer(&mut upstream, is_bare)?;
+        if answer.persists && self.oddity == Oddity::Pool {
+            self.idle.lock().unwrap().push(upstream);
+        }
+        Some(answer)
+    }
+
+    /// On the connection that all share. Who finds it at an end, or comes after the last answer on it, has lost.
+    fn pipelined(&self, head: &[u8], is_bare: bool) -> Option<Answer> {
+        let mut shared = self.shared.lock().unwrap();
+        if shared.stream.is_none() {
+            shared.number += 1;
+            (shared.sent, shared.turn) = (0, 0);
+            shared.stream = Some((TcpStream::connect(self.origin).ok()?, shared.number));
+        }
+        let (ticket, number) = (shared.sent, shared.number);
+        shared.sent += 1;
+        let mut stream = shared.stream.as_ref()?.0.try_clone().ok()?;
+        let is_out = stream.write_all(head).is_ok();
+        let mine = |shared: &Shared| shared.stream.as_ref().is_some_and(|(_, now)| *now == number);
+        while mine(&shared) && shared.turn != ticket {
+            shared = self.turned.wait(shared).unwrap();
+        }
+        if !mine(&shared) {
+            return None;
+        }
+        drop(shared);
+        let answer = if is_out { answer(&mut stream, is_bare) } else { None };
+        let mut shared = self.shared.lock().unwrap();
+        shared.turn += 1;
+        if !answer.as_ref().is_some_and(|answer| answer.persists) && mine(&shared) {
+            shared.stream = None;
+        }
+        self.turned.notify_all();
+        answer
+    }
+}
+
+/// What is read up to and with this.
+fn until(stream: &mut TcpStream, end: &str) -> Option<String> {
+    let (mut text, mut byte) = (Vec::new(), [0]);
+    while !text.ends_with(end.as_bytes()) {
+        stream.read_exact(&mut byte).ok()?;
+        text.push(byte[0]);
+    }
+    String::from_utf8(text).ok()
+}
+
+/// The content of a request, as it is on the wire.
+fn content(stream: &mut TcpStream, head: &str) -> Option<Vec<u8>> {
+    if head.contains("\r\nTransfer-Encoding: chunked") {
+        // Up to the end of the trailers: no content here has an empty line.
+        return until(stream, "\r\n\r\n").map(String::into_bytes);
+    }
+    let mut body = vec![0; length(head).unwrap_or(0)];
+    stream.read_exact(&mut body).ok()?;
+    Some(body)
+}
+
+fn length(head: &str) -> Option<usize> {
+    head.lines().find_map(|line| line.strip_prefix("Content-Length: ")?.parse().ok())
+}
+
+/// Reads a response. `None` if there is no head.
+fn answer(stream: &mut TcpStream, is_bare: bool) -> Option<Answer> {
+    let mut head = until(stream, "\r\n\r\n")?;
+    while head.starts_with("HTTP/1.1 1") {
+        head = until(stream, "\r\n\r\n")?;
+    }
+    let is_empty = is_bare || head.starts_with("HTTP/1.1 204") || head.starts_with("HTTP/1.1 304");
+    let mut persists = !head.contains("\r\nConnection: close");
+    let mut bytes = head.clone().into_bytes();
+    let mut whole = true;
+    if is_empty {
+        // That is all.
+    } else if head.contains("\r\nTransfer-Encoding: chunked") {
+        whole = chunks(stream, &mut bytes).is_some();
+    } else if let Some(length) = length(&head) {
+        let mut body = Vec::new();
+        stream.take(length as u64).read_to_end(&mut body).ok()?;
+        whole = body.len() == length;
+        bytes.extend(body);
+    } else {
+        stream.read_to_end(&mut bytes).ok()?;
+        persists = false;
+    }
+    Some(Answer { bytes, whole, persists: persists && whole })
+}
+
+/// Reads chunks, and the trailer section. `None` if they break off.
+fn chunks(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
+    loop {
+        let line = until(stream, "\r\n")?;
+        let size = usize::from_str_radix(line.trim_end(), 16).ok()?;
+        bytes.extend(line.as_bytes());
+        if size == 0 {
+            break;
+        }
+        let mut chunk = vec![0; size + 2];
+        stream.read_exact(&mut chunk).ok()?;
+        bytes.extend(chunk);
+    }
+    loop {
+        let line = until(stream, "\r\n")?;
+        bytes.extend(line.as_bytes());
+        if line == "\r\n" {
+            return Some(());
+        }
+    }
+}
+
+/// A head without what is about one connection.
+fn passed(head: &str, more: &str) -> String {
+    let own = ["connection", "keep-alive", "proxy-connection", "te", "x-hop-one", "x-hop-two", "x-hop-three"];
+    let is_kept =
+        |line: &&str| !own.contains(&&*line.split(':').next().unwrap_or_default().to_ascii_lowercase());
+    let lines: Vec<&str> = head.trim_end().split("\r\n").filter(is_kept).collect();
+    format!("{}\r\n{more}\r\n", lines.join("\r\n"))
+}
+
+/// A few cases, none of which is refuted; what became of them.
+fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun<Proxy>> {
+    let (mut net, origin) = net();
+    let gateway = start(origin, oddity);
+    let protocol = proxy(gateway, "/", origin);
+    let cases = (0..3).map(|seed| {
+        let name = format!("{oddity:?}{seed}").to_lowercase();
+        let run = run(&mut net, &protocol, gateway, (&name, seed), (60, most), &[]);
+        assert_eq!(
+            (&run.verdict, &run.trouble),
+            (&Verdict::Unrefuted, &None),
+            "{oddity:?} {seed}\n{}\n{:?}",
+            tail(&run),
+            accuse(&protocol, &run, &[])
+        );
+        assert!(run.figures.answers > 60, "{:?}", run.figures);
+        run
+    });
+    cases.collect()
+}
+
+/// How many events are of this kind.
+fn count(runs: &[CaseRun<Proxy>], is: impl Fn(&Event<Message>) -> bool) -> usize {
+    runs.iter().flat_map(|run| &run.trace).filter(|event| is(event)).count()
+}
+
+fn received(event: &Event<Message>) -> Option<&Response> {
+    match event {
+        Event::Received(_, Message::Response(response)) => Some(response),
+        _ => None,
+    }
+}
+
+#[test]
+fn one_that_closes_its_side() {
+    let runs = accept(Oddity::HalfClose, 3);
+    let is_half = |event: &Event<Message>| matches!(event, Event::Sent(_, Message::Response(answer)) if answer.half_closed);
+    assert!(count(&runs, is_half) > 60);
+    assert!(count(&runs, |event| received(event).is_some_and(|seen| seen.fields.mark().is_some())) > 60);
+}
+
+#[test]
+fn one_that_waits_for_100() {
+    let runs = accept(Oddity::Expects, 3);
+    let has_content = |event: &Event<Message>| matches!(event, Event::Received(_, Message::Request(request)) if request.body.is_some());
+    assert!(count(&runs, has_content) > 10);
+}
+
+#[test]
+fn one_that_asks_for_more_than_the_head() {
+    let runs = accept(Oddity::HeadAsGet, 3);
+    assert!(count(&runs, |event| received(event).is_some()) > 60);
+}
+
+#[test]
+fn one_that_uses_connections_which_the_origin_has_ended() {
+    let runs = accept(Oddity::Pool, 3);
+    let failed = |event: &Event<Message>| received(event).is_some_and(|seen| seen.status == 502);
+    assert!(count(&runs, failed) > 0, "nothing was put to the test");
+}
+
+#[test]
+fn one_that_pipelines() {
+    let runs = accept(Oddity::Pipeline, 4);
+    let dropped = |event: &Event<Message>| matches!(event, Event::Sent(_, Message::Unanswered));
+    println!("{} requests were dropped with their connection", count(&runs, dropped));
+}
