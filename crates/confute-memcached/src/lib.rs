@@ -14,6 +14,7 @@ mod message;
 mod model;
 mod protocol;
 pub mod rules;
+mod survey;
 pub mod wire;
 
 pub use ask::{Ask, StoreKind, TokenRef};

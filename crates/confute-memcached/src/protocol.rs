@@ -1,11 +1,12 @@
 //! What the driver needs to know.
 
-use confute_drive::{Exchange, Past, Protocol, Side};
+use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
 
 use crate::ask::Ask;
 use crate::branch::{self, BRANCHES};
 use crate::message::{Message, Request};
 use crate::model::MemcachedModel;
+use crate::survey;
 use crate::wire::{self, WireReader};
 
 /// The memcached text protocol.
@@ -82,6 +83,22 @@ impl Protocol for Memcached {
 
     fn probe(&self) -> Option<Ask> {
         Some(Ask::Get { keys: vec![0], unique: false })
+    }
+
+    fn waives(&self, talk: &Talk<'_, Self>) -> Vec<&'static str> {
+        survey::waives(talk)
+    }
+
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        Ok(survey::survey(talk))
+    }
+
+    fn plant(&self, talk: &Talk<'_, Self>) -> bool {
+        survey::plant(talk)
+    }
+
+    fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
+        survey::canary(talk)
     }
 
     fn reader(&self, _: Side) -> WireReader {

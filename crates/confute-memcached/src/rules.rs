@@ -74,6 +74,12 @@ pub const APPEND_CHECKED: Rule = Rule {
     level: Level::Must,
     summary: "An append or prepend stores nothing where there is no item.",
 };
+/// An item that is there is there. memcached breaks it when it is short of memory.
+pub const APPEND_TOLD: Rule = Rule {
+    name: "memcached/append-told",
+    level: Level::Should,
+    summary: "An append or prepend to an item that is there is not answered with NOT_STORED, which means that nothing was stored but not because of an error: for lack of memory the answer is SERVER_ERROR.",
+};
 /// Append joins.
 pub const APPEND_KEEPS: Rule = Rule {
     name: "memcached/append-keeps",
@@ -128,11 +134,17 @@ pub const TOUCH_CHECKED: Rule = Rule {
     level: Level::Must,
     summary: "A touch is confirmed only where there is an item.",
 };
-/// Silence is no excuse.
+/// Silence is no excuse where nothing can fail.
 pub const NOREPLY_DONE: Rule = Rule {
     name: "memcached/noreply-done",
     level: Level::Store,
-    summary: "A valid request with noreply is carried out like one with an answer.",
+    summary: "A valid request with noreply is carried out like one with an answer. Asked for where the server is known to have room (--keeps).",
+};
+/// Elsewhere a request may fail, and noreply hides the error.
+pub const NOREPLY_SERVED: Rule = Rule {
+    name: "memcached/noreply-served",
+    level: Level::Should,
+    summary: "A valid request with noreply does not fail. A server may fail, for lack of memory say, and noreply hides the error: whether it was that or a lost request cannot be told.",
 };
 /// No needless errors.
 pub const VALID_ACCEPTED: Rule = Rule {
@@ -161,6 +173,7 @@ pub const ALL: &[Rule] = &[
     ADD_CHECKED,
     REPLACE_CHECKED,
     APPEND_CHECKED,
+    APPEND_TOLD,
     APPEND_KEEPS,
     STORE_LASTS,
     DELETE_REMOVES,
@@ -171,6 +184,7 @@ pub const ALL: &[Rule] = &[
     COUNT_LARGE,
     TOUCH_CHECKED,
     NOREPLY_DONE,
+    NOREPLY_SERVED,
     VALID_ACCEPTED,
     WELL_FORMED,
 ];

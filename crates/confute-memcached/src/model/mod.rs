@@ -5,8 +5,8 @@
 //! was received ([`Reply`]), and then no request sent later may find it. So nothing happens unprompted here, and a get
 //! only reads.
 //!
-//! What `protocol.txt` leaves open is allowed: a `SERVER_ERROR` at any time (the command was not carried out), blanks
-//! after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys. What is taken for
+//! What `protocol.txt` leaves open is allowed: a `SERVER_ERROR` at any time (the command was not carried out; the item may be
+//! lost with it, as with any other request), blanks after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys. What is taken for
 //! granted: the requests of one connection are handled in their order, and so are the keys of one get; a valid request with
 //! `noreply` gets no answer at all, not even an error.
 
@@ -62,7 +62,9 @@ impl ServerModel for MemcachedModel {
             io.replies(0)?;
         }
         let cell = ITEMS.edit(io, request.command.key())?;
-        if request.noreply && io.deviates(&rules::NOREPLY_DONE)? {
+        // A set that fails may take the item with it, as memcached's does: that is an item lost.
+        let silent_failure = if self.keeps { &rules::NOREPLY_DONE } else { &rules::NOREPLY_SERVED };
+        if request.noreply && io.deviates(silent_failure)? {
             return Ok(());
         }
         if !request.noreply && io.deviates(&rules::VALID_ACCEPTED)? {

@@ -122,6 +122,10 @@ impl Change<'_> {
         item: &Item,
         data: &Data,
     ) -> Turn {
+        if !self.request.noreply && io.deviates(&rules::APPEND_TOLD)? {
+            let reply = self.there(io, item, Say::Line(Line::NotStored))?;
+            return self.answer(io, reply);
+        }
         let reply = self.there(io, item, Say::Line(Line::Stored))?;
         let there = self.exact(io, &item.content)?;
         let content = if io.deviates(&rules::APPEND_KEEPS)? {

@@ -4,14 +4,17 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::common::{Plan, Ran, Server, run};
+use confute::lang::Level;
 use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
-use confute_memcached::{Answer, Command, Habits, Line, MemcachedModel, Message};
+use confute_drive::{Conclusion, Generator, Limits, Outcome, Plan as Campaign, Target, campaign};
+use confute_memcached::{Answer, Command, Habits, Line, Memcached, MemcachedModel, Message, Traffic, rules};
 
 /// How many messages: more with `CONFUTE_MEMCACHED_MESSAGES`.
 fn messages() -> usize {
@@ -135,6 +138,79 @@ fn expiring_items_are_allowed() {
         plan.habits.requests = 200;
         content(&run(server.address, &mut plan), seed);
     }
+}
+
+/// So many cases, as on the command line.
+fn cases(server: &Server, cases: u64) -> Outcome<Memcached> {
+    let plan = Campaign {
+        limits: Limits { connections: 8, ..Limits::default() },
+        prefix: "confute-".to_owned(),
+        seed: 5,
+        cases: Some(cases),
+        max_time: Some(Duration::from_mins(2)),
+        ..Campaign::new(Target::new(server.address))
+    };
+    let habits = Habits { large: false, ..Habits::default() };
+    let make = |_| -> Box<dyn Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };
+    campaign(&Memcached::default(), &plan, &make, &mut (), &AtomicBool::new(false))
+}
+
+fn blamed(outcome: &Outcome<Memcached>) -> Vec<(Option<Level>, Vec<&'static str>)> {
+    let rules = |one: &confute_drive::Finding<Memcached>| {
+        one.diagnoses.iter().flat_map(|one| one.rules.iter().copied()).collect()
+    };
+    outcome.findings.iter().map(|one| (one.level, rules(one))).collect()
+}
+
+#[test]
+fn without_cas_nothing_is_asked_of_it() {
+    let Some(server) = Server::start(&["-C"]) else { return };
+    let outcome = cases(&server, 12);
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{:?}", blamed(&outcome));
+    assert_eq!(outcome.relaxed, [rules::CAS_UNIQUE.name, rules::CAS_GRANTED.name]);
+    assert!(outcome.tally.inconclusive <= 1, "{:?}", outcome.tally);
+}
+
+/// A server whose memory is full, and that evicts nothing: most requests fail, now and then there is room.
+#[test]
+fn a_full_memory_is_no_violation() {
+    let Some(server) = Server::start(&["-M", "-m", "2"]) else { return };
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    let mut answers = vec![0; 1 << 16];
+    let mut fill = |size: usize, from: usize| {
+        let data = "v".repeat(size);
+        let sets = (from..from + 500).map(|key| format!("set f{size}-{key} 0 0 {size}\r\n{data}\r\n"));
+        stream.write_all(sets.collect::<String>().as_bytes()).unwrap();
+        let (mut lines, mut failed) = (0, false);
+        while lines < 500 {
+            let count = stream.read(&mut answers).unwrap();
+            lines += answers[..count].split(|byte| *byte == b'\n').count() - 1;
+            failed |= answers[..count].windows(6).any(|text| text == b"SERVER");
+        }
+        failed
+    };
+    for size in [3, 20, 60, 100] {
+        (0..100).find(|round| fill(size, round * 500));
+    }
+    // Some room again.
+    let deletes: String = [3, 20, 60]
+        .iter()
+        .flat_map(|size| (0..8).map(move |key| format!("delete f{size}-{key} noreply\r\n")))
+        .collect();
+    stream.write_all(deletes.as_bytes()).unwrap();
+    let outcome = cases(&server, 12);
+    let blamed = blamed(&outcome);
+    let known = [rules::APPEND_TOLD.name, rules::NOREPLY_SERVED.name];
+    // Where two rules explain it, one of them is known.
+    assert!(
+        blamed
+            .iter()
+            .all(|(level, names)| *level == Some(Level::Should)
+                && names.iter().any(|name| known.contains(name))),
+        "{blamed:?}"
+    );
+    assert!(blamed.iter().any(|(_, names)| names.contains(&rules::APPEND_TOLD.name)), "{blamed:?}");
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
 }
 
 fn line(event: &mut Event<Message>) -> Option<&mut Line> {

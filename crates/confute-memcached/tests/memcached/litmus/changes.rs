@@ -27,6 +27,37 @@ fn append_checked() {
     allowed(&new().did(store(Store::Prepend, "a"), Line::NotStored).did(get(), Line::Miss));
 }
 
+/// What memcached does for lack of memory: the item is there, and stays as it is.
+#[test]
+fn append_told() {
+    let there = new().did(set("a"), Line::Stored).did(store(Store::Append, "b"), Line::NotStored);
+    blamed(&there.clone().did(get(), value("a")).did(get(), value("a")), &rules::APPEND_TOLD);
+    // The protocol has an answer for that,
+    let failed = new().did(set("a"), Line::Stored).did(store(Store::Append, "b"), short_of_memory());
+    allowed(&failed.did(get(), value("a")).did(get(), value("a")));
+    // and an item may be lost.
+    allowed(&there.did(get(), Line::Miss));
+    // Nothing weaker than that explains a changed item.
+    refuted(&new().did(store(Store::Append, "b"), Line::NotStored).did(get(), value("b")));
+}
+
+/// What memcached does for lack of memory: a set that fails takes the item with it, anything else leaves it alone.
+#[test]
+fn failures_are_allowed() {
+    let set_once = new().did(set("a"), Line::Stored).did(gets(), tagged("a", "1"));
+    let lost = set_once.clone().did(set("b"), short_of_memory()).did(gets(), Line::Miss);
+    allowed(&lost.clone().did(cas("1", "c"), Line::NotFound).did(store(Store::Add, "c"), Line::Stored));
+    refuted(&lost.did(gets(), tagged("a", "1")));
+    for command in [store(Store::Replace, "b"), store(Store::Prepend, "b"), cas("1", "b"), incr(1)] {
+        let failed = set_once.clone().did(command, short_of_memory());
+        allowed(&failed.clone().did(gets(), tagged("a", "1")).did(cas("1", "c"), Line::Stored));
+        refuted(&failed.did(get(), value("b")));
+    }
+    // In silence too, whichever it is.
+    let lost = set_once.clone().hush(0, set("b")).did(gets(), Line::Miss);
+    allowed(&lost.did(cas("1", "c"), Line::NotFound).did(get(), Line::Miss));
+}
+
 #[test]
 fn append_keeps() {
     let joined = new().did(set("a"), Line::Stored).did(store(Store::Append, "b"), Line::Stored);
@@ -122,7 +153,10 @@ fn touch_checked() {
 #[test]
 fn noreply_done() {
     let two = new().did(set("a"), Line::Stored).hush(0, set("b"));
-    blamed(&two.clone().did(get(), value("a")).did(get(), value("a")), &rules::NOREPLY_DONE);
+    let still = two.clone().did(get(), value("a")).did(get(), value("a"));
+    // It may have failed, and nobody was told: no more than a warning, unless it is known that nothing fails.
+    blamed(&still, &rules::NOREPLY_SERVED);
+    blamed_by(MemcachedModel { keeps: true }, &still, &[rules::NOREPLY_DONE.name]);
     allowed(&two.clone().did(get(), value("b")));
     // Another connection may be faster.
     allowed(&two.clone().ask(1, get()).seen(1, value("a")));
