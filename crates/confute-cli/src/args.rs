@@ -100,8 +100,8 @@ pub(crate) struct Http {
         conflicts_with_all = ["path", "origin", "cases", "connections"]
     )]
     pub(crate) exhaustive: Option<u8>,
-    /// Don't find out first what the server takes: it is to take GET, HEAD, PUT and DELETE below the URL, and is refuted if
-    /// it does not.
+    /// Don't find out first what the server takes: it is a store that takes GET, HEAD, PUT and DELETE below the URL, and is
+    /// refuted if it refuses a request.
     #[arg(long, conflicts_with = "path")]
     pub(crate) no_survey: bool,
     #[command(flatten)]

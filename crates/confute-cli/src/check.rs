@@ -13,6 +13,8 @@ use confute::network::Network;
 use confute::{Blame, Options, Verdict};
 use confute_models::registry::{self, Case, Limits, Loaded, Named};
 
+use confute_drive::guarded;
+
 use crate::args::{Check, Color, Format};
 use crate::progress::Progress;
 use crate::{json, output, render};
@@ -45,11 +47,16 @@ pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exi
     for path in &args.files {
         let file = path.display().to_string();
         let mut progress = Progress::new(args.verbose, color);
-        let judged = open(path).and_then(|input| judge(args, file.clone(), input, &mut progress));
+        let judged = guarded(|| open(path).and_then(|input| judge(args, file.clone(), input, &mut progress)));
         progress.erase();
+        let (judged, lost) = match judged {
+            Ok(judged) => (judged, Exit::Broken),
+            // What was said of the other files stands.
+            Err(why) => (Err(format!("a defect of confute: {why}")), Exit::Inconclusive),
+        };
         let exit = match &judged {
             Ok(judged) => Exit::from(&judged.verdict),
-            Err(_) => Exit::Broken,
+            Err(_) => lost,
         };
         worst = worst.max(exit);
         match (judged, args.format) {

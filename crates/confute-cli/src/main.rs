@@ -20,29 +20,47 @@ mod replay;
 mod rules;
 mod snippet;
 
+use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser as _;
 
 use args::{Args, Command};
+use confute_drive::guarded;
 use confute_report::Exit;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    output::tell_of_defects(args.color);
     let mut out = output::stdout(args.color);
-    let outcome = match &args.command {
-        Command::Http(http) => http::run(http, args.color, &mut out),
-        Command::Memcached(memcached) => memcached::run(memcached, args.color, &mut out),
-        Command::Check(check) => check::run(check, args.color, &mut out),
-        Command::Replay(replay) => replay::run(replay, &mut out),
-        Command::Rules(rules) => rules::list(rules, &mut out),
-        Command::Explain(explain) => rules::explain(explain, &mut out),
-        Command::Demo(demo) => demo::run(demo, &mut out),
+    let outcome = guarded(|| run(&args, &mut out));
+    // Also what was printed before a defect.
+    let finished = output::finish(&mut out);
+    let outcome = outcome.map(|outcome| outcome.and_then(|exit| Ok(finished.map(|()| exit)?)));
+    let exit = match outcome {
+        Ok(Ok(exit)) => exit,
+        Ok(Err(error)) => {
+            output::complain(args.color, &format!("{error:#}"));
+            Exit::Broken
+        }
+        // What it says is printed already, with its place.
+        Err(_) => {
+            output::complain(args.color, "confute ended early, for the defect above: please report it");
+            Exit::Inconclusive
+        }
     };
-    let outcome = outcome.and_then(|exit| Ok(output::finish(&mut out).map(|()| exit)?));
-    let exit = outcome.unwrap_or_else(|error| {
-        output::complain(args.color, &format!("{error:#}"));
-        Exit::Broken
-    });
     exit.into()
+}
+
+fn run(args: &Args, out: &mut dyn Write) -> Result<Exit> {
+    match &args.command {
+        Command::Http(http) => http::run(http, args.color, out),
+        Command::Memcached(memcached) => memcached::run(memcached, args.color, out),
+        Command::Check(check) => check::run(check, args.color, out),
+        Command::Replay(replay) => replay::run(replay, out),
+        Command::Rules(rules) => rules::list(rules, out),
+        Command::Explain(explain) => rules::explain(explain, out),
+        Command::Demo(demo) => demo::run(demo, out),
+    }
 }

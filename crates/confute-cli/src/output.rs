@@ -3,6 +3,7 @@
 //! A reader that went away (`confute check … | head`) is no error and ends nothing: the exit code is still worth
 //! having. Any other failure to write is one.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
@@ -42,6 +43,20 @@ pub(crate) fn finish(out: &mut dyn Write) -> io::Result<()> {
 /// One line about what went wrong. If even that cannot be said, the exit code has to do.
 pub(crate) fn complain(color: Color, what: &str) {
     let _ = writeln!(stderr(color), "{BAD}error{BAD:#}: {what}");
+}
+
+/// From now on a panic is told in a line, with its place, and with the way to it if `RUST_BACKTRACE` asks for that. It is no
+/// matter of the user's, and what was found is still to be told.
+pub(crate) fn tell_of_defects(color: Color) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let what = panic.payload_as_str().unwrap_or("a panic without a message");
+        let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
+        complain(color, &format!("defect: {what}{place}"));
+        let way = Backtrace::capture();
+        if way.status() == BacktraceStatus::Captured {
+            let _ = writeln!(stderr(color), "{way}");
+        }
+    }));
 }
 
 /// A writer whose reader may go away.

@@ -77,6 +77,10 @@ fn meaning(level: Level) -> &'static str {
     match level {
         Level::Live => "an answer must come at all, which is seen only by waiting",
         Level::Should => "the protocol recommends it",
+        Level::Steady => {
+            "requests are served, and validators change only with the content; no standard demands it, so a violation \
+             is a warning unless --level steady, or a promise such as --no-survey, has it count"
+        }
         Level::Store => {
             "what a store with one copy does, though no standard says so; the premise is that nobody \
              else changes what the tester looks at"

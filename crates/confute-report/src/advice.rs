@@ -31,6 +31,7 @@ pub fn next(trouble: &Trouble) -> &'static str {
         }
         Trouble::Unsecured { .. } => "look into the server's log; does it speak TLS 1.2 or 1.3 there?",
         Trouble::Local { .. } => "this is a matter of the tester's own machine: look at `ulimit -n`",
+        Trouble::Defect(_) => "please report it, with the seed and what was printed to standard error",
         _ => "",
     }
 }

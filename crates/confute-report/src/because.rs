@@ -8,13 +8,11 @@ use confute::trace::Event;
 use confute::{Names, Options, Pulse, Reasons, reasons};
 use confute_drive::{Finding, Proof, Protocol};
 
-use crate::said;
 use crate::text::clip;
+use crate::{ladder, said};
 
 /// How long it may take to find.
 const TIME: Duration = Duration::from_secs(2);
-/// And all of them together.
-const TOTAL: Duration = Duration::from_secs(5);
 /// So many events that matter can be told; of more nobody sees what they have to do with each other.
 const MOST: usize = 16;
 /// How long the name of a message may be.
@@ -26,20 +24,20 @@ pub fn prove<P: Protocol>(protocol: &P, finding: &mut Finding<P>) {
     finding.proof = proof(protocol, finding, TIME, &AtomicBool::new(false));
 }
 
-/// The same for all of them, which share the time. Those that are left when `stop` is set have no proof.
+/// The same for all of them, which share the time until `end`. Those that are left then, or when `stop` is set, have no proof.
 pub fn prove_all<P: Protocol>(
     protocol: &P,
     findings: &mut [Finding<P>],
+    end: Instant,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) {
-    let end = Instant::now() + TOTAL;
     let count = findings.len();
     for (place, finding) in findings.iter_mut().enumerate() {
-        if stop.load(Ordering::Relaxed) {
+        let left = end.saturating_duration_since(Instant::now()) / (count - place) as u32;
+        if stop.load(Ordering::Relaxed) || left.is_zero() {
             return;
         }
-        let left = end.saturating_duration_since(Instant::now()) / (count - place) as u32;
         tell(&format!("proving violation {} of {count}", finding.number));
         finding.proof = proof(protocol, finding, left.min(TIME), stop);
     }
@@ -81,7 +79,7 @@ fn reasons_for<P: Protocol>(
 
 /// The line of the ladder that shows an event.
 pub(crate) fn number<M>(trace: &[Event<M>], event: usize) -> usize {
-    trace[..=event].iter().filter(|event| !matches!(event, Event::Opened(_))).count()
+    ladder::drawn(trace).iter().filter(|drawn| **drawn <= event).count()
 }
 
 /// What kind of message it is: up to the first comma.

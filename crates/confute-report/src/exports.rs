@@ -1,22 +1,24 @@
 //! What the protocol makes of a counterexample for people without Confute.
 
-use std::fs;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use confute::trace::Event;
-use confute_drive::{Finding, Kept, Msg, Protocol, is_refuted};
+use confute_drive::{Export, Exports, Finding, Kept, Msg, Protocol, is_refuted};
 
-use crate::files::put;
+use crate::files::{make_executable, put};
 use crate::{Subject, violation};
 
-/// Writes the files; says which, and what is not there.
-pub(crate) fn write<P: Protocol>(
-    folder: &Path,
+/// The files that the protocol makes of a finding. It may have traces judged for so long; from then on nothing is known of
+/// them, and what cannot do without is left out.
+pub(crate) fn of<P: Protocol>(
     protocol: &P,
     subject: &Subject<'_>,
     finding: &Finding<P>,
-) -> io::Result<(Vec<PathBuf>, Vec<String>)> {
+    time: Option<Duration>,
+) -> Exports {
+    let end = time.map(|time| Instant::now() + time);
     let mut about = vec![format!("Violation {}: {}", finding.number, violation::name(finding))];
     for name in finding.diagnoses.iter().flat_map(|one| &one.rules) {
         if let Some(rule) = subject.rules.iter().find(|rule| rule.name == *name) {
@@ -25,28 +27,16 @@ pub(crate) fn write<P: Protocol>(
         }
     }
     let judge = |trace: &[Event<Msg<P>>], also: &[&'static str]| {
-        is_refuted(protocol, trace, [&finding.relaxed, also].concat())
+        let late = end.is_some_and(|end| Instant::now() >= end);
+        if late { None } else { is_refuted(protocol, trace, [&finding.relaxed, also].concat()) }
     };
-    let exports = protocol.exports(&Kept::new(finding, subject.shown, &about, &judge));
-    let mut paths = Vec::new();
-    for file in exports.files {
-        let path = folder.join(file.name);
-        put(&path, |out| out.write_all(subject.secrets.clean(&file.content).as_bytes()))?;
-        if file.executable {
-            make_executable(&path)?;
-        }
-        paths.push(path);
-    }
-    Ok((paths, exports.remarks))
+    protocol.exports(&Kept::new(finding, subject.shown, &about, &judge))
 }
 
-#[cfg(unix)]
-fn make_executable(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &Path) -> io::Result<()> {
-    Ok(())
+/// Writes one of them, without what must not be shown.
+pub(crate) fn write(path: &Path, file: &Export, subject: &Subject<'_>) -> io::Result<()> {
+    put(path, |out| {
+        out.write_all(subject.secrets.clean(&file.content).as_bytes())?;
+        if file.executable { make_executable(out.get_ref()) } else { Ok(()) }
+    })
 }

@@ -8,6 +8,7 @@ pub mod advice;
 pub mod baseline;
 pub mod because;
 pub mod bound;
+pub mod budgets;
 pub mod exit;
 mod exports;
 pub mod files;

@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use confute_drive::{CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Protocol, Trouble};
+use confute_drive::{
+    CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Protocol, Refusals, Trouble, guarded,
+};
 use serde_json::{Value, json};
 
 use crate::session::Beside;
@@ -122,7 +124,10 @@ impl Lines {
             }
         }
         for one in &outcome.findings {
-            writeln!(out, "{}", finding(one, plan))?;
+            let line = guarded(|| finding(one, plan)).unwrap_or_else(|why| {
+                json!({ "confute": "missing", "version": VERSION, "violation": one.number, "why": why })
+            });
+            writeln!(out, "{line}")?;
         }
         writeln!(out, "{}", summary(subject, plan, outcome, beside))
     }
@@ -196,6 +201,23 @@ pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
     })
 }
 
+/// Whether a finding is told and does not count.
+fn is_warning<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> bool {
+    !finding.refutes(plan.level) && !finding.known && !finding.is_undecided(plan.level)
+}
+
+fn refusals(refusals: &Refusals) -> Value {
+    let statuses = refusals.statuses.iter().map(|(status, count)| (status.to_string(), json!(count)));
+    json!({
+        "count": refusals.count(),
+        "statuses": statuses.collect::<serde_json::Map<_, _>>(),
+        "retry_after": refusals.retry_after,
+        "pauses": refusals.pauses,
+        "paused_milliseconds": refusals.paused.as_secs_f64() * 1e3,
+        "ignored": refusals.ignored,
+    })
+}
+
 /// The whole run.
 pub fn summary<P: Protocol>(
     subject: &Subject<'_>,
@@ -210,6 +232,8 @@ pub fn summary<P: Protocol>(
         Conclusion::Inconclusive(why) => Some(why),
         Conclusion::Refuted | Conclusion::Unrefuted => None,
     };
+    let trouble = |(trouble, times): &(Trouble, u64)| json!({ "what": trouble.to_string(), "next": advice::next(trouble), "times": times });
+    let troubles: Vec<Value> = outcome.troubles.iter().map(trouble).collect();
     json!({
         "confute": "run",
         "version": VERSION,
@@ -224,7 +248,8 @@ pub fn summary<P: Protocol>(
         "relaxed": outcome.relaxed,
         "violations": outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count(),
         "known": outcome.findings.iter().filter(|finding| finding.known).count(),
-        "warnings": outcome.findings.iter().filter(|finding| !finding.refutes(plan.level) && !finding.known).count(),
+        "undecided": outcome.findings.iter().filter(|finding| finding.is_undecided(plan.level)).count(),
+        "warnings": outcome.findings.iter().filter(|finding| is_warning(finding, plan)).count(),
         "cases": {
             "all": tally.cases,
             "unrefuted": tally.unrefuted,
@@ -240,6 +265,7 @@ pub fn summary<P: Protocol>(
             .collect::<serde_json::Map<_, _>>(),
         "tried": beside.tried,
         "stored": beside.stored,
+        "missing": beside.missing,
         "baseline": beside.baseline,
         "exhaustive": subject.bound.map(|bound| bound.json(outcome)),
         "requests": figures.requests,
@@ -248,6 +274,7 @@ pub fn summary<P: Protocol>(
         "connections": figures.opened,
         "accepted": figures.accepted,
         "ended": figures.ended,
+        "refusals": refusals(&figures.refusals),
         "barriers": figures.barriers,
         "outstanding": figures.outstanding.quantiles(),
         "alternatives": figures.alternatives.quantiles(),
@@ -255,11 +282,8 @@ pub fn summary<P: Protocol>(
         "thinking_milliseconds": figures.thinking.as_secs_f64() * 1e3,
         "waiting_milliseconds": figures.waiting.as_secs_f64() * 1e3,
         "milliseconds": outcome.elapsed.as_secs_f64() * 1e3,
-        "troubles": outcome.troubles.iter().map(|(trouble, times)| json!({
-            "what": trouble.to_string(),
-            "next": advice::next(trouble),
-            "times": times,
-        })).collect::<Vec<_>>(),
+        "budgets": beside.budgets.map(|budgets| budgets.json()),
+        "troubles": troubles,
     })
 }
 

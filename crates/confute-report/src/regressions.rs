@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use confute_drive::{Again, Deed, Finding, Limits, Net, Plan, Protocol, Rerun, Step};
@@ -115,6 +116,8 @@ pub fn try_all<P: Protocol>(
         let again = runner(protocol, plan, &case.about, stop);
         if stop.load(Ordering::Relaxed) {
             one.unknown = Some("it was time to stop".to_owned());
+        } else if is_late(plan) {
+            one.unknown = Some("there was no time left for it; give --max-time more".to_owned());
         } else if case.about.settings["resources"] != subject.settings["resources"] {
             // Done all the same, it would write to what is only to be read.
             one.foreign = true;
@@ -130,6 +133,11 @@ pub fn try_all<P: Protocol>(
         tried.push(one);
     }
     Ok((found, tried))
+}
+
+/// Whether the time for stored cases is over.
+fn is_late(plan: &Plan) -> bool {
+    plan.limits.end.is_some_and(|end| Instant::now() >= end)
 }
 
 /// Does it until it shows, or often enough.
@@ -148,7 +156,7 @@ fn try_one<P: Protocol>(
         Deed { script: &case.script, name: &case.about.name, seed: case.about.seed, relaxed: &relaxed };
     let mut other = None;
     for _ in 0..case.about.runs(SURE, UNSURE) {
-        if again.stop.load(Ordering::Relaxed) {
+        if again.stop.load(Ordering::Relaxed) || is_late(plan) {
             break;
         }
         match again.once(&mut net, &deed) {

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, anyhow};
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Outcome, Plan, Protocol, Sink, Trouble, campaign_after,
+    CaseReport, Conclusion, Factory, Limits, Outcome, Plan, Protocol, Sink, Trouble, campaign_after, guarded,
 };
 use serde::Serialize;
 
 use crate::baseline::{Baseline, Compared};
+use crate::budgets::Budgets;
 use crate::lines::Lines;
 use crate::regressions::{self, Tried};
 use crate::text::{WIDTH, wrap};
@@ -53,6 +54,11 @@ pub struct Beside {
     pub stored: Vec<PathBuf>,
     /// What it says about what was known, if that was asked for.
     pub baseline: Option<Compared>,
+    /// Steps that ended in a defect, each with what it said: what they would have added is missing.
+    pub missing: Vec<String>,
+    /// How long it took, and was to take.
+    #[serde(skip)]
+    pub budgets: Option<Budgets>,
 }
 
 impl Beside {
@@ -61,7 +67,23 @@ impl Beside {
         let tried = self.tried.iter().flat_map(|one| wrap(&one.told(), WIDTH - 14)).collect();
         let stored = self.stored.iter().map(|path| path.display().to_string()).collect();
         let baseline = self.baseline.as_ref().map(Compared::told).unwrap_or_default();
-        vec![("tried", tried), ("stored", stored), ("baseline", baseline)]
+        let missing = self.missing.iter().flat_map(|what| wrap(what, WIDTH - 14)).collect();
+        let budgets = self.budgets.map(|budgets| budgets.told()).unwrap_or_default();
+        let budgets = budgets.iter().flat_map(|one| wrap(one, WIDTH - 14)).collect();
+        vec![
+            ("tried", tried),
+            ("stored", stored),
+            ("baseline", baseline),
+            ("budgets", budgets),
+            ("missing", missing),
+        ]
+    }
+
+    /// Does a step that only adds to what was found. If it panics, the findings stay as they are by then.
+    fn step(&mut self, what: &str, work: impl FnOnce()) {
+        if let Err(why) = guarded(work) {
+            self.missing.push(format!("{what}: a defect: {why}"));
+        }
     }
 }
 
@@ -105,28 +127,44 @@ pub fn run<P: Protocol>(
     stop: &AtomicBool,
 ) -> Result<Done<P>> {
     let Job { protocol, subject, plan, make, .. } = *job;
+    let began = Instant::now();
     let (found, tried) = match job.regressions {
         Some(folder) => {
+            // They are a part of testing. The other half of its time is for what is new.
+            let end = plan.max_time.map(|most| began + most / 2);
+            let plan = &Plan { limits: Limits { end, ..plan.limits.clone() }, ..plan.clone() };
             regressions::try_all(protocol, subject, plan, folder, stop, &mut |what| watch.doing(what))?
         }
         None => (Vec::new(), Vec::new()),
     };
-    let mut outcome = campaign_after(protocol, plan, found, make, watch, stop);
+    let spent = began.elapsed();
+    let left = Plan { max_time: plan.max_time.map(|most| most.saturating_sub(spent)), ..plan.clone() };
+    let mut outcome = campaign_after(protocol, &left, found, make, watch, stop);
+    let budgets = Budgets::new(began, spent + outcome.elapsed, plan.max_time, job.shrink_time);
+    let mut beside = Beside { tried, budgets: Some(budgets), ..Beside::default() };
+    let findings = &mut outcome.findings;
     if let Some(time) = job.shrink_time {
-        shrink::all(protocol, plan, time, &mut outcome.findings, stop, &mut |what| watch.doing(what));
+        let within = (budgets.shrinking(time), budgets.end_of_evidence());
+        beside.step("smaller cases", || {
+            shrink::all_until(protocol, plan, within, findings, stop, &mut |what| watch.doing(what));
+        });
     }
-    because::prove_all(protocol, &mut outcome.findings, stop, &mut |what| watch.doing(what));
+    beside.step("proofs", || {
+        let end = budgets.end_of_proofs();
+        because::prove_all(protocol, findings, end, stop, &mut |what| watch.doing(what));
+    });
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
     let cut_short = stop.load(Ordering::Relaxed)
         || matches!(outcome.conclusion, Conclusion::Inconclusive(_))
         || refuting >= plan.max_failures;
-    let mut beside = Beside { tried, ..Beside::default() };
     if let Some((known, _)) = job.baseline {
         beside.baseline = Some(known.compared(plan, &outcome, cut_short));
         outcome.expect_those(|finding| known.knows(finding), plan);
     }
-    let unwritten = keep(job, &mut outcome, &mut beside).err();
+    let kept = guarded(|| keep(job, &mut outcome, &mut beside));
+    let unwritten =
+        kept.unwrap_or_else(|why| Err(anyhow!("cannot store what was found: a defect: {why}"))).err();
     if let (Conclusion::Unrefuted, Some(owed)) =
         (&outcome.conclusion, beside.tried.iter().find_map(Tried::owed))
     {

@@ -17,6 +17,19 @@ pub fn all<P: Protocol>(
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) {
+    let end = Instant::now() + time + MATTERS * findings.len() as u32;
+    all_until(protocol, plan, (time, end), findings, stop, tell);
+}
+
+/// The same; what matters in cases that did not get smaller is looked for until `last`.
+pub(crate) fn all_until<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    (time, last): (Duration, Instant),
+    findings: &mut [Finding<P>],
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(&str),
+) {
     let end = Instant::now() + time;
     let count = findings.len();
     for (place, finding) in findings.iter_mut().enumerate() {
@@ -39,11 +52,21 @@ pub fn all<P: Protocol>(
         let shrunk = shrinker.shrink(finding, &mut |requests| {
             tell(&format!("shrinking violation {number} of {count}: {requests} requests are enough"));
         });
-        finding.shrunk = Some(shrunk.map(Box::new));
+        match shrunk {
+            Ok(shrunk) => finding.adopt(shrunk),
+            Err(why) => finding.shrunk = Some(Err(why)),
+        }
     }
     // What does not show again is at least shown without what does not matter.
-    for finding in findings.iter_mut().filter(|finding| matches!(finding.shrunk, Some(Err(_)))) {
+    let unshrunk = |finding: &&mut Finding<P>| matches!(finding.shrunk, Some(Err(_)));
+    let mut waiting = findings.iter_mut().filter(unshrunk).count() as u32;
+    for finding in findings.iter_mut().filter(unshrunk) {
+        let left = last.saturating_duration_since(Instant::now());
+        if left.is_zero() || stop.load(Ordering::Relaxed) {
+            break;
+        }
         tell(&format!("looking for what matters in violation {} of {count}", finding.number));
-        finding.evidence = evidence(protocol, finding, MATTERS, stop).map(Box::new);
+        finding.evidence = evidence(protocol, finding, MATTERS.min(left / waiting), stop).map(Box::new);
+        waiting -= 1;
     }
 }

@@ -66,7 +66,7 @@ fn one<P: Protocol>(rule: &'static str, plan: &Plan, outcome: &Outcome<P>) -> St
     };
     let counts = |finding: &Finding<P>| finding.refutes(plan.level);
     let violated = which(&|finding| counts(finding) && finding.diagnoses.len() == 1);
-    let suspected = which(&|finding| counts(finding) || finding.level.is_none());
+    let suspected = which(&|finding| counts(finding) || finding.is_undecided(plan.level));
     let known = which(&|finding| finding.known);
     let warned = which(&|_| true);
     if !violated.is_empty() {

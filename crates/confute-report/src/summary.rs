@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anstyle::Style;
 use confute::lang::Rule;
-use confute_drive::{Conclusion, Outcome, Plan, Protocol, Spread};
+use confute_drive::{Conclusion, Figures, Outcome, Plan, Protocol, Refusals, Spread, guarded};
 
 use crate::note::note;
 use crate::style::{BAD, GOOD, OPEN};
@@ -46,19 +46,41 @@ pub fn write<P: Protocol>(
             if next.is_empty() {
                 next = wrap(told.hint, WIDTH - 14);
             }
-            violation(subject, finding, plan, told.verbose, &next, out)?;
+            let what = format!("violation {}", finding.number);
+            part(&what, out, |out| violation(subject, finding, plan, told.verbose, &next, out))?;
         }
     }
-    verdict(subject, plan, outcome, told, out)?;
+    part("verdict", out, |out| verdict(subject, plan, outcome, told, out))?;
     if !told.quiet {
         let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
         note(out, "server", &remarks.collect::<Vec<_>>())?;
-        basis(subject, plan, outcome, told.verbose, out)?;
+        part("basis", out, |out| basis(subject, plan, outcome, told.verbose, out))?;
         told.notes.iter().try_for_each(|(label, lines)| note(out, label, lines))?;
         let paths: Vec<String> = told.paths.iter().map(|path| path.display().to_string()).collect();
         note(out, "reports", &paths)?;
     }
     Ok(())
+}
+
+/// Writes a part of the report. If its writer panics, what it had written stays, and a line says that the rest is missing:
+/// the other parts are not to be lost with it.
+pub fn part(
+    what: &str,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut text = Vec::new();
+    let ended = guarded(|| write(&mut text));
+    out.write_all(&text)?;
+    match ended {
+        Ok(result) => result,
+        Err(why) => {
+            let line = format!("the rest of this report ({what}), for a defect of its writer: {why}");
+            // The styles of what was begun end here.
+            writeln!(out, "{OPEN:#}")?;
+            note(out, "missing", &wrap(&line, WIDTH - 14))
+        }
+    }
 }
 
 fn verdict<P: Protocol>(
@@ -159,6 +181,11 @@ fn basis<P: Protocol>(
         cases.push(format!("{} refuted at first, but not when judged again", grouped(tally.doubtful)));
     }
     note(out, "cases", &cases)?;
+    note(
+        out,
+        "refusals",
+        &refusals(figures).iter().flat_map(|one| wrap(one, WIDTH - 14)).collect::<Vec<_>>(),
+    )?;
     let outstanding = format!("outstanding requests at each send: {}", spread(&figures.outstanding));
     let open = format!("open alternatives: {}", spread(&figures.alternatives));
     note(out, "load", &[outstanding, open].map(|one| wrap(&one, WIDTH - 14)).concat())?;
@@ -177,6 +204,32 @@ fn basis<P: Protocol>(
         note(out, "relaxed", &wrap(&outcome.relaxed.join(", "), WIDTH - 14))?;
     }
     Ok(())
+}
+
+/// How often the server declined to serve a request, and whether the tester asked again too soon.
+pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
+    let Refusals { retry_after, pauses, paused, ignored, .. } = &figures.refusals;
+    let count = figures.refusals.count();
+    if count == 0 {
+        return Vec::new();
+    }
+    let mut lines = vec![format!(
+        "{} of {} answers: {}",
+        grouped(count),
+        grouped(figures.answers),
+        figures.refusals.told()
+    )];
+    if *retry_after > 0 {
+        let paused = format!("{} pauses ({} in all)", grouped(*pauses), elapsed(*paused));
+        let ignored = match ignored {
+            0 => "all honoured".to_owned(),
+            _ => format!("{} times the tester went on sooner, because pauses are limited", grouped(*ignored)),
+        };
+        lines.push(format!("{} with Retry-After: {paused}; {ignored}", grouped(*retry_after)));
+    } else {
+        lines.push("none with Retry-After".to_owned());
+    }
+    lines
 }
 
 /// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.

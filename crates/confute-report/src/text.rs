@@ -62,6 +62,62 @@ pub fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     texts.iter().map(cut).collect()
 }
 
+/// Messages with many fields, each with its first part and the fields that differ from the first message (in the first: from any of
+/// the others), whole. `None` where they are short enough, or have no fields.
+pub fn differing(texts: &[String], width: usize) -> Option<Vec<String>> {
+    let (first, others) = texts.split_first()?;
+    // Where it was seen is no part of the message.
+    let (message, place) = first.rsplit_once(" on connection ").unwrap_or((first, ""));
+    let (own, others): (Vec<_>, Vec<_>) = (fields(message), others.iter().map(|text| fields(text)).collect());
+    if own.len() < 3 || texts.iter().all(|text| text.chars().count() <= width) {
+        return None;
+    }
+    let alike: Vec<_> = others.iter().filter(|other| other.len() > 1).collect();
+    let differs = |part: &&str| alike.is_empty() || alike.iter().any(|other| !other.contains(part));
+    let mut seen = shorter(&own, &differs);
+    if !place.is_empty() {
+        seen = format!("{seen} on connection {place}");
+    }
+    let others = others.iter().map(|other| shorter(other, &|part: &&str| !own.contains(part)));
+    Some(std::iter::once(seen).chain(others).collect())
+}
+
+/// The parts of a message: its beginning, and its fields.
+fn fields(text: &str) -> Vec<&str> {
+    let is_field = |part: &str| {
+        let name =
+            part.strip_prefix("after the content ").unwrap_or(part).split(": ").next().unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        // Fields of messages are written with a capital; those of a Rust value are not.
+        name.len() < part.len()
+            && name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name.chars().all(is_name)
+    };
+    let mut starts: Vec<usize> = text.match_indices(", ").map(|(at, _)| at).collect();
+    starts.retain(|at| is_field(&text[at + 2..]));
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for at in starts {
+        parts.push(&text[from..at]);
+        from = at + 2;
+    }
+    parts.push(&text[from..]);
+    parts
+}
+
+/// The first part and those that count, with a mark for what is left out.
+fn shorter(parts: &[&str], counts: &dyn Fn(&&str) -> bool) -> String {
+    let mut shown: Vec<&str> = Vec::new();
+    for (place, part) in parts.iter().enumerate() {
+        if place == 0 || counts(part) {
+            shown.push(part);
+        } else if shown.last() != Some(&"…") {
+            shown.push("…");
+        }
+    }
+    shown.join(", ")
+}
+
 /// Words in lines of this width. A no-break space keeps two words together.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
@@ -100,6 +156,29 @@ mod tests {
         assert!(cut.iter().all(|text| text.starts_with("value") && text.chars().count() <= 50));
         assert_eq!(clip_alike(&["abc".into(), "abd".into()], 50), ["abc", "abd"]);
         assert_eq!(clip("hello", 4), "hel…");
+    }
+
+    #[test]
+    fn fields_that_differ_are_shown_whole() {
+        let seen = "GET /confute-1234567890-r3, Host: 127.0.0.1:28000, X-Confute: confute-1234567890.1, \
+                    Cache-Control: no-store, no-cache, X-End: 1 on connection 7";
+        let right = "GET /confute-1234567890-r3, Host: 127.0.0.1:28000, X-Confute: confute-1234567890.1, \
+                     Cache-Control: no-store, no-transform, X-End: 1, Via: 1.1 gateway";
+        let texts = [seen.to_owned(), right.to_owned(), "nothing".to_owned()];
+        let shown = differing(&texts, 66).expect("long, and with fields");
+        assert_eq!(
+            shown[0],
+            "GET /confute-1234567890-r3, …, Cache-Control: no-store, no-cache, … on connection 7"
+        );
+        assert_eq!(
+            shown[1],
+            "GET /confute-1234567890-r3, …, Cache-Control: no-store, no-transform, …, Via: 1.1 gateway"
+        );
+        assert_eq!(shown[2], "nothing");
+        // Where nothing is like it, all of it is shown; what is short, or has no fields, is shown otherwise.
+        assert_eq!(differing(&[seen.to_owned(), "nothing".to_owned()], 66).expect("long")[0], seen);
+        assert_eq!(differing(&texts, 500), None);
+        assert_eq!(differing(&["x".repeat(100), "y".repeat(100)], 66), None);
     }
 
     #[test]

@@ -22,15 +22,17 @@ const DRAWN: usize = 24;
 
 /// What a finding is called: the rules that were broken.
 pub fn name<P: Protocol>(finding: &Finding<P>) -> String {
-    let level =
-        finding.level.map_or("of unknown level".to_owned(), |level| format!("level {}", level.name()));
+    // What was not tried might explain it too, so only so much was proven.
+    let at_least = if finding.incomplete { " at least" } else { "" };
+    let level = finding
+        .level
+        .map_or("of unknown level".to_owned(), |level| format!("level {}{at_least}", level.name()));
     let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
     match &rules[..] {
         [] if finding.incomplete => format!("no rule found in time ({level})"),
         [] => format!("no rule of the model explains it by being broken ({level})"),
-        // What was not tried might explain it at a weaker level.
         rules if finding.incomplete => {
-            format!("{} ({level} at most: not every rule could be tried)", rules.join(", or "))
+            format!("{} ({level}: not every rule could be tried)", rules.join(", or "))
         }
         rules => format!("{} ({level})", rules.join(", or ")),
     }
@@ -38,10 +40,14 @@ pub fn name<P: Protocol>(finding: &Finding<P>) -> String {
 
 /// What kind of finding it is.
 pub(crate) fn title<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> &'static str {
-    match (finding.refutes(plan.level), finding.known) {
-        (true, _) => "violation",
-        (false, true) => "known violation",
-        (false, false) => "warning",
+    if finding.refutes(plan.level) {
+        "violation"
+    } else if finding.known {
+        "known violation"
+    } else if finding.is_undecided(plan.level) {
+        "undecided violation"
+    } else {
+        "warning"
     }
 }
 
@@ -108,7 +114,7 @@ pub fn violation<P: Protocol>(
     }
     note(out, "asked", &lines)?;
     let trace = finding.shown().trace;
-    let is_drawn = !in_full && trace.len() <= DRAWN;
+    let is_drawn = !in_full && ladder::drawn(trace).len() <= DRAWN;
     if is_drawn {
         ladder::draw(&trace.iter().map(in_words).collect::<Vec<_>>(), "nothing explains this", out)?;
     } else {

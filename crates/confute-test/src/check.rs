@@ -282,9 +282,11 @@ impl<P: Protocol + 'static> Check<P> {
         let mut paths = Vec::new();
         if let Some(reports) = &reports {
             let outcome = &outcome;
-            match reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside: &beside }) {
-                Ok(written) => paths = written,
-                Err(why) => unwritten = Some(why.into()),
+            let written =
+                reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside: &beside });
+            paths = written.paths;
+            if let Some(missing) = written.missing.first() {
+                unwritten = Some(anyhow::anyhow!("cannot write the reports: {}", missing.told()));
             }
         }
         let written = |quiet: bool| -> Result<String> {

@@ -15,6 +15,7 @@ use confute_memcached::{Memcached, MemcachedModel};
 use confute_report::rate::Rate;
 use confute_report::regressions::runner;
 use confute_report::stored::{About, File, Stored};
+use confute_report::summary::part;
 use confute_report::violation::{name, violation};
 use confute_report::{Secrets, Subject, because, lines};
 use serde::de::DeserializeOwned;
@@ -331,7 +332,8 @@ impl Again<'_> {
             bound: None,
         };
         let mut text = Vec::new();
-        violation(&subject, &finding, plan, self.replay.verbose, &[], &mut text)?;
+        let verbose = self.replay.verbose;
+        part("violation", &mut text, |out| violation(&subject, &finding, plan, verbose, &[], out))?;
         Ok(Now {
             name: name(&finding),
             as_then: about.is_about(&finding),

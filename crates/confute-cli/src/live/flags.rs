@@ -91,6 +91,8 @@ pub(crate) enum From {
     Live,
     /// What a standard recommends.
     Should,
+    /// Requests that are served, and validators that change only with the content.
+    Steady,
     /// What a store with one copy does.
     Store,
     /// What a standard demands.
@@ -126,6 +128,7 @@ impl Flags {
                 _ if self.strict => Level::Should,
                 From::Live => Level::Live,
                 From::Should => Level::Should,
+                From::Steady => Level::Steady,
                 From::Store => Level::Store,
                 From::Must => Level::Must,
             },

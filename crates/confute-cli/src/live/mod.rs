@@ -10,14 +10,16 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
-use confute_drive::{CaseReport, Factory, Finding, Live, News, Protocol, Sink, Trouble};
+use confute::lang::Level;
+use confute_drive::{CaseReport, Factory, Finding, Live, News, Protocol, Sink, Trouble, guarded};
 use confute_report::baseline::Baseline;
-use confute_report::files::{Reports, Run};
+use confute_report::files::{Reports, Run, Written};
 use confute_report::session::{self, Done, Job, Recorder, Watch};
 use confute_report::{Exit, Subject, advice, summary, violation};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::args::{Color, Format};
+use crate::output;
 
 pub(crate) use flags::Flags;
 
@@ -46,15 +48,18 @@ pub(crate) fn run<P: Protocol>(
     plan.known = known.as_ref().map(Baseline::sure).unwrap_or_default();
     let stop = stopped_by_signals()?;
     let screen = screen::Screen::new(flags, subject.bound, color);
-    let mut teller = Teller { screen, recorder: Recorder::default() };
+    let mut teller = Teller { screen, recorder: Recorder::default(), level: plan.level, met: Vec::new() };
     let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
     let regressions = flags.regressions.as_deref();
     let written = flags.baseline.as_deref().filter(|_| flags.baseline_update);
     let baseline = known.as_ref().map(|known| (known, written));
     let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions, baseline };
-    let done = session::run(&job, &mut teller, &stop);
+    let done = guarded(|| session::run(&job, &mut teller, &stop));
     teller.screen.erase();
-    let Done { outcome, beside, mut unwritten } = done?;
+    let Done { outcome, beside, unwritten } = match done {
+        Ok(done) => done?,
+        Err(why) => return cut_short(&why, &teller, flags, color, out),
+    };
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
     {
@@ -62,28 +67,60 @@ pub(crate) fn run<P: Protocol>(
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
     let Recorder { lines, remarks } = &teller.recorder;
-    let mut paths = Vec::new();
-    if let Some(reports) = &reports {
+    // All files are complete before anything is printed: whatever goes wrong from here on, they are there.
+    let written = reports.map(|reports| {
         let (plan, outcome, beside) = (&plan, &outcome, &beside);
-        let run = Run { protocol, subject, plan, outcome, lines, remarks, beside };
-        match reports.write(&run).context("cannot write the reports") {
-            Ok(written) => paths = written,
-            Err(why) => unwritten = Some(why),
-        }
-    }
-    match flags.format {
-        Format::Json => lines.end(subject, &plan, &outcome, &beside, flags.verbose, out)?,
+        reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside })
+    });
+    let Written { paths, missing } = written.unwrap_or_default();
+    let printed = match flags.format {
+        Format::Json => guarded(|| lines.end(subject, &plan, &outcome, &beside, flags.verbose, out)),
         Format::Human => {
             let (quiet, verbose, notes) = (flags.quiet, flags.verbose, &beside.notes());
             let told = summary::Told { remarks, paths: &paths, notes, hint: HINT, quiet, verbose };
-            summary::write(subject, &plan, &outcome, &told, out)?;
+            guarded(|| summary::write(subject, &plan, &outcome, &told, out))
+        }
+    };
+    out.flush()?;
+    // Only now: what was found is not to be lost with the file.
+    let mut exit = Exit::from(&outcome.conclusion);
+    for one in &missing {
+        output::complain(color, &format!("cannot write the reports: {}", one.told()));
+        exit = without(exit, if one.is_defect { Exit::Inconclusive } else { Exit::Broken });
+    }
+    if let Some(why) = unwritten {
+        output::complain(color, &format!("{why:#}"));
+        exit = without(exit, Exit::Broken);
+    }
+    match printed {
+        Ok(Ok(())) => Ok(exit),
+        Ok(Err(error)) if exit != Exit::Refuted => Err(error.into()),
+        Ok(Err(error)) => {
+            output::complain(color, &format!("cannot print the report: {error}"));
+            Ok(exit)
+        }
+        Err(why) => {
+            output::complain(color, &format!("cannot print the report, for a defect: {why}"));
+            Ok(without(exit, Exit::Inconclusive))
         }
     }
-    // Only now: what was found is not to be lost with the file.
-    match unwritten {
-        Some(why) => Err(why),
-        None => Ok(Exit::from(&outcome.conclusion)),
+}
+
+/// The exit code where a report is missing: a refutation stands without it, and anything else is not to pass for whole.
+fn without(exit: Exit, lost: Exit) -> Exit {
+    if exit == Exit::Refuted { exit } else { exit.max(lost) }
+}
+
+/// The tester itself panicked, where nothing else could be done about it: says what is known all the same.
+fn cut_short(why: &str, teller: &Teller, flags: &Flags, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    teller.met.iter().try_for_each(|(_, name)| writeln!(out, "{name}"))?;
+    out.flush()?;
+    output::complain(color, &format!("a defect of confute ended the run: {why}"));
+    if let Some(folder) = &flags.report_dir {
+        output::complain(color, &format!("no reports were written to {}", folder.display()));
     }
+    let is_refuted = teller.met.iter().any(|(refutes, _)| *refutes);
+    Ok(if is_refuted { Exit::Refuted } else { Exit::Inconclusive })
 }
 
 /// A flag that Ctrl-C sets, so that the report is still written; the second time it ends the program.
@@ -106,6 +143,10 @@ pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
 struct Teller {
     screen: screen::Screen,
     recorder: Recorder,
+    /// From which level on a violation refutes.
+    level: Level,
+    /// The violations so far: whether each refutes, and its name.
+    met: Vec<(bool, String)>,
 }
 
 impl<P: Protocol> Sink<P> for Teller {
@@ -120,7 +161,9 @@ impl<P: Protocol> Sink<P> for Teller {
 
     fn found(&mut self, finding: &Finding<P>, news: News) {
         if news == News::New {
-            self.screen.say(&format!("violation {}: {}", finding.number, violation::name(finding)));
+            let name = format!("violation {}: {}", finding.number, violation::name(finding));
+            self.screen.say(&name);
+            self.met.push((finding.refutes(self.level), name));
         }
     }
 

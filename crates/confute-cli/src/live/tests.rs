@@ -43,6 +43,17 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
 }
 
 fn said(address: SocketAddr, args: &[&str], out: &mut dyn Write) -> Result<Exit> {
+    made(address, args, |_| None, &make, out)
+}
+
+/// The same, with a way to look clauses up, and with these generators.
+fn made(
+    address: SocketAddr,
+    args: &[&str],
+    clause: fn(&str) -> Option<&'static str>,
+    make: Factory<'_, Lines>,
+    out: &mut dyn Write,
+) -> Result<Exit> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
     let shown = address.to_string();
     let subject = Subject {
@@ -51,12 +62,12 @@ fn said(address: SocketAddr, args: &[&str], out: &mut dyn Write) -> Result<Exit>
         shown: &shown,
         target: Target::new(address),
         rules: Store.rules(),
-        clause: |_| None,
+        clause,
         settings: serde_json::Value::Null,
         secrets: Secrets::default(),
         bound: None,
     };
-    run(&Lines::default(), &subject, &flags, &make, Color::Never, out)
+    run(&Lines::default(), &subject, &flags, make, Color::Never, out)
 }
 
 /// In one line.
@@ -120,15 +131,69 @@ fn what_cannot_be_written_takes_nothing_with_it() {
     fs::write(folder.join("violation-1"), "in the way").unwrap();
     let place = folder.display().to_string();
     let mut out = Vec::new();
-    let error = said(server.address, &["--cases", "20", "--report-dir", &place], &mut out).unwrap_err();
-    assert!(format!("{error:#}").starts_with("cannot write the reports: "), "{error:#}");
+    let exit = said(server.address, &["--cases", "20", "--report-dir", &place], &mut out).unwrap();
+    // The refutation stands.
+    assert_eq!(exit, Exit::Refuted);
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("line/read-current (level store)") && text.contains("refuted"), "{text}");
+    // The other files are there, and say what is not.
+    let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
+    assert!(summary["missing"][0].as_str().unwrap().contains("violation-1: "), "{summary:#}");
+    assert!(folder.join("junit.xml").exists() && folder.join("report.html").exists());
+    fs::remove_dir_all(&folder).unwrap();
+    // Without one, what is missing is not to pass for whole.
+    fs::create_dir_all(folder.join("report.html")).unwrap();
+    let correct = Server::start(Manner::Correct);
+    let (exit, text) = live(correct.address, &["--cases", "2", "--report-dir", &place]);
+    assert_eq!(exit, Exit::Broken, "{text}");
+    assert!(text.contains("unrefuted: ") && folder.join("summary.json").exists(), "{text}");
     fs::remove_dir_all(&folder).unwrap();
     // Before anything is asked.
     let args = ["--baseline", &format!("{place}/known.json"), "--baseline-update"];
     let error = try_live(nobody(), &args).unwrap_err().to_string();
     assert!(error.contains("there is no folder"), "{error}");
+}
+
+#[test]
+fn a_defect_is_told_and_costs_little() {
+    // In a report.
+    let folder = std::env::temp_dir().join(format!("confute-defect-{}", std::process::id()));
+    let place = folder.display().to_string();
+    let (wrong, mut out) = (Server::start(Manner::ReadsNothing(10)), Vec::new());
+    let args = ["--cases", "20", "--report-dir", &place];
+    let exit = made(wrong.address, &args, |_| panic!("a defect"), &make, &mut out).unwrap();
+    let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+    assert_eq!(exit, Exit::Refuted);
+    assert!(
+        text.contains("violation 1: ") && text.contains("= missing:") && text.contains("= seed:"),
+        "{text}"
+    );
+    assert!(folder.join("summary.json").exists() && folder.join("violation-1/violation.case").exists());
+    assert!(!folder.join("junit.xml").exists() && !folder.join("junit.xml.part").exists());
+    fs::remove_dir_all(&folder).unwrap();
+
+    // In the tester: after what was found before it.
+    let make_few = |case: u64| if case < 20 { make(case) } else { panic!("a defect") };
+    let mut out = Vec::new();
+    let exit = made(wrong.address, &["--cases", "99"], |_| None, &make_few, &mut out).unwrap();
+    let text = flat(&anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string());
+    assert_eq!(exit, Exit::Refuted, "{text}");
+    assert!(text.contains("violation 1: ") && text.contains("a defect of the tester: a defect"), "{text}");
+    let correct = Server::start(Manner::Correct);
+    let mut out = Vec::new();
+    let exit = made(correct.address, &["--cases", "99"], |_| None, &make_few, &mut out).unwrap();
+    assert_eq!(exit, Exit::Inconclusive);
+
+    // Where nothing else helps.
+    let flags = Line::try_parse_from(["confute"]).unwrap().flags;
+    let screen = screen::Screen::new(&flags, None, Color::Never);
+    let mut teller = Teller { screen, recorder: Recorder::default(), level: Level::Store, met: Vec::new() };
+    let mut out = Vec::new();
+    let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
+    assert_eq!((exit, out.len()), (Exit::Inconclusive, 0));
+    teller.met.push((true, "violation 1: line/read-current".to_owned()));
+    let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
+    assert_eq!((exit, &*out), (Exit::Refuted, &b"violation 1: line/read-current\n"[..]));
 }
 
 #[test]

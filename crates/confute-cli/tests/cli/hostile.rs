@@ -20,6 +20,8 @@ enum Manner {
     EndlessHeader,
     EndlessBody,
     Floods,
+    /// Answers with a head that is legal, and longer than the tester reads.
+    LongHead,
 }
 
 impl Manner {
@@ -46,6 +48,12 @@ impl Manner {
                     stream.write_all(&[b'x'; 16 << 10])?;
                 }
             }
+            Manner::LongHead => {
+                stream.write_all(b"HTTP/1.1 500 Oh No\r\n")?;
+                stream.write_all(&b"X-A: b\r\n".repeat(20_000))?;
+                stream.write_all(b"Content-Length: 0\r\n\r\n")?;
+                while stream.read(&mut request)? > 0 {}
+            }
             Manner::Floods => loop {
                 stream.write_all(&b"HTTP/1.1 204 No Content\r\n\r\n".repeat(500))?;
             },
@@ -56,7 +64,12 @@ impl Manner {
 
 /// A server that is a correct one for so many connections, and then this. (The survey takes one a method.)
 fn server(manner: Manner, correct: u32) -> SocketAddr {
-    let behind = (correct > 0).then(|| Embedded::start(Config::default()).unwrap());
+    mixed(manner, correct > 0, move |connection| connection < correct)
+}
+
+/// A server that is a correct one on some connections, by their numbers, and this on the others.
+fn mixed(manner: Manner, any: bool, is_correct: impl Fn(u32) -> bool + Send + 'static) -> SocketAddr {
+    let behind = any.then(|| Embedded::start(Config::default()).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let count = AtomicU32::new(0);
@@ -64,7 +77,7 @@ fn server(manner: Manner, correct: u32) -> SocketAddr {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { return };
             match &behind {
-                Some(behind) if count.fetch_add(1, Ordering::Relaxed) < correct => {
+                Some(behind) if is_correct(count.fetch_add(1, Ordering::Relaxed)) => {
                     relay(stream, behind.addr());
                 }
                 _ => drop(thread::spawn(move || drop(manner.treat(stream)))),
@@ -177,6 +190,14 @@ fn later() {
         // Enough for the survey and for the first connections of a case. That it refuses to serve is another matter.
         confute(server(manner, 8), &["--max-time", "6s", "--level", "must"]).says(manner, parts);
     }
+}
+
+#[test]
+fn an_answer_that_is_too_long_costs_its_connection() {
+    let address = mixed(Manner::LongHead, true, |connection| connection < 12 || connection % 7 != 3);
+    let ran = confute(address, &["--max-time", "4s"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("unrefuted: "), "{}", ran.out);
 }
 
 #[test]

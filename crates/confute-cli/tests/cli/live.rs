@@ -2,11 +2,15 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::Instant;
 
 use confute_testbed::embedded::{Bug, Config, Embedded};
 use confute_testbed::free_port;
 
 use super::{confute, said};
+
+/// How many milliseconds a machine may add that has something else to do.
+const BUSY: f64 = 2_000.0;
 
 /// A port where nobody listens.
 fn closed() -> String {
@@ -192,4 +196,44 @@ fn not_a_url() {
         let (code, _, err) = said(confute().args(["http", url]));
         assert!(code == 2 && err.contains(hint), "{err}");
     }
+}
+
+/// A server with many bugs, some of which leave requests unanswered: there is always something left to blame, to wait for, to
+/// shrink and to prove.
+#[test]
+fn both_budgets_are_kept() {
+    let bugs = [
+        "torn-read",
+        "two-winners",
+        "hang-on-head",
+        "third-unanswered",
+        "length-one-short",
+        "if-match-ignored-on-put",
+        "closed-unanswered",
+        "put-tells-old-tag",
+        "range-one-short",
+    ];
+    let config =
+        bugs.iter().fold(Config::default(), |config, name| config.bug(Bug::from_name(name).unwrap()));
+    let folder = std::env::temp_dir().join(format!("confute-budgets-{}", std::process::id()));
+    let place = folder.display().to_string();
+    let start = Instant::now();
+    let args = ["--max-time", "6s", "--shrink-time", "4s", "--report-dir", &place];
+    let (code, out, err) = http(config, &args);
+    let total = start.elapsed().as_secs_f64() * 1e3;
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("= budgets:") && out.contains("testing took") && out.contains("of 6.0"), "{out}");
+    let summary = std::fs::read(folder.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+    let mut sum = 0.0;
+    for (name, of) in [("testing", 6_000.0), ("after", 10_000.0)] {
+        let budget = &summary["budgets"][name];
+        assert_eq!(budget["of_milliseconds"], of, "{budget}");
+        let took = budget["milliseconds"].as_f64().unwrap();
+        // A tenth, and what a busy machine may add.
+        assert!(took <= 1.1 * of + BUSY, "{name}: {budget}");
+        sum += of;
+    }
+    assert!(total <= 1.1 * sum + 2.0 * BUSY, "{total} ms in all");
+    std::fs::remove_dir_all(&folder).unwrap();
 }

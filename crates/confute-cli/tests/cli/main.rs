@@ -15,6 +15,7 @@ mod help;
 mod hostile;
 mod live;
 mod nginx;
+mod rails;
 mod reading;
 mod real;
 mod rules;

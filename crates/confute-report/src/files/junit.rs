@@ -35,7 +35,7 @@ pub(super) fn junit<P: Protocol>(run: &Run<'_, P>) -> Result<String, quick_junit
     for finding in outcome.findings.iter().filter(|finding| finding.diagnoses.is_empty()) {
         let status = if finding.refutes(plan.level) {
             told(run, NonSuccessKind::Failure, &[finding])
-        } else if finding.level.is_none() {
+        } else if finding.is_undecided(plan.level) {
             told(run, NonSuccessKind::Error, &[finding])
         } else {
             skipped(&format!("a warning: {}", name(finding)))
@@ -109,16 +109,20 @@ fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Findin
 fn reason<P: Protocol>(finding: &Finding<P>) -> String {
     let refutation = finding.shown().refutation;
     let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
-    let seen = crate::text::clip(seen, 200);
-    match refutation.expected.first() {
-        Some(one) => {
-            let right =
-                one.message.as_deref().map_or("nothing".to_owned(), |text| crate::text::clip(text, 200));
-            format!("{}: seen {seen}, expected {right}", name(finding))
-        }
-        None => format!("{}: seen {seen}", name(finding)),
+    let is_some = |one: &&confute::Expectation| one.message.is_some();
+    let expected = refutation.expected.iter().find(is_some).or_else(|| refutation.expected.first());
+    let expected = expected.map(|one| one.message.as_deref().unwrap_or("nothing"));
+    let texts: Vec<String> = std::iter::once(seen).chain(expected).map(str::to_owned).collect();
+    let texts = crate::text::differing(&texts, CLIPPED)
+        .unwrap_or_else(|| texts.iter().map(|text| crate::text::clip(text, CLIPPED)).collect());
+    match &texts[..] {
+        [seen, right] => format!("{}: seen {seen}, expected {right}", name(finding)),
+        _ => format!("{}: seen {}", name(finding), texts.concat()),
     }
 }
+
+/// How much of a message is shown that has no fields.
+const CLIPPED: usize = 200;
 
 fn skipped(why: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::skipped();

@@ -19,6 +19,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::Exit;
 use crate::files::Run;
+use crate::summary;
 use crate::text::{count, elapsed, grouped};
 
 const STYLE: &str = include_str!("style.css");
@@ -99,7 +100,9 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
     let word = Exit::from(&outcome.conclusion).name();
     let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
     let known = outcome.findings.iter().filter(|finding| finding.known).count();
-    let others = outcome.findings.len() - refuting - known;
+    let undecided = outcome.findings.iter().filter(|finding| finding.is_undecided(plan.level)).count();
+    let others = outcome.findings.len() - refuting - known - undecided;
+    let refusals = summary::refusals(figures);
     let load = figures.outstanding.quantiles();
     html! {
         p.verdict.(word) { (word) }
@@ -110,6 +113,7 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
             dd {
                 (count(refuting as u64, "violation"))
                 @if known > 0 { ", " (count(known as u64, "known violation")) }
+                @if undecided > 0 { ", " (count(undecided as u64, "undecided violation")) }
                 @if others > 0 { ", " (count(others as u64, "warning")) }
             }
             dt { "Model" } dd { (subject.model) ", rules count from level " (plan.level.name()) " on" }
@@ -130,6 +134,9 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
                 ] {
                     @if number > 0 { ", " (grouped(number)) " " (what) }
                 }
+            }
+            @if !refusals.is_empty() {
+                dt { "Refusals" } dd { (refusals.join("; ")) }
             }
             dt { "Load" }
             dd { "outstanding requests at each send: median " (grouped(load.median)) ", at most " (grouped(load.max)) }
@@ -162,7 +169,8 @@ fn violations<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> Markup {
     let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
     html! {
         @for finding in findings.iter().take(SHOWN) {
-            @let open = scene::open(run.protocol, finding);
+            @let left = run.beside.budgets.map(|budgets| budgets.share(findings.len()));
+            @let open = scene::open(run.protocol, finding, left);
             (fitting(share, |most| violation::section(run, finding, &open, files, most)))
         }
         @if findings.len() > SHOWN {

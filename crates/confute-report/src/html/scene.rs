@@ -9,7 +9,7 @@ use confute_drive::{Finding, Msg, Protocol, alternatives_of};
 
 use super::bytes::{Bytes, by_event};
 use super::{Most, clipped};
-use crate::said;
+use crate::{ladder, said};
 
 /// How long the tester may think again, for the strip beside the diagram.
 const THOUGHT: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(super) enum Kind {
 
 /// One event.
 pub(super) struct Row {
-    /// Counted as the terminal does: from one, without openings.
+    /// Counted as the [ladder] does.
     pub(super) number: usize,
     pub(super) micros: Option<u64>,
     pub(super) kind: Kind,
@@ -69,8 +69,7 @@ impl Scene {
     pub(super) fn new<P: Protocol>(protocol: &P, finding: &Finding<P>, open: &[usize], most: &Most) -> Self {
         let case = finding.shown();
         let (trace, micros, raw, refutation) = (case.trace, case.micros, case.raw, case.refutation);
-        let places: Vec<usize> =
-            (0..trace.len()).filter(|place| !matches!(trace[*place], Event::Opened(_))).collect();
+        let places = ladder::drawn(trace);
         let fatal = refutation.event.min(trace.len().saturating_sub(1));
         let at = places.iter().position(|place| *place >= fatal).unwrap_or(places.len());
         // A little of what came after, if anything did.
@@ -164,7 +163,8 @@ fn spans<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>], shown: &[usize]) ->
     spans
 }
 
-/// How many alternatives the tester has open after each event, as far as it gets within its time.
-pub(super) fn open<P: Protocol>(protocol: &P, finding: &Finding<P>) -> Vec<usize> {
-    alternatives_of(protocol, finding.shown().trace, &finding.relaxed, (THOUGHT, MEMORY))
+/// How many alternatives the tester has open after each event, as far as it gets within its time, or the time that is left.
+pub(super) fn open<P: Protocol>(protocol: &P, finding: &Finding<P>, left: Option<Duration>) -> Vec<usize> {
+    let time = left.map_or(THOUGHT, |left| left.min(THOUGHT));
+    alternatives_of(protocol, finding.shown().trace, &finding.relaxed, (time, MEMORY))
 }

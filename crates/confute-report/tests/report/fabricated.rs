@@ -94,6 +94,8 @@ pub(crate) fn finding(
             trace,
             micros,
             diagnoses: diagnoses.clone(),
+            level: Some(Level::Store),
+            incomplete: false,
             raw,
             name: "small".to_owned(),
             requests: (messages / 2, 2),

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, shared with those of the driver")]
 
 mod browser;
+mod defects;
 mod fabricated;
 mod files;
+mod killed;
 mod known;
 mod page;
 #[path = "../../../confute-drive/tests/drive/protocol.rs"]
@@ -20,7 +22,7 @@ use confute::lang::{Level, ServerModel as _};
 use confute_drive::{
     CaseReport, Generator, Limits, Outcome, Plan, Protocol, Sink, Target, Trouble, campaign,
 };
-use confute_report::files::{Reports, Run};
+use confute_report::files::{Reports, Run, Written};
 use confute_report::lines::Lines as Told;
 use confute_report::session::Beside;
 use confute_report::{Secrets, Subject, shrink};
@@ -85,7 +87,7 @@ fn written(name: &str, ran: &Ran) -> PathBuf {
     let (plan, outcome, lines) = (&ran.plan, &ran.outcome, &ran.told);
     let beside = &ran.beside;
     let run = Run { protocol, subject: &subject, plan, outcome, lines, remarks, beside };
-    let paths = Reports::create(&folder).unwrap().write(&run).unwrap();
-    assert!(paths.iter().all(|path| path.is_file()), "{paths:?}");
+    let Written { paths, missing } = Reports::create(&folder).unwrap().write(&run);
+    assert!(missing.is_empty() && paths.iter().all(|path| path.is_file()), "{paths:?} {missing:?}");
     folder
 }

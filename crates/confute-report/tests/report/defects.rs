@@ -1,0 +1,82 @@
+//! A writer that panics costs its own report, and no other.
+
+use std::fs;
+use std::path::Path;
+
+use confute_report::files::{Reports, Run};
+use confute_report::{Subject, summary};
+
+use crate::fabricated::{finding, run};
+use crate::files::check_summary;
+use crate::protocol::Lines;
+use crate::subject;
+
+/// All files below a folder, by their names from there.
+pub(crate) fn below(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                names.push(path.strip_prefix(folder).unwrap().display().to_string());
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn the_other_reports_are_written() {
+    let ran = run(vec![finding(1, 4, 1, "", true), finding(2, 6, 2, "", false)]);
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("defects");
+    let _ = fs::remove_dir_all(&folder);
+    // The page, the cases of JUnit, the scripts and the terminal look clauses up.
+    let broken = Subject { clause: |_| panic!("a clause with a defect"), ..subject(ran.plan.target) };
+    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
+    let whole =
+        Run { protocol: &Lines::default(), subject: &broken, plan, outcome, lines, remarks: &[], beside };
+    let written = Reports::create(&folder).unwrap().write(&whole);
+    let there = [
+        "events.jsonl",
+        "summary.json",
+        "summary.schema.json",
+        "violation-1/as-found.case",
+        "violation-1/regression.rs",
+        "violation-1/violation.case",
+        "violation-2/regression.rs",
+        "violation-2/violation.case",
+    ];
+    // And nothing that is half written.
+    assert_eq!(below(&folder), there);
+    assert_eq!(written.paths.len(), there.len());
+    let told: Vec<String> = written.missing.iter().map(confute_report::files::Missing::told).collect();
+    for (one, name) in
+        told.iter().zip(["violation-1/exports", "violation-2/exports", "junit.xml", "report.html"])
+    {
+        assert!(
+            one.contains(&format!("{name}: a defect of its writer: a clause with a defect")),
+            "{told:#?}"
+        );
+    }
+    assert_eq!((told.len(), written.missing.iter().all(|one| one.is_defect)), (4, true));
+    // The summary, which comes last, says so.
+    assert_eq!(check_summary(&folder)["missing"], serde_json::json!(told));
+
+    let notes = &beside.notes();
+    let told = summary::Told { remarks: &[], paths: &[], notes, hint: "", quiet: false, verbose: false };
+    let mut text = Vec::new();
+    summary::write(&broken, plan, outcome, &told, &mut text).unwrap();
+    let text = anstream::adapter::strip_str(&String::from_utf8(text).unwrap()).to_string();
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for number in [1, 2] {
+        assert!(flat.contains(&format!("violation {number}: line/read-current")), "{text}");
+        let lost =
+            format!("= missing: the rest of this report (violation {number}), for a defect of its writer");
+        assert!(flat.contains(&lost), "{text}");
+    }
+    assert!(flat.contains("refuted: ") && flat.contains("= seed: 42"), "{text}");
+}

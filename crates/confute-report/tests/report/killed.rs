@@ -1,0 +1,121 @@
+//! A process that is killed while it writes reports leaves whole files or none, but for temporary names.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use confute::random::Random;
+use confute_report::files::{Reports, Run};
+use confute_report::stored::File;
+use serde_json::Value;
+
+use crate::defects::below;
+use crate::fabricated::{finding, run};
+use crate::protocol::Lines;
+use crate::subject;
+
+/// Where the process that is killed writes to.
+const FOLDER: &str = "CONFUTE_TEST_FOLDER";
+/// How often it is killed at most, and how long that may take.
+const KILLS: u32 = 120;
+const TIME: Duration = Duration::from_secs(15);
+
+/// Not a test, but the process that the test below kills.
+#[test]
+#[ignore = "writes until it is killed"]
+fn writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let end = Instant::now() + 2 * TIME;
+    let findings = (1..=4).map(|number| finding(number, 60, 2, "some text", number % 2 == 0)).collect();
+    let ran = run(findings);
+    let subject = subject(ran.plan.target);
+    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
+    let protocol = &Lines::default();
+    let whole = Run { protocol, subject: &subject, plan, outcome, lines, remarks: &[], beside };
+    while Instant::now() < end {
+        let written = Reports::create(Path::new(&folder)).unwrap().write(&whole);
+        assert!(written.missing.is_empty(), "{:?}", written.missing);
+    }
+}
+
+/// Fails unless the file is whole, by what it is.
+fn is_whole(folder: &Path, name: &str) {
+    let path = folder.join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    let (_, ending) = name.rsplit_once('.').unwrap();
+    match ending {
+        "json" => drop(serde_json::from_str::<Value>(&text).unwrap_or_else(|why| panic!("{name}: {why}"))),
+        "jsonl" => {
+            let last = text.lines().last().unwrap_or_default();
+            let last: Value = serde_json::from_str(last).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert_eq!(last["confute"], "run", "{name}");
+        }
+        "xml" => drop(roxmltree::Document::parse(&text).unwrap_or_else(|why| panic!("{name}: {why}"))),
+        "html" => assert!(text.ends_with("</html>"), "{name}"),
+        "case" => {
+            let case = File::open(&path).unwrap();
+            assert!(text.ends_with('\n') && case.about.model == "line", "{name}");
+            // The event that nothing explains is the last line.
+            let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+            assert_eq!(last["event"]["received"][1], serde_json::json!({ "value": 7 }), "{name}");
+        }
+        "rs" => assert!(text.ends_with("#;\n"), "{name}: {text}"),
+        other => panic!("{name}: what is a file that ends in {other}?"),
+    }
+}
+
+#[test]
+fn files_are_whole_whenever_the_process_ends() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed");
+    let _ = fs::remove_dir_all(&folder);
+    let (mut random, start) = (Random::new(1), Instant::now());
+    let (mut kills, mut halves, mut summaries) = (0, 0, 0);
+    while kills < KILLS && start.elapsed() < TIME {
+        let mut writer = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "killed::writes_until_it_is_killed", "--ignored"])
+            .env(FOLDER, &folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // It writes all the time, and a round takes a few milliseconds.
+        while !folder.exists() {
+            assert!(writer.try_wait().unwrap().is_none(), "the process that writes ended by itself");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(random.below(60_000)));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        kills += 1;
+        let names = below(&folder);
+        let (parts, whole): (Vec<_>, Vec<_>) = names.iter().partition(|name| is_part(name));
+        whole.iter().for_each(|name| is_whole(&folder, name));
+        halves += usize::from(!parts.is_empty());
+        if names.iter().any(|name| name == "summary.json") {
+            summaries += 1;
+            // It comes last and goes first: where it is, everything is.
+            assert_eq!((whole.len(), parts.len()), (5 + 4 * 2 + 2, 0), "{names:?}");
+        }
+    }
+    // The test is one only if the process was met in the middle of writing, too.
+    assert!(
+        kills >= 10 && halves > 0,
+        "{kills} kills, {halves} with files half written, {summaries} complete"
+    );
+    // What was left behind is taken away by the next run.
+    let findings = vec![finding(1, 4, 1, "", false)];
+    let (ran, protocol) = (run(findings), &Lines::default());
+    let subject = subject(ran.plan.target);
+    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
+    let whole = Run { protocol, subject: &subject, plan, outcome, lines, remarks: &[], beside };
+    Reports::create(&folder).unwrap().write(&whole);
+    let names = below(&folder);
+    assert!(names.iter().all(|name| !is_part(name)), "{names:?}");
+    assert_eq!(names.len(), 7, "{names:?}");
+}
+
+/// Whether a file has a temporary name.
+fn is_part(name: &str) -> bool {
+    std::path::Path::new(name).extension().is_some_and(|extension| extension == "part")
+}
