@@ -113,7 +113,8 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
     }
 }
 
-fn listing<P: Protocol>(finding: &Finding<P>) -> String {
+/// A finding in full: an event in each line, for people first, and then as JSON.
+pub(crate) fn listing<P: Protocol>(finding: &Finding<P>) -> String {
     let mut text = format!("level {:?}, incomplete: {}\n", finding.level, finding.incomplete);
     for one in &finding.diagnoses {
         let _ = writeln!(text, "{} ({} deviations)", one.rules.join(" + "), one.deviations);

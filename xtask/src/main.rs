@@ -11,6 +11,7 @@ mod eval;
 mod faults;
 mod hunt;
 mod live;
+mod odd;
 mod packages;
 mod shrunk;
 mod soak;
@@ -71,6 +72,8 @@ enum Soak {
     Engine(soak::Engine),
     /// The correct embedded HTTP server over real sockets: it is never refuted
     Http(live::Args),
+    /// Correct HTTP servers that are odd on purpose, origin and gateway: never accused; their illegal twins: always
+    Odd(odd::Args),
     /// Debian's memcached: it is never refuted
     Memcached(live::Args),
 }
@@ -92,6 +95,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Test => test::run(),
         Chore::Soak { what: Soak::Engine(engine) } => soak::run(&engine),
         Chore::Soak { what: Soak::Http(args) } => live::http(&args),
+        Chore::Soak { what: Soak::Odd(args) } => odd::run(&args),
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),

@@ -6,6 +6,7 @@
 //! | [`apache`], [`lighttpd`], [`memcached`] | the same for these |
 //! | [`haproxy`], [`squid`] | the same for these, which are gateways |
 //! | [`embedded`] | a small HTTP server inside this process, with bugs to switch on |
+//! | [`odd`] | servers inside this process that are correct and odd on purpose |
 
 pub mod apache;
 pub mod embedded;
@@ -14,6 +15,7 @@ mod life;
 pub mod lighttpd;
 pub mod memcached;
 pub mod nginx;
+pub mod odd;
 pub mod squid;
 
 pub use life::{ServerError, free_port};

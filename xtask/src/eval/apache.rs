@@ -9,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
+use confute::lang::Level;
 use confute_drive::{Generator, Limits, Plan, Target};
 use confute_http::Http;
 use confute_http::dual::{Dual, Mixture};
@@ -291,7 +292,7 @@ fn one(program: Option<&Path>, seed: u64, goal: &Goal) -> Result<Record> {
 /// What to do with a server of this machine, until the first violation.
 pub(crate) fn plan(target: Target, seed: u64, time: Duration) -> Plan {
     let limits = Limits { patience: PATIENCE, ..Limits::default() };
-    Plan { limits, seed, max_time: Some(time), max_failures: 1, ..Plan::new(target) }
+    Plan { limits, seed, max_time: Some(time), max_failures: 1, level: Level::Steady, ..Plan::new(target) }
 }
 
 /// A server that runs, as what it is: an origin, and a gateway below `/proxy/`.

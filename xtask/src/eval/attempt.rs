@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use confute::lang::Level;
 use confute_drive::{Factory, Finding, Limits, Plan, Protocol, Shrinker, Target};
 
 use super::record::{Record, Sighting};
@@ -33,7 +34,8 @@ pub(crate) fn attempt<P: Protocol>(
     make: Factory<'_, P>,
 ) -> Record {
     let limits = Limits { patience: goal.patience, ..Limits::default() };
-    let plan = Plan { limits, seed, max_time: Some(goal.time), ..Plan::new(target) };
+    // Some mutants show only as requests that are refused, or as tags that change.
+    let plan = Plan { limits, seed, max_time: Some(goal.time), level: Level::Steady, ..Plan::new(target) };
     let plan = Plan { max_failures: if goal.first_only { 1 } else { plan.max_failures }, ..plan };
     let mut findings: Vec<Sighting> = Vec::new();
     let (run, outcome) = follow(protocol, &plan, make, goal.most, &mut |finding, time, messages| {

@@ -68,6 +68,11 @@ impl Input {
         &self.stream
     }
 
+    /// The connection, for somebody who writes while this reads.
+    pub(crate) fn shared(&self) -> Arc<TcpStream> {
+        self.stream.clone()
+    }
+
     /// What has arrived and was not yet taken.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.buffer[self.start..]

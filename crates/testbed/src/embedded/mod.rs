@@ -32,20 +32,20 @@
 mod bug;
 mod condition;
 mod connection;
-mod content;
-mod date;
-mod input;
-mod message;
+pub(crate) mod content;
+pub(crate) mod date;
+pub(crate) mod input;
+pub(crate) mod message;
 mod origin;
-mod pool;
+pub(crate) mod pool;
 mod proxy;
 mod range;
-mod response;
+pub(crate) mod response;
 mod rule;
 mod store;
-mod switches;
-mod tag;
-mod threads;
+pub(crate) mod switches;
+pub(crate) mod tag;
+pub(crate) mod threads;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -56,6 +56,7 @@ pub use bug::{Area, Bug, Report};
 pub use proxy::Upstream;
 pub use store::TagStyle;
 
+use connection::Connection;
 use origin::Origin;
 use proxy::Proxy;
 use switches::{Exchange, Stop, Switches};
@@ -150,7 +151,12 @@ impl Embedded {
             chunks_from: config.chunks_from,
             switches,
         };
-        let threads = Threads::start(listener, shared, config.connections.max(1), stop)?;
+        let serve = move |stream| {
+            if let Ok(connection) = Connection::new(stream, &shared) {
+                connection.serve();
+            }
+        };
+        let threads = Threads::start(listener, serve, config.connections.max(1), stop)?;
         Ok(Self { address, _threads: threads })
     }
 

@@ -132,7 +132,8 @@ fn trouble(error: io::Error) -> Trouble {
     }
 }
 
-fn status_line(line: &[u8]) -> Result<(u8, u16), Trouble> {
+/// The minor version and the status of a response.
+pub(crate) fn status_line(line: &[u8]) -> Result<(u8, u16), Trouble> {
     match line {
         [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9', b' ', a, b, c, rest @ ..]
             if [a, b, c].iter().all(|it| it.is_ascii_digit())

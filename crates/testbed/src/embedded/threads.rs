@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use super::Shared;
-use super::connection::Connection;
 use super::switches::Stop;
+
+/// Serves one connection to its end.
+type Serve = dyn Fn(Arc<TcpStream>) + Send + Sync;
 
 /// More than enough for the buffers of a connection.
 const STACK: usize = 256 * 1024;
@@ -39,17 +40,18 @@ struct Table {
 impl Threads {
     pub(crate) fn start(
         listener: TcpListener,
-        shared: Shared,
+        serve: impl Fn(Arc<TcpStream>) + Send + Sync + 'static,
         limit: usize,
         stop: Arc<Stop>,
     ) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let open = Arc::new(Open::default());
         let acceptor = {
-            let (open, stop, shared) = (open.clone(), stop.clone(), Arc::new(shared));
+            let (open, stop) = (open.clone(), stop.clone());
+            let serve: Arc<Serve> = Arc::new(serve);
             thread::Builder::new()
                 .stack_size(STACK)
-                .spawn(move || accept(&listener, &open, &shared, limit, &stop))?
+                .spawn(move || accept(&listener, &open, &serve, limit, &stop))?
         };
         Ok(Self { address, stop, open, acceptor: Some(acceptor) })
     }
@@ -68,7 +70,7 @@ impl Drop for Threads {
     }
 }
 
-fn accept(listener: &TcpListener, open: &Arc<Open>, shared: &Arc<Shared>, limit: usize, stop: &Stop) {
+fn accept(listener: &TcpListener, open: &Arc<Open>, serve: &Arc<Serve>, limit: usize, stop: &Stop) {
     let moment = Duration::from_millis(1);
     loop {
         while open.count() >= limit && !stop.is_now() {
@@ -79,7 +81,7 @@ fn accept(listener: &TcpListener, open: &Arc<Open>, shared: &Arc<Shared>, limit:
             return;
         }
         match accepted {
-            Ok((stream, _)) => open.serve(stream, shared),
+            Ok((stream, _)) => open.serve(stream, serve),
             // Out of descriptors, or a client that has changed its mind.
             Err(_) => stop.pause(moment),
         }
@@ -103,7 +105,7 @@ impl Open {
         count
     }
 
-    fn serve(self: &Arc<Self>, stream: TcpStream, shared: &Arc<Shared>) {
+    fn serve(self: &Arc<Self>, stream: TcpStream, serve: &Arc<Serve>) {
         let stream = Arc::new(stream);
         let mut table = self.table();
         if table.closed {
@@ -112,11 +114,9 @@ impl Open {
         let id = table.next;
         table.next += 1;
         let thread = {
-            let (stream, shared, open) = (stream.clone(), shared.clone(), self.clone());
+            let (stream, serve, open) = (stream.clone(), serve.clone(), self.clone());
             thread::Builder::new().stack_size(STACK).spawn(move || {
-                if let Ok(connection) = Connection::new(stream, &shared) {
-                    connection.serve();
-                }
+                serve(stream);
                 open.forget(id);
             })
         };

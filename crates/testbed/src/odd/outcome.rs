@@ -1,0 +1,315 @@
+//! When a request happens, and what is said of it: delays, refusals, and writes of unknown outcome.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::condition::{self, Outcome};
+use super::origin::{Origin, Reply};
+use super::store::Version;
+use super::table::Oddity;
+use super::validators::Current;
+use crate::embedded::message::{Fields, Request};
+use crate::embedded::switches::Stop;
+
+/// How often refusals and unknown outcomes show: once in so many requests.
+const RARE: u64 = 48;
+/// How often a connection is closed instead of a response.
+const RARER: u64 = 160;
+/// How long a request waits where it waits, in milliseconds, at most.
+const WAIT: u64 = 4;
+/// How much later a write happens, in milliseconds, at most.
+const LATER: u64 = 30;
+/// The second time of what happens twice, in milliseconds.
+const AGAIN: u64 = 25;
+/// How often the thread for later writes looks at its queue.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// What becomes of a request.
+pub(super) enum Deal {
+    /// It is answered.
+    Reply(Reply),
+    /// The connection ends instead.
+    Silence,
+}
+
+/// Something that happens later, once.
+#[derive(Debug)]
+pub(super) enum Job {
+    /// The request is performed, its conditions evaluated then.
+    Perform(Request),
+    /// The resource becomes this.
+    Restore(String, Option<Arc<Version>>),
+}
+
+/// What happens later, and when.
+pub(super) type Queue = Mutex<Vec<(Instant, Job)>>;
+
+/// The thread that lets things happen later. Dropped, it ends, and what has not happened never does.
+#[derive(Debug)]
+pub(super) struct Later {
+    stop: Arc<Stop>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Later {
+    pub(super) fn start(origin: &Arc<Origin>, stop: Arc<Stop>) -> io::Result<Self> {
+        let origin = origin.clone();
+        let thread = thread::Builder::new().spawn(move || {
+            while !origin.stop.is_now() {
+                origin.stop.pause(GLANCE);
+                origin.catch_up();
+            }
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Later {
+    fn drop(&mut self) {
+        self.stop.now();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Origin {
+    /// Lets happen what is due.
+    fn catch_up(&self) {
+        let now = Instant::now();
+        let mut queue = self.later.lock().expect("nobody panics while holding it");
+        let (due, rest) = queue.drain(..).partition(|(at, _)| *at <= now);
+        *queue = rest;
+        drop(queue);
+        let due: Vec<(Instant, Job)> = due;
+        for (_, job) in due {
+            match job {
+                Job::Perform(request) => drop(self.perform(&request)),
+                Job::Restore(path, version) => self.store.lock().restore(&path, version),
+            }
+        }
+    }
+
+    fn postpone(&self, millis: u64, job: Job) {
+        let mut queue = self.later.lock().expect("nobody panics while holding it");
+        queue.push((Instant::now() + Duration::from_millis(millis), job));
+    }
+
+    fn wait(&self, most: u64) {
+        self.stop.pause(Duration::from_millis(self.habits.below(most + 1)));
+    }
+
+    /// Serves a request that was received as a whole.
+    pub(super) fn answer(&self, request: &Request) -> Deal {
+        self.habits.count();
+        let writes = matches!(&request.method[..], "PUT" | "DELETE");
+        let reads = matches!(&request.method[..], "GET" | "HEAD");
+        if (writes || reads)
+            && let Some(reply) = self.refuse(request, writes)
+        {
+            return Deal::Reply(reply);
+        }
+        if writes && let Some(deal) = self.leave_open(request) {
+            return deal;
+        }
+        if self.habits.strikes(Oddity::Unanswered, RARER) {
+            if writes && (self.habits.breaks(Oddity::Unanswered) || self.habits.below(2) == 0) {
+                self.perform(request);
+            }
+            if writes && self.habits.breaks(Oddity::Unanswered) {
+                self.postpone(AGAIN, Job::Perform(request.clone()));
+            }
+            return Deal::Silence;
+        }
+        Deal::Reply(self.serve(request, writes))
+    }
+
+    /// Performs a request, with what delays there are.
+    fn serve(&self, request: &Request, writes: bool) -> Reply {
+        let habits = &self.habits;
+        if habits.breaks(Oddity::SlowBefore) && writes {
+            return self.race(request);
+        }
+        if habits.has(Oddity::SlowBefore) && habits.below(3) == 0 {
+            self.wait(WAIT);
+        }
+        if habits.breaks(Oddity::SlowAfter) && writes {
+            return self.write_behind(request);
+        }
+        let reply = self.perform(request);
+        if reply.status == 412 && writes && habits.breaks(Oddity::AcceptedLater) {
+            self.postpone(AGAIN, Job::Perform(unconditional(request)));
+        }
+        if habits.has(Oddity::SlowAfter) && habits.below(3) == 0 {
+            self.wait(WAIT);
+        }
+        reply
+    }
+
+    /// Refuses a request, if it is to be refused.
+    fn refuse(&self, request: &Request, writes: bool) -> Option<Reply> {
+        let habits = &self.habits;
+        let path = request.path()?;
+        if request.method == "PUT"
+            && request.fields.has("transfer-encoding")
+            && habits.has(Oddity::LengthRequired)
+        {
+            if habits.breaks(Oddity::LengthRequired) {
+                self.perform(request);
+            }
+            return Some(Reply::explained(411, "a length is required"));
+        }
+        let put = request.method == "PUT";
+        if habits.strikes(Oddity::Unavailable, RARE) && (put || !habits.breaks(Oddity::Unavailable)) {
+            if habits.breaks(Oddity::Unavailable) {
+                self.put_half(request);
+            }
+            return Some(self.retry_after(Reply::explained(503, "not now")));
+        }
+        let strikes = |oddity: Oddity| habits.strikes(oddity, RARE) && (writes || !habits.breaks(oddity));
+        if strikes(Oddity::TooMany) {
+            if habits.breaks(Oddity::TooMany) {
+                self.perform(request);
+            }
+            return Some(self.retry_after(Reply::explained(429, "too many requests")));
+        }
+        if strikes(Oddity::Temporary) {
+            if habits.breaks(Oddity::Temporary) {
+                self.perform(request);
+            }
+            return Some(Reply::explained(307, "elsewhere").field("Location", format!("{path}-elsewhere")));
+        }
+        if strikes(Oddity::Permanent) {
+            if habits.breaks(Oddity::Permanent) {
+                self.store.lock().delete(&path);
+            }
+            return Some(Reply::explained(308, "elsewhere").field("Location", format!("{path}-elsewhere")));
+        }
+        if strikes(Oddity::Forbidden) {
+            if habits.breaks(Oddity::Forbidden) {
+                self.postpone(WAIT, Job::Perform(request.clone()));
+            }
+            return Some(Reply::explained(403, "not you"));
+        }
+        if writes && habits.has(Oddity::Locked) {
+            return self.lock(request, path);
+        }
+        None
+    }
+
+    fn retry_after(&self, reply: Reply) -> Reply {
+        if self.habits.below(2) == 0 { reply.field("Retry-After", "0") } else { reply }
+    }
+
+    /// Refuses a write that meets another one, or performs it under a lock of its own.
+    fn lock(&self, request: &Request, path: String) -> Option<Reply> {
+        let busy = || self.busy.lock().expect("nobody panics while holding it");
+        {
+            let mut paths = busy();
+            if paths.contains(&path) {
+                drop(paths);
+                if self.habits.breaks(Oddity::Locked) {
+                    while busy().contains(&path) && !self.stop.is_now() {
+                        self.wait(1);
+                    }
+                    self.perform(request);
+                }
+                return Some(Reply::explained(423, "somebody else is at it"));
+            }
+            // The others do not last long enough to be met.
+            if self.habits.below(4) != 0 {
+                return None;
+            }
+            paths.push(path.clone());
+        }
+        self.wait(WAIT);
+        let reply = self.serve(request, true);
+        busy().retain(|other| *other != path);
+        Some(reply)
+    }
+
+    /// Answers a write so that its outcome is unknown, if that is its turn.
+    fn leave_open(&self, request: &Request) -> Option<Deal> {
+        let habits = &self.habits;
+        let later = |request: Request| self.postpone(habits.below(LATER), Job::Perform(request));
+        if habits.strikes(Oddity::ErrorLater, RARE) {
+            if habits.breaks(Oddity::ErrorLater) {
+                later(request.clone());
+                self.postpone(LATER + AGAIN, Job::Perform(request.clone()));
+            } else if habits.below(3) != 0 {
+                later(request.clone());
+            }
+            let status = [500, 502, 504][habits.below(3) as usize];
+            return Some(Deal::Reply(Reply::explained(status, "something went wrong")));
+        }
+        if habits.strikes(Oddity::ErrorDone, RARE) {
+            if habits.breaks(Oddity::ErrorDone) {
+                self.put_half(request);
+            } else {
+                self.perform(request);
+            }
+            return Some(Deal::Reply(Reply::explained(500, "something went wrong")));
+        }
+        if habits.keeps(Oddity::AcceptedLater) && habits.strikes(Oddity::AcceptedLater, RARE) {
+            later(request.clone());
+            return Some(Deal::Reply(Reply::explained(202, "later")));
+        }
+        if habits.strikes(Oddity::AcceptedNever, RARE) {
+            let status = if habits.breaks(Oddity::AcceptedNever) { 204 } else { 202 };
+            let reply = if status == 202 { Reply::explained(202, "perhaps") } else { Reply::new(204) };
+            return Some(Deal::Reply(reply));
+        }
+        if habits.strikes(Oddity::SilentLater, RARER) {
+            let breaks = habits.breaks(Oddity::SilentLater);
+            later(if breaks { unconditional(request) } else { request.clone() });
+            return Some(Deal::Silence);
+        }
+        None
+    }
+
+    /// Stores half of what was to be put.
+    fn put_half(&self, request: &Request) {
+        if let Some(path) = request.path().filter(|_| request.content.len() > 1) {
+            let half = &request.content[..request.content.len() / 2];
+            self.store.lock().put(&path, Arc::from(half));
+        }
+    }
+
+    /// Evaluates conditions, waits, and then performs.
+    fn race(&self, request: &Request) -> Reply {
+        let Some(path) = request.path() else { return self.perform(request) };
+        let version = self.store.lock().versions.get(&path).cloned();
+        let current = version.map(|version| Current::of(&version, &self.habits));
+        if condition::evaluate(request, current.as_ref(), &self.habits) != Outcome::Perform {
+            return self.perform(request);
+        }
+        self.wait(WAIT);
+        self.perform(&unconditional(request))
+    }
+
+    /// Answers a write as if it had happened, and lets it happen a moment later.
+    fn write_behind(&self, request: &Request) -> Reply {
+        let Some(path) = request.path() else { return self.perform(request) };
+        let old = self.store.lock().versions.get(&path).cloned();
+        let reply = self.perform(request);
+        let mut shelf = self.store.lock();
+        let new = shelf.versions.get(&path).cloned();
+        shelf.restore(&path, old);
+        drop(shelf);
+        self.postpone(WAIT, Job::Restore(path, new));
+        reply
+    }
+}
+
+/// The same request without conditions.
+fn unconditional(request: &Request) -> Request {
+    let mut fields = Fields::default();
+    for (name, value) in
+        request.fields.iter().filter(|(name, _)| !name.to_ascii_lowercase().starts_with("if-"))
+    {
+        fields.push(name.to_owned(), value.to_vec());
+    }
+    Request { fields, ..request.clone() }
+}

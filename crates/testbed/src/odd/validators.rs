@@ -1,0 +1,156 @@
+//! The validators of a version as they are at one moment.
+
+use std::time::Duration;
+
+use super::habits::Habits;
+use super::store::Version;
+use super::table::Oddity;
+use crate::embedded::date;
+use crate::embedded::switches::mix;
+use crate::embedded::tag::Tag;
+
+/// How long a tag is weak at first.
+const RIPENS: Duration = Duration::from_millis(50);
+/// How long a tag is not there yet.
+const COMES: Duration = Duration::from_millis(20);
+/// How long a tag stays before it is replaced.
+const CHANGES: Duration = Duration::from_millis(30);
+/// How long the representation is coded, and how long it is not, in milliseconds.
+const CODED: u128 = 40;
+/// The seconds that dates are cut or rounded to.
+const COARSE: u64 = 10;
+const ROUNDED: u64 = 4;
+/// So many writes share a tag where that is wrong.
+const SHARED: u64 = 5;
+
+/// What identifies the selected representation now.
+#[derive(Debug, Clone)]
+pub(super) struct Current {
+    pub(super) tag: Option<Tag>,
+    /// Last-Modified.
+    pub(super) date: Option<u64>,
+    /// The date identifies the content (RFC 9110, 8.8.2.2).
+    pub(super) is_strong_date: bool,
+    /// The representation is coded with gzip.
+    pub(super) coded: bool,
+}
+
+impl Current {
+    /// Those of a version, now.
+    pub(super) fn of(version: &Version, habits: &Habits) -> Self {
+        let coded = habits.has(Oddity::AlwaysCoded)
+            || habits.has(Oddity::CodingTag)
+                && !(version.written.elapsed().as_millis() / CODED).is_multiple_of(2);
+        let date = date_of(version, habits);
+        let rounds = [Oddity::CoarseDate, Oddity::RoundedDate, Oddity::EpochDate];
+        Self {
+            tag: tag_of(version, coded, habits),
+            date,
+            is_strong_date: version.alone
+                && date::now() > version.modified
+                && !rounds.iter().any(|odd| habits.has(*odd)),
+            coded,
+        }
+    }
+}
+
+fn tag_of(version: &Version, coded: bool, habits: &Habits) -> Option<Tag> {
+    let strong = |opaque: Vec<u8>| Some(Tag { weak: false, opaque });
+    let name = |number: u64| format!("{:x}", mix(number)).into_bytes();
+    let number = version.number;
+    let age = version.written.elapsed();
+    if habits.has(Oddity::NoTag) {
+        return None;
+    }
+    if habits.has(Oddity::WeakTag) {
+        return Some(Tag { weak: true, opaque: name(number) });
+    }
+    if habits.has(Oddity::RipeningTag) {
+        let number = if habits.breaks(Oddity::RipeningTag) { version.first } else { number };
+        return Some(Tag { weak: age < RIPENS, opaque: name(number) });
+    }
+    if habits.has(Oddity::LateTag) && age < COMES {
+        let old = version.before.filter(|_| habits.breaks(Oddity::LateTag));
+        return old.and_then(|old| strong(name(old)));
+    }
+    if habits.has(Oddity::ChangingTag) && age >= CHANGES {
+        return strong(match version.before.filter(|_| habits.breaks(Oddity::ChangingTag)) {
+            Some(old) => name(old),
+            None => [&name(number)[..], b"-settled"].concat(),
+        });
+    }
+    if habits.breaks(Oddity::ContentTag) {
+        return strong(version.content.len().to_string().into_bytes());
+    }
+    let mut opaque = if habits.has(Oddity::ContentTag) { hash(&version.content) } else { name(number) };
+    if habits.breaks(Oddity::AlwaysCoded) {
+        opaque = name(number / SHARED);
+    }
+    if habits.has(Oddity::StrangeTag) {
+        opaque = [b"a,b\\", &opaque[..], b",\xe9!"].concat();
+    }
+    if coded {
+        opaque = match version.before.filter(|_| habits.breaks(Oddity::CodingTag)) {
+            Some(old) => name(old),
+            None => [&opaque[..], b"-gzip"].concat(),
+        };
+    }
+    strong(opaque)
+}
+
+fn hash(content: &[u8]) -> Vec<u8> {
+    let mixed = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| mix(hash ^ u64::from(*byte)));
+    format!("{mixed:x}-{}", content.len()).into_bytes()
+}
+
+fn date_of(version: &Version, habits: &Habits) -> Option<u64> {
+    let modified = version.modified;
+    if habits.keeps(Oddity::NoClock) {
+        return None;
+    }
+    Some(if habits.has(Oddity::CoarseDate) {
+        modified - modified % COARSE
+    } else if habits.has(Oddity::RoundedDate) {
+        let up = modified.next_multiple_of(ROUNDED);
+        if habits.breaks(Oddity::RoundedDate) { up } else { up.min(date::now()) }
+    } else if habits.has(Oddity::EpochDate) {
+        0
+    } else {
+        modified
+    })
+}
+
+/// Content as a gzip member of one stored block (RFC 1952; RFC 1951, 3.2.4).
+pub(super) fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut coded = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+    let mut blocks = content.chunks(0xffff).peekable();
+    if blocks.peek().is_none() {
+        coded.extend_from_slice(&[1, 0, 0, 0xff, 0xff]);
+    }
+    while let Some(block) = blocks.next() {
+        let length = block.len() as u16;
+        coded.push(u8::from(blocks.peek().is_none()));
+        coded.extend_from_slice(&length.to_le_bytes());
+        coded.extend_from_slice(&(!length).to_le_bytes());
+        coded.extend_from_slice(block);
+    }
+    coded.extend_from_slice(&crc(content).to_le_bytes());
+    coded.extend_from_slice(&(content.len() as u32).to_le_bytes());
+    coded
+}
+
+fn crc(content: &[u8]) -> u32 {
+    let step = |crc: u32, _: u32| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+    !content.iter().fold(u32::MAX, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gzip_has_the_checksum_that_everybody_computes() {
+        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+        assert_eq!(gzip(b"").len(), 10 + 5 + 8);
+    }
+}

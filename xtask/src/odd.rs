@@ -1,0 +1,526 @@
+//! `cargo xtask soak odd`: correct servers that are odd on purpose, at length, and their illegal twins.
+//!
+//! Two claims are put to the test. A server that is odd but legal is never accused: each combination of oddities gets a
+//! fresh server and a campaign, and whatever is found at level *must* or *store* is a defect of the tester. Warnings
+//! below that are expected only where an oddity declares them. And the tester is not too lax: the illegal twin of every
+//! oddity is refuted at every seed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use confute::lang::Level;
+use confute_drive::{Figures, Finding, Generator, Limits, Outcome, Plan, Protocol, Tally, Target};
+use confute_http::encode::Target as Authority;
+use confute_http::proxy::{Passage, Proxy};
+use confute_http::{Http, Traffic};
+use confute_testbed::odd::{Entry, Habits, OddServer, Oddity, Side, TABLE};
+
+use crate::hunt::{self, Run};
+use crate::soak::Line;
+use crate::{again_in_release, root};
+
+/// So many messages make a soak, and a short one.
+const MANY: u64 = 1_000_000;
+const FEW: u64 = 20_000;
+/// One message in so many goes through a gateway: judging them takes longer.
+const GATEWAYS: u64 = 8;
+/// So many messages each combination gets, and in a short soak.
+const EACH: u64 = 4_000;
+const EACH_SHORT: u64 = 1_500;
+/// So many in front of a gateway.
+const EACH_GATEWAY: u64 = 600;
+/// How long a combination may take at most.
+const TIME: Duration = Duration::from_mins(1);
+/// The share of cases that must be judged, in percent.
+const JUDGED: u64 = 95;
+/// The median of outstanding requests below which a soak says little.
+const OUTSTANDING: u64 = 8;
+/// How many steps a case has.
+const STEPS: usize = 300;
+/// The kinds of traffic of a campaign come again after so many cases.
+const KINDS: u64 = 32;
+/// How many requests a case in front of a gateway has, and how many of them are outstanding.
+const REQUESTS: usize = 30;
+const AT_ONCE: usize = 4;
+/// How long an answer may take where a twin is looked for.
+const PATIENCE: Duration = Duration::from_millis(400);
+/// What a gateway forwards.
+const PREFIX: &str = "/odd/";
+/// Twins of the short form, of each theme some.
+const SAMPLE: [Oddity; 6] = [
+    Oddity::WeakTag,
+    Oddity::Replaced200,
+    Oddity::ShortPart,
+    Oddity::TooMany,
+    Oddity::BrokenContent,
+    Oddity::ToChunks,
+];
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A quick look: 20,000 messages, and a few twins
+    #[arg(long)]
+    short: bool,
+    /// How many messages, requests and answers together [default: 1,000,000]
+    #[arg(long)]
+    messages: Option<u64>,
+    /// What all random choices come from
+    #[arg(long, default_value = "1")]
+    seed: u64,
+    /// Only this oddity, alone; can be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Only the illegal twins
+    #[arg(long)]
+    twins: bool,
+    /// Only origin servers
+    #[arg(long, conflicts_with = "gateway")]
+    origin: bool,
+    /// Only gateways
+    #[arg(long)]
+    gateway: bool,
+    /// How many seeds each twin is run with
+    #[arg(long, default_value = "10")]
+    seeds: u64,
+    /// How many seconds a twin may take to be refuted
+    #[arg(long, default_value = "20")]
+    max_time: u64,
+    /// List the oddities, with the clauses that allow them
+    #[arg(long)]
+    list: bool,
+    /// Run as it was built, though it is slow
+    #[arg(long, hide = true)]
+    debug: bool,
+}
+
+impl Args {
+    fn sides(&self) -> &'static [Side] {
+        match (self.origin, self.gateway) {
+            (true, _) => &[Side::Origin],
+            (_, true) => &[Side::Gateway],
+            _ => &[Side::Origin, Side::Gateway],
+        }
+    }
+
+    /// The entries that are asked for.
+    fn entries(&self) -> Result<Vec<&'static Entry>> {
+        for name in &self.only {
+            if Oddity::from_name(name).is_none() {
+                bail!("there is no oddity {name:?}: see --list");
+            }
+        }
+        let is_asked = |entry: &&Entry| {
+            self.sides().contains(&entry.side)
+                && (self.only.is_empty() || self.only.iter().any(|name| name == entry.name))
+        };
+        Ok(TABLE.iter().filter(is_asked).collect())
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let entries = args.entries()?;
+    if args.list {
+        list(&entries);
+        return Ok(true);
+    }
+    if cfg!(debug_assertions) && !args.short && !args.debug {
+        return again_in_release();
+    }
+    let mut held = true;
+    if !args.twins {
+        held &= soak(args, &entries)?;
+    }
+    let is_sample = |entry: &&&Entry| !args.short || args.twins || SAMPLE.contains(&entry.oddity);
+    if args.twins || args.only.is_empty() {
+        let chosen: Vec<_> = entries.iter().filter(is_sample).copied().collect();
+        held &= twins(args, &chosen)?;
+    }
+    Ok(held)
+}
+
+fn list(entries: &[&Entry]) {
+    for entry in entries {
+        println!("{} ({:?}; {})\n    {}", entry.name, entry.theme, entry.clause, entry.summary);
+        println!("    twin: {}", entry.twin);
+        if !entry.warns.is_empty() {
+            println!("    may warn: {}", entry.warns.join(", "));
+        }
+    }
+}
+
+/// A server, and how to talk to it.
+enum Stage {
+    Origin(OddServer, Box<Http>),
+    Gateway(OddServer, Box<Proxy>),
+}
+
+impl Stage {
+    fn of(side: Side, habits: Habits) -> Result<Self> {
+        let authority =
+            |server: &OddServer| Authority { host: server.addr().to_string(), ..Authority::default() };
+        Ok(match side {
+            Side::Origin => {
+                let server = OddServer::origin(habits).context("cannot start an odd server")?;
+                let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
+                Self::Origin(server, Box::new(http))
+            }
+            Side::Gateway => {
+                let origin = free_address()?;
+                let server =
+                    OddServer::gateway(habits, PREFIX, origin).context("cannot start an odd gateway")?;
+                let proxy = Proxy::new(authority(&server), PREFIX, origin, "/");
+                Self::Gateway(server, Box::new(proxy))
+            }
+        })
+    }
+}
+
+fn free_address() -> Result<SocketAddr> {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).context("no port is free")
+}
+
+/// Much at once, and every fourth case one of all kinds that there are.
+fn traffic<'a>(http: &Http, seed: u64, case: u64) -> Box<dyn Generator<Http> + 'a> {
+    if case % 4 == 3 {
+        return Box::new(Traffic::of_case(http.clone(), STEPS, (seed + case / 4) % KINDS));
+    }
+    let traffic = Traffic::new(http.clone(), 4 * STEPS).flooding();
+    Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
+}
+
+fn passage<'a>(case: u64) -> Box<dyn Generator<Proxy> + 'a> {
+    if case % 4 == 3 {
+        return Box::new(Passage::of_case(case));
+    }
+    Box::new(Passage::new(REQUESTS, AT_ONCE).hinting(case))
+}
+
+/// What all combinations came to.
+#[derive(Default)]
+struct Total {
+    messages: u64,
+    combinations: u64,
+    tally: Tally,
+    figures: Figures,
+    /// Oddities that were active at least once.
+    met: BTreeSet<&'static str>,
+    violations: u64,
+    /// Refuted cases that no rule was found for in time: they prove nothing.
+    unexplained: u64,
+    /// Combinations that nothing was heard of.
+    idle: u64,
+    /// Warnings that no active oddity declares.
+    unasked: u64,
+    warnings: BTreeMap<String, u64>,
+    troubles: BTreeMap<String, u64>,
+}
+
+fn soak(args: &Args, entries: &[&'static Entry]) -> Result<bool> {
+    let mut held = true;
+    let mut figures = Figures::default();
+    for side in args.sides() {
+        let own: Vec<_> = entries.iter().filter(|entry| entry.side == *side).copied().collect();
+        if !own.is_empty() {
+            let total = soak_side(args, *side, &own)?;
+            held &= total.holds();
+            figures.merge(&total.figures);
+        }
+    }
+    let median = figures.outstanding.median();
+    if median < OUTSTANDING && !args.gateway {
+        println!("FAILED: a median of {median} outstanding requests is too few to mean anything");
+        held = false;
+    }
+    Ok(held)
+}
+
+fn soak_side(args: &Args, side: Side, entries: &[&'static Entry]) -> Result<Total> {
+    let start = Instant::now();
+    let all = args.messages.unwrap_or(if args.short { FEW } else { MANY });
+    let wanted = match side {
+        _ if args.sides().len() == 1 || !args.only.is_empty() => all,
+        Side::Origin => all - all / GATEWAYS,
+        Side::Gateway => all / GATEWAYS,
+    };
+    let each = match side {
+        Side::Gateway => EACH_GATEWAY,
+        Side::Origin if args.short => EACH_SHORT,
+        Side::Origin => EACH,
+    };
+    let each = each.min(wanted.max(1));
+    println!("{side:?}: {wanted} messages, {each} for each combination of oddities, seed {}", args.seed);
+    let mut total = Total::default();
+    let line = Line::default();
+    while total.messages < wanted {
+        let seed = args.seed.wrapping_add(total.combinations);
+        let habits = if args.only.is_empty() {
+            Habits::draw(side, seed)
+        } else {
+            let at = total.combinations as usize % entries.len();
+            Habits::of([entries[at].oddity], seed)
+        };
+        let before = total.messages;
+        combination(side, &habits, seed, each, &mut total)?;
+        if total.messages == before {
+            total.idle += 1;
+            println!("  FAILED: nothing came of {} (seed {seed})", habits.names().join(", "));
+            break;
+        }
+        line.tell(&format!(
+            "{side:?}: {} of {wanted} messages, {} combinations",
+            total.messages, total.combinations
+        ));
+    }
+    line.erase();
+    total.report(side, start.elapsed());
+    Ok(total)
+}
+
+/// One combination: a fresh server and a campaign.
+fn combination(side: Side, habits: &Habits, seed: u64, messages: u64, total: &mut Total) -> Result<()> {
+    let plan = |target| Plan {
+        limits: Limits { connections: 32, ..Limits::default() },
+        seed,
+        max_time: Some(TIME),
+        max_failures: usize::MAX,
+        ..Plan::new(target)
+    };
+    match Stage::of(side, habits.clone())? {
+        Stage::Origin(server, http) => {
+            let plan = plan(Target::new(server.addr()));
+            let make = |case| traffic(&http, seed, case);
+            let (run, outcome) = hunt::follow(&*http, &plan, &make, Some(messages), &mut |_, _, _| false);
+            total.add(&run, &outcome, habits, seed)
+        }
+        Stage::Gateway(server, proxy) => {
+            let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
+            let make = |case| passage(case);
+            let (run, outcome) =
+                hunt::follow(&*proxy, &plan(target), &make, Some(messages), &mut |_, _, _| false);
+            total.add(&run, &outcome, habits, seed)
+        }
+    }
+}
+
+/// Whether the time for blame ran out before any rule was found: that proves nothing.
+fn is_unexplained<P: Protocol>(finding: &Finding<P>) -> bool {
+    finding.level.is_none() || finding.diagnoses.is_empty() && finding.incomplete
+}
+
+/// Whether a finding accuses the server: it has a rule, and is of level *store* or above.
+fn accuses<P: Protocol>(finding: &Finding<P>) -> bool {
+    let is_strong = finding.level.is_some_and(|level| level >= Level::Store);
+    is_strong && !is_unexplained(finding)
+}
+
+fn blame<P: Protocol>(finding: &Finding<P>) -> String {
+    let sets: Vec<_> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+    if sets.is_empty() { "no rule found in time".to_owned() } else { sets.join(" or ") }
+}
+
+impl Total {
+    fn add<P: Protocol>(
+        &mut self,
+        run: &Run,
+        outcome: &Outcome<P>,
+        habits: &Habits,
+        seed: u64,
+    ) -> Result<()> {
+        let names = habits.names();
+        let warns = habits.warns();
+        self.messages += run.messages;
+        self.combinations += 1;
+        self.met.extend(&names);
+        self.figures.merge(&outcome.figures);
+        let tally = &outcome.tally;
+        self.tally.cases += tally.cases;
+        self.tally.inconclusive += tally.inconclusive;
+        self.tally.empty += tally.empty;
+        self.tally.stopped += tally.stopped;
+        self.tally.early += tally.early;
+        self.tally.doubtful += tally.doubtful;
+        for (trouble, times) in &outcome.troubles {
+            *self.troubles.entry(trouble.to_string()).or_default() += times;
+        }
+        for finding in &outcome.findings {
+            let blamed = blame(finding);
+            let is_declared =
+                finding.diagnoses.iter().any(|one| one.rules.iter().all(|rule| warns.contains(rule)));
+            if !accuses(finding) && is_declared {
+                *self.warnings.entry(blamed).or_default() += finding.times;
+                continue;
+            }
+            let word = match () {
+                () if is_unexplained(finding) => "not judged",
+                () if accuses(finding) => "FAILED: violation",
+                () => "FAILED: warning that no oddity declares",
+            };
+            println!("  {word}: {blamed} ({:?}, {} times)", finding.level, finding.times);
+            println!("    seed {seed}, case {}, oddities: {}", finding.case, names.join(", "));
+            println!("    seen: {}", finding.refutation.seen);
+            let folder = root()?.join("target/odd");
+            let name = format!("{seed}-{}", finding.number);
+            hunt::keep(&hunt::listing(finding), &folder, &name)?;
+            println!("    kept: {}", folder.join(format!("{name}.txt")).display());
+            match () {
+                () if is_unexplained(finding) => self.unexplained += finding.times,
+                () if accuses(finding) => self.violations += 1,
+                () => self.unasked += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// How many cases were judged, and of how many.
+    fn judged(&self) -> (u64, u64) {
+        let tally = &self.tally;
+        let all = tally.cases - tally.stopped;
+        (all.saturating_sub(tally.inconclusive + tally.empty + self.unexplained), all)
+    }
+
+    /// Whether no correct server was accused, and most cases were judged.
+    fn holds(&self) -> bool {
+        let (judged, all) = self.judged();
+        self.violations + self.unasked + self.idle == 0 && judged * 100 >= all * JUDGED
+    }
+
+    /// Prints what it came to.
+    fn report(&self, side: Side, elapsed: Duration) {
+        let (tally, median) = (&self.tally, self.figures.outstanding.median());
+        let (judged, all) = self.judged();
+        let of_side = TABLE.iter().filter(|entry| entry.side == side).count();
+        println!(
+            "  {} messages, {} combinations of {} of {of_side} oddities, {:.1} s ({:.1} s of it thinking)",
+            self.messages,
+            self.combinations,
+            self.met.len(),
+            elapsed.as_secs_f64(),
+            self.figures.thinking.as_secs_f64()
+        );
+        println!(
+            "  {judged} of {all} cases judged, {} ended early, {} doubtful; median of {median} outstanding",
+            tally.early, tally.doubtful
+        );
+        for (trouble, times) in &self.troubles {
+            println!("  trouble, {times} times: {trouble}");
+        }
+        for (rules, times) in &self.warnings {
+            println!("  warned as declared, {times} times: {rules}");
+        }
+        let mut failures = Vec::new();
+        if self.violations > 0 {
+            failures.push(format!("{} violations by correct servers", self.violations));
+        }
+        if self.unasked > 0 {
+            failures.push(format!("{} warnings that no oddity declares", self.unasked));
+        }
+        if judged * 100 < all * JUDGED {
+            failures.push(format!("less than {JUDGED} % of the cases were judged"));
+        }
+        failures.iter().for_each(|failure| println!("  FAILED: {failure}"));
+    }
+}
+
+/// Runs every twin at every seed.
+fn twins(args: &Args, entries: &[&'static Entry]) -> Result<bool> {
+    let seeds = if args.short && !args.twins { 1 } else { args.seeds };
+    println!("{:<24} {:>8} {:>9} {:>9}  blamed", "illegal twin of", "refuted", "median s", "messages");
+    let mut held = true;
+    for entry in entries {
+        let mut runs = Vec::new();
+        for seed in 0..seeds {
+            let seed = args.seed.wrapping_add(seed);
+            runs.push(twin(entry, seed, Duration::from_secs(args.max_time))?);
+        }
+        let found: Vec<_> = runs.iter().filter_map(|run| run.refuted).collect();
+        let mut times: Vec<_> = found.iter().map(|(time, _)| *time).collect();
+        let mut messages: Vec<_> = found.iter().map(|(_, messages)| *messages).collect();
+        times.sort_unstable();
+        messages.sort_unstable();
+        let mut blamed: BTreeMap<String, u64> = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.refuted.is_some()) {
+            *blamed.entry(run.blamed.join(" or ")).or_default() += 1;
+        }
+        let blamed: Vec<_> = blamed.iter().map(|(rules, times)| format!("{times}× {rules}")).collect();
+        let middle = |count: usize| count / 2;
+        println!(
+            "{:<24} {:>2} of {:>2} {:>9} {:>9}  {}",
+            entry.name,
+            found.len(),
+            seeds,
+            times
+                .get(middle(times.len()))
+                .map_or("-".to_owned(), |time| format!("{:.2}", time.as_secs_f64())),
+            messages.get(middle(messages.len())).map_or("-".to_owned(), u64::to_string),
+            blamed.join("; ")
+        );
+        if (found.len() as u64) < seeds {
+            println!("  FAILED: accepted at some seeds: {}", entry.twin);
+            let warned: BTreeSet<_> = runs.iter().flat_map(|run| run.trace.lines()).collect();
+            warned.iter().for_each(|rules| println!("    warned: {rules}"));
+            let troubles: BTreeSet<_> = runs.iter().filter_map(|run| run.inconclusive.as_deref()).collect();
+            troubles.iter().for_each(|why| println!("    not judged: {why}"));
+            held = false;
+        }
+    }
+    Ok(held)
+}
+
+/// Runs a twin until it is refuted for more than availability or stability.
+fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
+    let plan = |target| Plan {
+        limits: Limits { connections: 8, patience: PATIENCE, ..Limits::default() },
+        seed,
+        max_time: Some(max_time),
+        max_failures: usize::MAX,
+        ..Plan::new(target)
+    };
+    let mut run;
+    let mut first = None;
+    let mut warned = String::new();
+    match Stage::of(entry.side, Habits::twin(entry.oddity, seed))? {
+        Stage::Origin(server, http) => {
+            let hold = PATIENCE.as_millis() as u32;
+            let make = |case| -> Box<dyn Generator<Http>> {
+                Box::new(Traffic::of_case((*http).clone(), STEPS, case).holding(hold))
+            };
+            let plan = plan(Target::new(server.addr()));
+            (run, _) = hunt::follow(&*http, &plan, &make, None, &mut |finding, time, messages| {
+                note(finding, time, messages, &mut first, &mut warned)
+            });
+        }
+        Stage::Gateway(server, proxy) => {
+            let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
+            let make = |case| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+            (run, _) = hunt::follow(&*proxy, &plan(target), &make, None, &mut |finding, time, messages| {
+                note(finding, time, messages, &mut first, &mut warned)
+            });
+        }
+    }
+    (run.trace, run.refuted) = (warned, None);
+    if let Some((time, messages, blamed)) = first {
+        run.refuted = Some((time, messages));
+        run.blamed = vec![blamed];
+    }
+    Ok(run)
+}
+
+/// Notes the first finding that accuses; whether it is one.
+fn note<P: Protocol>(
+    finding: &Finding<P>,
+    time: Duration,
+    messages: u64,
+    first: &mut Option<(Duration, u64, String)>,
+    warned: &mut String,
+) -> bool {
+    if !accuses(finding) {
+        let _ = writeln!(warned, "{} ({:?})", blame(finding), finding.level);
+    }
+    if first.is_none() && accuses(finding) {
+        *first = Some((time, messages, blame(finding)));
+    }
+    first.is_some()
+}
