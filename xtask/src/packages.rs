@@ -1,7 +1,9 @@
-//! Debian packages that tests need: installed where that is possible, named where it is not.
+//! Packages that tests need, Debian's and Python's: installed where that is possible, named where it is not.
 
 use std::env;
 use std::process::{Command, Stdio};
+
+use crate::root;
 
 /// A program that some tests run, and the package it comes in.
 struct Needed {
@@ -10,7 +12,7 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 11] = [
+const NEEDED: [Needed; 16] = [
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
@@ -25,11 +27,33 @@ const NEEDED: [Needed; 11] = [
     Needed { program: "curl", package: "curl", what_for: "exported scripts are run" },
     Needed { program: "python3", package: "python3", what_for: "exported scripts are run" },
     Needed { program: "squid", package: "squid", what_for: "a real gateway to test" },
+    Needed { program: "rclone", package: "rclone", what_for: "a real server to test" },
+    // `tomcat10` itself would start one at once.
+    Needed {
+        program: "/usr/share/tomcat10/bin/bootstrap.jar",
+        package: "tomcat10-common",
+        what_for: "a real server to test",
+    },
+    Needed { program: "java", package: "default-jre-headless", what_for: "Tomcat runs in it" },
+    Needed { program: "varnishd", package: "varnish", what_for: "a real gateway to test" },
+    Needed { program: "nghttpx", package: "nghttp2-proxy", what_for: "a real gateway to test" },
     Needed { program: "chromium", package: "chromium", what_for: "the page of a report is opened in it" },
 ];
 
+/// Packages of `PyPI` that Debian does not have: the server `WsgiDAV`, and what it runs in.
+const PYTHON: [&str; 2] = ["wsgidav", "cheroot"];
+/// The folder of this workspace where they are installed, and where the test bed looks for them. A folder for `pip --target`
+/// needs no virtual environment, for which Debian has a package of its own, and changes nothing for other Python programs.
+const PYTHON_FOLDER: &str = "target/python";
+
 /// Installs what is missing, if this is Debian and we may. Returns what is still missing, a line each.
 pub(crate) fn provide() -> Vec<String> {
+    let mut missing = provide_programs();
+    missing.extend(provide_python());
+    missing
+}
+
+fn provide_programs() -> Vec<String> {
     let missing = || NEEDED.iter().filter(|needed| !is_present(needed.program));
     if missing().next().is_some() {
         let names: Vec<&str> = missing().map(|needed| needed.package).collect();
@@ -41,6 +65,38 @@ pub(crate) fn provide() -> Vec<String> {
             format!("{program} ({what_for}): not installed; as root: apt-get install {package}")
         })
         .collect()
+}
+
+/// Installs Python packages with pip, after pip itself where there is none.
+fn provide_python() -> Option<String> {
+    let folder = root().ok()?.join(PYTHON_FOLDER);
+    let is_complete = || PYTHON.iter().all(|name| folder.join(name).is_dir());
+    if !is_complete() && (pip(&["--version"]) || install(&["python3-pip"])) {
+        println!("installing {} into {PYTHON_FOLDER}", PYTHON.join(", "));
+        let target = folder.display().to_string();
+        let arguments = [&["install", "--quiet", "--upgrade", "--target", &target], &PYTHON[..]].concat();
+        if !pip(&arguments) {
+            println!("pip failed");
+        }
+    }
+    let names = PYTHON.join(" ");
+    (!is_complete()).then(|| {
+        format!(
+            "{names} (a real server to test): not installed; python3 -m pip install --target {PYTHON_FOLDER} {names}"
+        )
+    })
+}
+
+fn pip(arguments: &[&str]) -> bool {
+    let status = Command::new("python3")
+        .args(["-m", "pip"])
+        .args(arguments)
+        .env("PIP_DISABLE_PIP_VERSION_CHECK", "1")
+        .env("PIP_ROOT_USER_ACTION", "ignore")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// Installs packages, if this is Debian and we may. Whether they are there then.

@@ -9,11 +9,16 @@ use std::net::SocketAddr;
 use confute_testbed::apache::Apache;
 use confute_testbed::haproxy::Haproxy;
 use confute_testbed::lighttpd::Lighttpd;
+use confute_testbed::nghttpx::Nghttpx;
 use confute_testbed::nginx::Nginx;
+use confute_testbed::rclone::Rclone;
 use confute_testbed::squid::Squid;
+use confute_testbed::tomcat::Tomcat;
+use confute_testbed::varnish::Varnish;
+use confute_testbed::wsgidav::Wsgidav;
 
-const USAGE: &str =
-    "which? apache, lighttpd or nginx; with ORIGIN (HOST:PORT): apache, haproxy, nginx or squid";
+const USAGE: &str = "which? apache, lighttpd, nginx, rclone, tomcat or wsgidav; \
+    with ORIGIN (HOST:PORT): apache, haproxy, nghttpx, nginx, squid or varnish";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1);
@@ -35,6 +40,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             let server = Lighttpd::start()?;
             serve(server.address(), &["/"])
         }
+        (Some("nghttpx"), Some(origin)) => {
+            let server = Nghttpx::forwarding(origin)?;
+            serve(server.address(), &["/"])
+        }
         (Some("nginx"), None) => {
             let server = Nginx::start()?;
             serve(server.address(), &["/"])
@@ -43,9 +52,25 @@ fn main() -> Result<(), Box<dyn Error>> {
             let server = Nginx::gateway(origin)?;
             serve(server.address(), &["/plain/", "/kept/"])
         }
+        (Some("rclone"), None) => {
+            let server = Rclone::start()?;
+            serve(server.address(), &["/"])
+        }
         (Some("squid"), Some(origin)) => {
             let server = Squid::forwarding(origin)?;
             serve(server.address(), &["/proxy/"])
+        }
+        (Some("tomcat"), None) => {
+            let server = Tomcat::start()?;
+            serve(server.address(), &["/"])
+        }
+        (Some("varnish"), Some(origin)) => {
+            let server = Varnish::forwarding(origin)?;
+            serve(server.address(), &["/proxy/"])
+        }
+        (Some("wsgidav"), None) => {
+            let server = Wsgidav::start()?;
+            serve(server.address(), &["/"])
         }
         _ => Err(USAGE.into()),
     }

@@ -3,7 +3,7 @@
 //! A server is up when it serves a file that only this one has, so nobody else who took the port is mistaken for it.
 //! Nothing outside its folder is written.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::chown;
@@ -17,8 +17,10 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 /// How often another port is tried.
 const ATTEMPTS: usize = 5;
-/// How long it may take to answer its first request, and to end.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it may take to answer its first request, and to end. A Java virtual machine on a busy computer needs most of it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// How long children of a server may outlive it. Whoever listens there longer is somebody else, who took the port.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +58,7 @@ pub enum ServerError {
 pub(crate) struct Recipe<'a> {
     /// Its name.
     pub(crate) name: &'static str,
-    /// Its Debian packages.
+    /// The packages it comes in: Debian's, unless the server says otherwise.
     pub(crate) packages: &'static str,
     /// The program.
     pub(crate) program: &'a str,
@@ -71,12 +73,21 @@ pub(crate) struct Recipe<'a> {
     pub(crate) serves: bool,
 }
 
+/// The part of a server's setup that depends on its folder and its port.
+pub(crate) struct Plan {
+    /// Files to write before the start: the path of each below the folder of the server, and its content.
+    pub(crate) files: Vec<(&'static str, String)>,
+    /// Arguments that follow those of the recipe.
+    pub(crate) arguments: Vec<String>,
+}
+
 /// A running server; dropped, it is stopped and its folder removed.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) address: SocketAddr,
-    // In this order: the process ends before its folder goes.
+    // In this order: the process ends, then its children, and its folder goes last.
     _process: Process,
+    _children: Children,
     _dir: Dir,
 }
 
@@ -86,6 +97,19 @@ impl Life {
     pub(crate) fn begin(
         recipe: &Recipe<'_>,
         config: &dyn Fn(&Path, SocketAddr) -> String,
+    ) -> Result<Self, ServerError> {
+        let plan = |dir: &Path, address| Plan {
+            files: vec![("config", config(dir, address))],
+            arguments: Vec::new(),
+        };
+        Self::begin_planned(recipe, &plan)
+    }
+
+    /// Like [`begin`](Self::begin), for a server that has any number of configuration files, or that learns its port from an
+    /// argument.
+    pub(crate) fn begin_planned(
+        recipe: &Recipe<'_>,
+        plan: &dyn Fn(&Path, SocketAddr) -> Plan,
     ) -> Result<Self, ServerError> {
         let Recipe { name, packages, .. } = *recipe;
         let dir = Dir::fresh(name);
@@ -97,10 +121,14 @@ impl Life {
         let token = dir.furnish(recipe.forks).map_err(setup)?;
         for _ in 0..ATTEMPTS {
             let address = free_port().map_err(setup)?;
-            fs::write(dir.0.join("config"), config(&dir.0, address)).map_err(setup)?;
+            let plan = plan(&dir.0, address);
+            for (path, content) in plan.files {
+                fs::write(dir.0.join(path), content).map_err(setup)?;
+            }
             let mut command = Command::new(recipe.program);
-            command.args((recipe.arguments)(&dir.0));
-            let mut process = match Process::spawn(&mut command) {
+            command.args((recipe.arguments)(&dir.0)).args(plan.arguments);
+            let log = File::options().append(true).open(dir.0.join("error.log")).map_err(setup)?;
+            let mut process = match Process::spawn_logging(&mut command, log) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(absent),
                 other => other.map_err(setup)?,
             };
@@ -113,7 +141,7 @@ impl Life {
                 is_it && TcpStream::connect_timeout(&address, PATIENCE).is_ok()
             };
             if process.comes_up(is_ours).map_err(setup)? {
-                return Ok(Self { address, _process: process, _dir: dir });
+                return Ok(Self { address, _process: process, _children: Children(address), _dir: dir });
             }
         }
         let log = fs::read_to_string(dir.0.join("error.log")).unwrap_or_default();
@@ -128,6 +156,11 @@ pub(crate) struct Process(Child);
 impl Process {
     pub(crate) fn spawn(command: &mut Command) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Self)
+    }
+
+    /// Starts a process that may also write its messages to standard output and standard error: both go to this file.
+    fn spawn_logging(command: &mut Command, log: File) -> io::Result<Self> {
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn().map(Self)
     }
 
     /// Whether it is up, before it ends or patience does.
@@ -156,6 +189,20 @@ impl Drop for Process {
         }
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// The children of a process that has ended, known by the address where they listen. Those of nghttpx notice a moment later that
+/// they are alone, and end.
+#[derive(Debug)]
+struct Children(SocketAddr);
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        let deadline = Instant::now() + FAREWELL;
+        while Instant::now() < deadline && TcpStream::connect_timeout(&self.0, FAREWELL).is_ok() {
+            sleep(Duration::from_millis(5));
+        }
     }
 }
 

@@ -2,30 +2,19 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
+mod servers;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
 use std::thread;
-use std::time::Duration;
 
+use confute_testbed::free_port;
 use confute_testbed::haproxy::Haproxy;
+use confute_testbed::nghttpx::Nghttpx;
 use confute_testbed::squid::Squid;
-use confute_testbed::{ServerError, free_port};
+use confute_testbed::varnish::Varnish;
 
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// A running server, or `None` where it is not installed, which under CI is a failure.
-fn running<T>(started: Result<T, ServerError>) -> Option<T> {
-    match started {
-        Ok(server) => Some(server),
-        Err(error @ ServerError::NotInstalled { .. }) => {
-            assert!(!std::env::var("CI").is_ok_and(|ci| ci == "true"), "{error}, and this is CI");
-            println!("SKIPPED: {error}");
-            None
-        }
-        Err(error) => panic!("{error}"),
-    }
-}
+use servers::{PATIENCE, get, is_gone, is_left, running};
 
 /// Everything that comes until its head ends.
 fn head(stream: &mut TcpStream) -> String {
@@ -37,16 +26,6 @@ fn head(stream: &mut TcpStream) -> String {
         bytes.extend(byte);
     }
     String::from_utf8(bytes).unwrap()
-}
-
-/// The whole answer to one request.
-fn get(server: SocketAddr, path: &str) -> String {
-    let mut stream = TcpStream::connect(server).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
 }
 
 /// Asks through a gateway. Returns the head that the origin got, and the answer that came back.
@@ -63,23 +42,6 @@ fn pass(server: SocketAddr, origin: SocketAddr, path: &str) -> (String, String) 
     let _ = TcpStream::connect(origin);
     let asked = arrived.join().unwrap_or_else(|_| panic!("nothing arrived: {answer}"));
     (asked, answer)
-}
-
-/// Whether this process has a folder, or shared memory, for such a server.
-fn is_left(name: &str) -> bool {
-    let own = format!("confute-{name}-{}-", std::process::id());
-    [&std::env::temp_dir(), Path::new("/dev/shm")].iter().any(|folder| {
-        let Ok(mut entries) = folder.read_dir() else { return false };
-        entries.any(|entry| {
-            let entry = entry.unwrap().file_name();
-            // Squid writes x for what is neither a letter nor a digit.
-            [own.clone(), own.replace('-', "x")].iter().any(|own| entry.to_string_lossy().starts_with(own))
-        })
-    })
-}
-
-fn is_gone(server: SocketAddr, name: &str) -> bool {
-    TcpStream::connect(server).is_err() && !is_left(name)
 }
 
 #[test]
@@ -120,4 +82,43 @@ fn squid() {
     assert!(is_left("squid"));
     drop(server);
     assert!(is_gone(address, "squid"));
+}
+
+#[test]
+fn varnish() {
+    let origin = free_port().unwrap();
+    let Some(server) = running(Varnish::forwarding(origin)) else { return };
+    let answer = get(server.address(), "/proxy/a");
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    // The same twice: nothing is kept.
+    for _ in 0..2 {
+        let (asked, answer) = pass(server.address(), origin, "/proxy/a/b?c");
+        assert!(asked.starts_with("GET /a/b?c HTTP/1.1\r\n"), "{asked}");
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nhi"), "{answer}");
+    }
+    let answer = get(server.address(), "/a");
+    assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    let address = server.address();
+    assert!(is_left("varnish"));
+    drop(server);
+    // Its child, which is the one that listens, is gone too.
+    assert!(is_gone(address, "varnish"));
+}
+
+#[test]
+fn nghttpx() {
+    let origin = free_port().unwrap();
+    let Some(server) = running(Nghttpx::forwarding(origin)) else { return };
+    // By default it would leave an origin alone that failed.
+    for _ in 0..15 {
+        let answer = get(server.address(), "/a");
+        assert!(answer.starts_with("HTTP/1.1 503 ") || answer.starts_with("HTTP/1.1 502 "), "{answer}");
+    }
+    let (asked, answer) = pass(server.address(), origin, "/a/b?c");
+    assert!(asked.starts_with("GET /a/b?c HTTP/1.1\r\n"), "{asked}");
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("\r\n\r\nhi"), "{answer}");
+    let address = server.address();
+    assert!(is_left("nghttpx"));
+    drop(server);
+    assert!(is_gone(address, "nghttpx"));
 }
