@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Options, Pulse, Tester, Verdict, judge};
+use confute::{Depth, Options, Pulse, Tester, Verdict, judge};
 
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, Ended, Setup, run_case};
@@ -76,7 +76,7 @@ impl<P: Protocol> Again<'_, P> {
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         let trouble = run.trouble.as_ref().map(ToString::to_string);
         Ok(match &run.verdict {
-            Verdict::Refuted(_) if !restarted => match self.blamed(run, deed, false) {
+            Verdict::Refuted(_) if !restarted => match self.blamed(run, deed, Depth::Level) {
                 Some(finding) => Rerun::Refuted(Box::new(finding)),
                 None => Rerun::Unknown("refuted at first, but not when judged again".to_owned()),
             },
@@ -119,10 +119,15 @@ impl<P: Protocol> Again<'_, P> {
         Ok(run_case(net, &setup, &mut Replay::new(deed.script.to_vec())))
     }
 
-    /// What a refuted run comes to; where the names are enough, with a level that is only an upper bound.
-    pub(crate) fn blamed(&self, run: CaseRun<P>, deed: &Deed<'_, P::Ask>, names: bool) -> Option<Finding<P>> {
+    /// The violation that a refuted run shows, blamed to this depth.
+    pub(crate) fn blamed(
+        &self,
+        run: CaseRun<P>,
+        deed: &Deed<'_, P::Ask>,
+        depth: Depth,
+    ) -> Option<Finding<P>> {
         let Limits { memory, end, .. } = self.limits;
-        let budget = Budget { time: self.blame_time, memory, halt: self.stop, end, names };
+        let budget = Budget { time: self.blame_time, memory, halt: self.stop, end, depth };
         diagnose(self.protocol, run, (0, deed.seed), deed.relaxed, &budget)
     }
 
@@ -175,7 +180,7 @@ pub fn judge_again<P: Protocol>(
         raw: Vec::new(),
         raw_lost: 0,
     };
-    let budget = Budget { time, memory, halt: stop, end: None, names: false };
+    let budget = Budget { time, memory, halt: stop, end: None, depth: Depth::Level };
     match diagnose(protocol, run, (0, deed.seed), deed.relaxed, &budget) {
         Some(finding) => Rerun::Refuted(Box::new(finding)),
         None => Rerun::Unknown("there was no time to look for the broken rule".to_owned()),

@@ -63,8 +63,6 @@ mod verdict;
 
 mod explain;
 
-pub use explain::{
-    Bar, Deviation, Ground, Names, Reasons, blame, blame_by_parts, blame_names, explain, reasons,
-};
+pub use explain::{Bar, Depth, Deviation, Ground, Names, Reasons, blame, blame_by_parts, explain, reasons};
 pub use tester::{Options, Pulse, Tester, judge};
 pub use verdict::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use confute::lang::{Level, Rule, ServerModel as _};
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, blame_names, explain, judge};
+use confute::{Depth, Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
 
 use super::finding::Finding;
 use super::reduce::reduce;
@@ -20,6 +20,10 @@ use crate::protocol::{Msg, Protocol};
 /// How long it may take when it is time to stop.
 pub(super) const HURRY: Duration = Duration::from_secs(3);
 
+/// The part of the time for blame that the level may take where blame could not tell it: a quarter. With all weaker rules relaxed,
+/// any number of times, a search either ends soon or not at all.
+const WORTH: u32 = 4;
+
 /// How long it may take, and with how much memory.
 pub(crate) struct Budget<'a> {
     pub(crate) time: Duration,
@@ -28,8 +32,8 @@ pub(crate) struct Budget<'a> {
     pub(crate) halt: &'a AtomicBool,
     /// When it has to be over, however late it began.
     pub(crate) end: Option<Instant>,
-    /// Whether the names are enough: then the level is only an upper bound.
-    pub(crate) names: bool,
+    /// How far blame goes.
+    pub(crate) depth: Depth,
 }
 
 impl Budget<'_> {
@@ -73,11 +77,7 @@ pub(crate) fn diagnose<P: Protocol>(
     let less =
         reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
     let parts: &[&[_]] = if less.len() < trace.len() { &[&less, &trace] } else { &[&trace] };
-    let mut blamed = if budget.names {
-        blame_names(model, &network, parts, &options)
-    } else {
-        blame_by_parts(model, &network, parts, &options)
-    };
+    let mut blamed = blame_by_parts(model, &network, parts, &options, budget.depth);
     let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
     for one in &mut blamed.diagnoses {
         one.level = promised(protocol, one);
@@ -89,7 +89,7 @@ pub(crate) fn diagnose<P: Protocol>(
     let (level, incomplete) = if silent {
         // That nothing comes is known only from waiting.
         (Some(Level::Live), blamed.incomplete)
-    } else if !budget.names && (blamed.incomplete || blamed.diagnoses.is_empty()) {
+    } else if budget.depth == Depth::Level && (blamed.incomplete || blamed.diagnoses.is_empty()) {
         // What was not tried might explain it at a weaker level. Each diagnosis explains it, so it is worth no more than these.
         let worth = worth::<P>(protocol, parts, relaxed, budget, blamed.level().unwrap_or(Level::Must));
         (Some(worth.at_least), blamed.incomplete || !worth.is_exact)
@@ -145,9 +145,13 @@ fn worth<P: Protocol>(
     let coverage = Coverage::default();
     let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
     let start = Instant::now();
-    // Half of the time for the likeliest, or there is none left to find out what else can be proven.
+    // Half of the time for the likeliest level, or there is none left to find out what else can be proven.
     let is_first = Cell::new(true);
-    let watch = |_: &Pulse| budget.is_spent(start) || (is_first.get() && start.elapsed() > budget.time / 2);
+    let time = budget.time / WORTH;
+    let watch = |_: &Pulse| {
+        let most = if is_first.get() { time / 2 } else { time };
+        budget.is_spent(start) || start.elapsed() > most
+    };
     let level = |rule: &Rule| protocol.level(rule);
     let without_weaker = |this: Level| {
         let weaker = model.rules().iter().filter(|rule| level(rule) < this).map(|rule| rule.name);

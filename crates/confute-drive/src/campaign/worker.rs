@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use confute::Depth;
 use confute::random::Random;
 
 use super::Plan;
@@ -153,7 +154,7 @@ pub(super) fn work<P: Protocol>(
         if run.verdict.is_refuted() && !restarted {
             let end = plan.limits.end.map(|end| end + HURRY);
             let (time, memory) = (plan.blame_time, plan.limits.memory);
-            let budget = Budget { time, memory, halt: &shared.halt, end, names: false };
+            let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
                 Some(finding) => tell(Told::Found(Box::new(finding))),
                 None => tell(Told::Doubt),

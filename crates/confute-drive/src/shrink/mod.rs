@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use confute::lang::Level;
 use confute::trace::Event;
-use confute::{Diagnosis, Refutation, Verdict};
+use confute::{Depth, Diagnosis, Refutation, Verdict};
 
 use crate::again::{Again, Deed, Rerun, judge_again};
 use crate::campaign::Finding;
@@ -414,7 +414,7 @@ impl<P: Protocol> Search<'_, '_, P> {
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }
-        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), true)?;
+        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), Depth::Names)?;
         let same = if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) };
         same.then_some(found)
     }
@@ -456,7 +456,8 @@ impl<P: Protocol> Search<'_, '_, P> {
         })
     }
 
-    /// The same, with the level that it proves by itself: while there were many candidates, names were enough.
+    /// Blames the result once more, to the full depth: candidates were blamed by name only, and the level that is reported
+    /// has to be the one that this case proves by itself.
     fn proven(&self, found: Finding<P>) -> Finding<P> {
         let left = self.end.saturating_duration_since(Instant::now()).min(self.shrinker.blame_time);
         let Shrinker { protocol, limits, stop, .. } = *self.shrinker;

@@ -16,7 +16,7 @@ use super::hypothesis::{
     CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended,
     UNORDERED, touches,
 };
-use super::turn::{Act, Path, Ran, Runner, Start, has_more, next_path};
+use super::turn::{Act, Leeway, Path, Ran, Runner, Start, has_more, next_path};
 use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
@@ -122,12 +122,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     ) -> Ran<S::Out> {
         let count = self.runs.get() + 1;
         self.runs.set(count);
+        let left = self.most_deviations.saturating_sub(hypothesis.deviations);
+        let leeway =
+            Leeway { relaxed: &self.relaxed, free: &self.free, left: if start.may_break { left } else { 0 } };
         if !count.is_power_of_two() {
-            return Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model);
+            return Runner::new(&self.book, leeway, hypothesis, start, path).run(self.model);
         }
         // Now and then a turn is run twice: it must do the same over the same answers.
-        let first = Runner::new(&self.book, &self.relaxed, hypothesis, start.clone(), path).run(self.model);
-        let second = Runner::new(&self.book, &self.relaxed, hypothesis, start, path).run(self.model);
+        let first = Runner::new(&self.book, leeway, hypothesis, start.clone(), path).run(self.model);
+        let second = Runner::new(&self.book, leeway, hypothesis, start, path).run(self.model);
         if let Some((first, second)) = first.differs(&second) {
             self.blunder(Mistake::NotDeterministic { first, second });
         }
@@ -219,8 +222,12 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         let mut path = Path::new();
         let mut parent = hypothesis;
         loop {
-            let start =
-                Start { foot: Some(&parent.pending[index].delivery.foot), ..Start::of(cause, &inbox) };
+            let delivery = &parent.pending[index].delivery;
+            let start = Start {
+                foot: Some(&delivery.foot),
+                may_break: self.may_break(delivery.place),
+                ..Start::of(cause, &inbox)
+            };
             let ran = self.run(&parent, start, &mut path);
             if !has_more(&path, 0) || self.mistake.borrow().is_some() {
                 brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
@@ -407,6 +414,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             let start = Start {
                 foot: Some(foot),
                 version: shown,
+                may_break: self.may_break(pending.delivery.place),
                 ..Start::of(Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken }, &inbox)
             };
             let ran = self.run(&hypothesis, start, &mut path);
@@ -595,10 +603,14 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
+    /// Rules that count may be broken for the message that was sent at this place.
+    fn may_break(&self, place: u64) -> bool {
+        self.deviates_at.is_none_or(|only| only == place)
+    }
+
     /// Whether a run for the message that was sent at this place may have broken the rules that it did.
     fn may_deviate(&self, ran: &Ran<S::Out>, place: u64) -> bool {
-        self.deviates_at.is_none_or(|only| only == place)
-            || ran.deviations.iter().all(|rule| self.free.contains(&rule.name))
+        self.may_break(place) || ran.deviations.iter().all(|rule| self.free.contains(&rule.name))
     }
 
     /// Puts what a run did into the hypothesis. `None` if that cannot be.

@@ -45,16 +45,27 @@ pub fn blame<S: ServerModel>(
 where
     S::Msg: Clone,
 {
-    blame_by_parts(model, network, &[events], options)
+    blame_by_parts(model, network, &[events], options, Depth::Level)
 }
 
-/// The same for the last of these traces. The others are less of the same evidence: what explains the last explains them
-/// with no more deviations, so a set that does not explain one of them need not be tried on the next.
+/// How far blame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The smallest sets of rules with the fewest deviations, and no more. The level of the result is an upper bound: weaker
+    /// rules that would have to be broken more often may explain the trace too. For shrinking, which blames many traces.
+    Names,
+    /// Weaker and stronger sets beside these, so that the level of the result is that of the accusation.
+    Level,
+}
+
+/// Blames the last of these traces. The others are less of the same evidence: what explains the last explains them with no
+/// more deviations, so a set that does not explain one of them need not be tried on the next.
 pub fn blame_by_parts<S: ServerModel>(
     model: &S,
     network: &dyn Network,
     parts: &[&[Event<S::Msg>]],
     options: &Options<'_>,
+    depth: Depth,
 ) -> Blame
 where
     S::Msg: Clone,
@@ -62,24 +73,11 @@ where
     let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
     let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = bench.least();
-    bench.weaker(&mut blame);
-    bench.stronger(&mut blame);
+    if depth == Depth::Level {
+        bench.weaker(&mut blame);
+        bench.stronger(&mut blame);
+    }
     blame
-}
-
-/// The names alone: the smallest sets with the fewest deviations. Weaker rules that would have to be broken more often are not
-/// looked for, so the level of what is found is an upper bound. For those who blame many traces, as shrinking does.
-pub fn blame_names<S: ServerModel>(
-    model: &S,
-    network: &dyn Network,
-    parts: &[&[Event<S::Msg>]],
-    options: &Options<'_>,
-) -> Blame
-where
-    S::Msg: Clone,
-{
-    let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
-    Bench { model, network, rules: &rules, parts, options }.least()
 }
 
 /// The rules that may have been broken, as far as the messages tell.
@@ -207,7 +205,7 @@ where
             // The fewer deviations, the less there is to search: with each more it grows many times over.
             let mut least = None;
             for deviations in 1..=OFTEN {
-                let turns = if deviations <= SURE { MOST_TURNS } else { MORE_TURNS };
+                let turns = if deviations <= SURE { LARGE * MOST_TURNS } else { MORE_TURNS };
                 match self.verdict(&set, deviations, turns) {
                     Verdict::Unrefuted => {
                         least = Some(deviations);

@@ -7,7 +7,7 @@ mod orders;
 mod reasons;
 mod say;
 
-pub use blame::{blame, blame_by_parts, blame_names};
+pub use blame::{Depth, blame, blame_by_parts};
 pub use expected::explain;
 pub use reasons::{Bar, Deviation, Ground, Reasons, reasons};
 pub use say::Names;
