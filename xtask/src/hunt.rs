@@ -1,5 +1,6 @@
 //! One run of a tester against a server that is thought to be wrong: how soon it is refuted, and what is blamed.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -23,6 +24,8 @@ pub(crate) struct Run {
     pub(crate) messages: u64,
     /// How long all of it took, blame included.
     pub(crate) total: Duration,
+    /// Warnings and undecided findings: the sets of rules, and the level.
+    pub(crate) warned: BTreeSet<String>,
     /// Why there is no verdict, if there is none.
     pub(crate) inconclusive: Option<String>,
     /// What was seen up to the first violation, an event in each line: for people first, and then as JSON.
@@ -97,8 +100,9 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
     }
 
     fn found(&mut self, finding: &Finding<P>, _: News) {
-        // Warnings do not count.
         if !finding.refutes(self.level) {
+            let level = finding.level.map_or("unknown", Level::name);
+            self.run.warned.insert(format!("{} ({level})", blamed(finding)));
             return;
         }
         let (time, messages) = self.latest;
@@ -111,6 +115,12 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// The sets of rules that explain a finding, in one line.
+pub(crate) fn blamed<P: Protocol>(finding: &Finding<P>) -> String {
+    let sets: Vec<_> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
+    if sets.is_empty() { "no rule found in time".to_owned() } else { sets.join(" or ") }
 }
 
 /// A finding in full: an event in each line, for people first, and then as JSON.

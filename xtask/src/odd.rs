@@ -6,7 +6,6 @@
 //! oddity is refuted at every seed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::time::{Duration, Instant};
 
@@ -316,11 +315,6 @@ fn accuses<P: Protocol>(finding: &Finding<P>) -> bool {
     is_strong && !is_unexplained(finding)
 }
 
-fn blame<P: Protocol>(finding: &Finding<P>) -> String {
-    let sets: Vec<_> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
-    if sets.is_empty() { "no rule found in time".to_owned() } else { sets.join(" or ") }
-}
-
 impl Total {
     fn add<P: Protocol>(
         &mut self,
@@ -346,7 +340,7 @@ impl Total {
             *self.troubles.entry(trouble.to_string()).or_default() += times;
         }
         for finding in &outcome.findings {
-            let blamed = blame(finding);
+            let blamed = hunt::blamed(finding);
             let is_declared =
                 finding.diagnoses.iter().any(|one| one.rules.iter().all(|rule| warns.contains(rule)));
             if !accuses(finding) && is_declared {
@@ -459,7 +453,7 @@ fn twins(args: &Args, entries: &[&'static Entry]) -> Result<bool> {
         );
         if (found.len() as u64) < seeds {
             println!("  FAILED: accepted at some seeds: {}", entry.twin);
-            let warned: BTreeSet<_> = runs.iter().flat_map(|run| run.trace.lines()).collect();
+            let warned: BTreeSet<_> = runs.iter().flat_map(|run| &run.warned).collect();
             warned.iter().for_each(|rules| println!("    warned: {rules}"));
             let troubles: BTreeSet<_> = runs.iter().filter_map(|run| run.inconclusive.as_deref()).collect();
             troubles.iter().for_each(|why| println!("    not judged: {why}"));
@@ -480,7 +474,6 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
     };
     let mut run;
     let mut first = None;
-    let mut warned = String::new();
     match Stage::of(entry.side, Habits::twin(entry.oddity, seed))? {
         Stage::Origin(server, http) => {
             let hold = PATIENCE.as_millis() as u32;
@@ -489,18 +482,18 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
             };
             let plan = plan(Target::new(server.addr()));
             (run, _) = hunt::follow(&*http, &plan, &make, None, &mut |finding, time, messages| {
-                note(finding, time, messages, &mut first, &mut warned)
+                note(finding, time, messages, &mut first)
             });
         }
         Stage::Gateway(server, proxy) => {
             let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
             let make = |case| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
             (run, _) = hunt::follow(&*proxy, &plan(target), &make, None, &mut |finding, time, messages| {
-                note(finding, time, messages, &mut first, &mut warned)
+                note(finding, time, messages, &mut first)
             });
         }
     }
-    (run.trace, run.refuted) = (warned, None);
+    run.refuted = None;
     if let Some((time, messages, blamed)) = first {
         run.refuted = Some((time, messages));
         run.blamed = vec![blamed];
@@ -514,13 +507,9 @@ fn note<P: Protocol>(
     time: Duration,
     messages: u64,
     first: &mut Option<(Duration, u64, String)>,
-    warned: &mut String,
 ) -> bool {
-    if !accuses(finding) {
-        let _ = writeln!(warned, "{} ({:?})", blame(finding), finding.level);
-    }
     if first.is_none() && accuses(finding) {
-        *first = Some((time, messages, blame(finding)));
+        *first = Some((time, messages, hunt::blamed(finding)));
     }
     first.is_some()
 }

@@ -30,8 +30,12 @@ pub(crate) fn run() -> Result<bool> {
     summary.step("lints", cargo(&lints)?);
     summary
         .step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet", "--no-fail-fast"])?);
-    let soaks =
-        [("engine", "short soak"), ("http", "short soak of http"), ("memcached", "short soak of memcached")];
+    let soaks = [
+        ("engine", "short soak"),
+        ("http", "short soak of http"),
+        ("odd", "short soak of odd servers"),
+        ("memcached", "short soak of memcached"),
+    ];
     for (what, name) in soaks {
         // In this process: to build it again as part of less than the workspace would take longer than the soak.
         let soak = Args::parse_from(["xtask", "soak", what, "--short"]);

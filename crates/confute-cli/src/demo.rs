@@ -9,8 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use confute::trace::{Header, Trace};
+use confute::trace::{Event, Header, Trace};
 use confute_drive::{Conclusion, Finding, Generator, Limits, Outcome, Plan, Target, campaign, case_seed};
+use confute_http::message::Msg;
 use confute_http::{Http, Traffic, encode};
 use confute_report::note::note;
 use confute_report::violation::violation;
@@ -27,9 +28,8 @@ const PLANTED: Bug = Bug::IfMatchIgnoredOnPut;
 const RULE: &str = "rfc9110-13.1.1/if-match";
 
 const CONNECTIONS: u32 = 8;
-/// How many cases there are at most in the first half, from how many refuted ones to choose, and how many steps a case has.
+/// Cases in the first half, at most, and steps of a case.
 const CASES: u64 = 40;
-const CHOICE: u32 = 4;
 const STEPS: usize = 300;
 /// How long to look for the bug at most, and how long to make the case smaller.
 const HUNT: Duration = Duration::from_secs(30);
@@ -71,29 +71,20 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     out.flush()?;
     let server = Embedded::start(Config::default().bug(PLANTED)).context("cannot start the server")?;
     let (http, plan) = (protocol(&server), plan(&server, args.seed, HUNT));
-    // One thing after the other: then there is mostly no doubt what is to blame. Of several cases the shortest.
-    let make = |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).impatient()) };
+    // One thing after the other, as a campaign begins: then there is mostly no doubt what is to blame.
+    let make = |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, 0)) };
+    // Where something was overwritten: that is what the bug is said to do.
+    let overwrites = |finding: &Finding<Http>| matches!(finding.trace.last(), Some(Event::Received(_, Msg::Response(last))) if last.status == 204);
     let for_sure = |finding: &Finding<Http>| {
-        finding.diagnoses.iter().map(|one| &one.rules[..]).collect::<Vec<_>>() == [&[RULE][..]]
+        overwrites(finding)
+            && finding.diagnoses.iter().map(|one| &one.rules[..]).collect::<Vec<_>>() == [&[RULE][..]]
     };
-    let mut found: Option<(Outcome<Http>, usize)> = None;
-    let mut left = CHOICE;
-    for case in 0..CASES {
+    let found = (0..CASES).find_map(|case| {
         let plan = Plan { cases: Some(1), max_failures: 1, seed: case_seed(args.seed, case), ..plan.clone() };
         let outcome = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
-        let Some(length) = outcome.findings.first().filter(|one| for_sure(one)).map(|one| one.trace.len())
-        else {
-            continue;
-        };
-        if found.as_ref().is_none_or(|(_, shortest)| length < *shortest) {
-            found = Some((outcome, length));
-        }
-        left -= 1;
-        if left == 0 {
-            break;
-        }
-    }
-    let Some((mut outcome, _)) = found else {
+        outcome.findings.first().is_some_and(for_sure).then_some(outcome)
+    });
+    let Some(mut outcome) = found else {
         writeln!(out, "{BAD}not refuted{BAD:#} in {CASES} cases")?;
         return Ok(false);
     };

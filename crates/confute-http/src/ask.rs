@@ -33,11 +33,10 @@ pub(crate) fn successor(name: &Arc<str>, generation: u32) -> Arc<str> {
 
 /// How many writes to a resource were answered in a way that leaves open whether they are performed.
 pub(crate) fn left_open(past: &Past<Http>, name: &str) -> usize {
-    let is_open = |status: u16| status == 202 || (status >= 500 && !matches!(status, 501 | 505));
     let latest = past.exchanges.iter().rev().take(RECENT);
     latest
         .filter(|exchange| &*exchange.ask.name == name && !exchange.ask.method.is_safe())
-        .filter(|exchange| exchange.replies.iter().find_map(response).is_some_and(|it| is_open(it.status)))
+        .filter(|exchange| exchange.replies.iter().find_map(response).is_some_and(Response::leaves_open))
         .count()
 }
 

@@ -126,6 +126,12 @@ impl From<&RawResponse> for Response {
     }
 }
 
+/// Whether these bytes are a response, or the beginning of one, as far as can be seen.
+fn may_begin_response(bytes: &[u8]) -> bool {
+    let version = b"HTTP/";
+    bytes.starts_with(version) || version.starts_with(bytes)
+}
+
 /// Reads the responses on one connection.
 ///
 /// Interim responses are told with the final one. Bytes that belong to no response are a flaw of the response they come
@@ -140,6 +146,10 @@ pub struct HttpReader {
     flaws: Vec<Flaw>,
     /// Whether the bytes that are there were told as surplus.
     is_told: bool,
+    /// Whether a response said that it is the last.
+    is_last: bool,
+    /// Whether a 408 came that nobody asked for: the server has given the connection up.
+    is_given_up: bool,
     /// Whether the last response had no end within sight: what comes now is the rest of it.
     is_lost: bool,
     /// Whether that is because it was too long to be read.
@@ -190,9 +200,8 @@ impl HttpReader {
             }
         }
         let unread = self.wire.unread();
-        let is_surplus = !self.is_lost
-            && self.outstanding.is_empty()
-            && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        let is_due = !self.outstanding.is_empty() && (!self.is_last || may_begin_response(unread));
+        let is_surplus = !self.is_lost && !is_due && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
         if is_surplus && !self.is_told && Self::blame(first, messages) {
             self.is_told = true;
         }
@@ -223,6 +232,11 @@ impl HttpReader {
         if matches!(raw.ending(), Ending::Truncated(Section::Head)) && response.flaws.is_empty() {
             return;
         }
+        // What follows the last response, and is no response, is more of that one: it answers nothing.
+        if response.flaws.contains(&Flaw::AfterClose) && response.status == 0 {
+            Self::blame(first, messages);
+            return;
+        }
         if std::mem::take(&mut self.is_told) {
             response.flaws.retain(|flaw| *flaw != Flaw::Surplus);
         }
@@ -234,6 +248,7 @@ impl HttpReader {
         let Some(pipelined) = self.outstanding.pop_front() else {
             // Nobody asked for this. A server may say that it has waited too long, and close (RFC 9110, 15.5.9).
             if response.status == 408 {
+                self.is_given_up = true;
                 return;
             }
             if !Self::blame(first, messages) {
@@ -244,9 +259,14 @@ impl HttpReader {
         };
         // What crosses a request is framed as if there were none, and is the last (RFC 9110, 15.5.9).
         self.is_lost |= response.status == 408 && response.close && raw.framing() == Some(Framing::None);
+        self.is_last |= response.close;
         response.pipelined = pipelined;
         response.interim = std::mem::take(&mut self.interim);
         response.flaws.append(&mut self.flaws);
+        if std::mem::take(&mut self.is_given_up) {
+            // It has not: then the 408 was a response too many.
+            response.flaws.push(Flaw::Surplus);
+        }
         response.flaws.sort_unstable();
         response.flaws.dedup();
         self.tell(response, raw, messages);
@@ -385,6 +405,14 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_the_last_response_answers_nothing() {
+        let last = "HTTP/1.1 502 No|Connection: close|Content-Length: 6||<html>";
+        let seen = read(&[Method::Head, Method::Get], &[last]);
+        let [only] = &seen[..] else { panic!("{seen:?}") };
+        assert_eq!((only.status, &only.flaws[..]), (502, &[Flaw::Surplus][..]));
+    }
+
+    #[test]
     fn what_has_no_end_is_not_wrong_for_it() {
         let mut reader = HttpReader::default();
         reader.sent(&Msg::Request(Request::default()));
@@ -420,6 +448,15 @@ mod tests {
         assert!(crossed.status == 408 && crossed.flaws.is_empty(), "{:?}", crossed.flaws);
         let stays = "HTTP/1.1 408 Late|Content-Length: 11||Too late.||";
         assert_eq!(read(&[Method::Head], &[stays])[0].flaws, [Flaw::Surplus]);
+        // Who has given the connection up does not go on.
+        let mut reader = HttpReader::default();
+        let mut messages = Vec::new();
+        reader.feed(b"HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n", &mut messages);
+        assert!(messages.is_empty());
+        reader.sent(&Msg::Request(Request::default()));
+        reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &mut messages);
+        let [Msg::Response(next)] = &messages[..] else { panic!("{messages:?}") };
+        assert_eq!(next.flaws, [Flaw::Surplus]);
     }
 
     #[test]

@@ -45,6 +45,7 @@ mod notice;
 mod protocol;
 pub mod proxy;
 pub mod rules;
+mod settled;
 mod smaller;
 mod stray;
 mod survey;

@@ -215,6 +215,15 @@ pub struct Request {
     /// What is wrong on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odd: Option<Odd>,
+    /// The number of responses that nobody asked for behind the one to this request. Noted after the fact, for blame.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unasked_after: u32,
+    /// Its response does not leave open what became of it, or there is none in the trace. Noted after the fact, for blame.
+    #[serde(skip)]
+    pub is_settled: bool,
+    /// Its connection ended before its response came. Noted after the fact, for blame.
+    #[serde(skip)]
+    pub is_lost: bool,
     /// When its first byte was sent, in microseconds since the case began.
     pub sent_at: i64,
 }
@@ -349,6 +358,14 @@ pub struct Response {
     pub untold: bool,
     /// When its last byte was received, in microseconds since the case began.
     pub received_at: i64,
+}
+
+impl Response {
+    /// Whether it leaves open what became of a write: 202 promises nothing (RFC 9110, 15.3.3), after most errors of the server a
+    /// backend may still be at work, and a response without a status may be any of these.
+    pub(crate) fn leaves_open(&self) -> bool {
+        matches!(self.status, 0 | 202 | 500..) && !matches!(self.status, 501 | 505)
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

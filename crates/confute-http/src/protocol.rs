@@ -13,7 +13,7 @@ use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{branch, export, notice, rules, smaller, stray, survey};
+use crate::{branch, export, notice, rules, settled, smaller, stray, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -257,6 +257,9 @@ impl Protocol for Http {
             close: ask.close,
             close_twice: ask.close_twice,
             odd: ask.odd,
+            unasked_after: 0,
+            is_settled: false,
+            is_lost: false,
             sent_at: 0,
         }))
     }
@@ -308,6 +311,7 @@ impl Protocol for Http {
 
     fn annotate(&self, trace: &mut [Event<Msg>]) {
         stray::note(trace, |message| Some(message), |message| Some(message));
+        settled::note(trace, |message| Some(message), |message| Some(message));
     }
 
     /// Whatever a server thinks of it, it can say so.

@@ -157,10 +157,14 @@ rules! {
         "A client that waits for 100 is not left waiting."
         "To Expect: 100-continue the server answers at once, with 100 or with a final status. It must not wait for the \
          content. That it did is seen only by waiting, so a slow server looks the same.";
-    SURPLUS "rfc9112-6.3/nothing-after-the-end" Must "RFC 9112, 6.3; RFC 9110, 9.3.2, 15.3.5 and 15.4.5"
+    BODY_READ "rfc9112-9.3/body-read" Must "RFC 9112, 9.3"
+        "The content of a request is read to its end, or the connection is closed."
+        "What is left of it would be taken for the next request, and answered.";
+    SURPLUS "rfc9112-6.3/nothing-after-the-end" Must "RFC 9112, 6.3 and 9.2; RFC 9110, 9.3.2, 15.3.5 and 15.4.5"
         "A response ends where its head says."
         "Responses to HEAD and those with 204 or 304 end with their head; others after as many bytes as they tell. What \
-         comes after that would be taken for the next response.";
+         comes after that would be taken for the next response. So would a response that nobody asked for, unless it is the 408 \
+         of a server that has waited too long (RFC 9110, 15.5.9) and serves no more on that connection.";
     CHUNKS "rfc9112-7.1/chunks" Must "RFC 9112, 7.1"
         "Chunked content is in chunks, with the last one."
         "Each chunk tells its size in hexadecimal digits and ends in CRLF; the empty one ends the content.";
@@ -244,6 +248,17 @@ rules! {
     PUT_EXACT "store/put-exact" Store ""
         "What was put is stored as it is."
         "A server may change what it stores, if it sends no validators. A store does not.";
+    REFUSED "store/refused-not-done" Store ""
+        "A write that is refused is not performed."
+        "After a redirection, an error of the client, 501 or 505, nothing has changed, now or later. A condition that is false has \
+         rules of its own.";
+    CONTENT_SENT "store/content-sent" Store ""
+        "GET of content is answered with it: 204 is for empty content."
+        "204 says that there is nothing to send.";
+    ONCE "store/once" Store ""
+        "A write whose outcome is unknown is performed at most once."
+        "After 202, an error of the server or no response at all, a write may be performed at once, later, or never, but not twice: \
+         others may have changed the resource in between.";
     PUT_LASTS "store/put-lasts" Store ""
         "A PUT that was confirmed has been done."
         "RFC 9110, 9.3.4, only suggests that a later GET yields what was put.";

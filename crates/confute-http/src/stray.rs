@@ -17,8 +17,8 @@ struct Told {
 }
 
 /// Marks answers whose tag was told of something else, and of what they are about once, or less often than of that, and whose
-/// content, if they have any, bears the mark of a PUT elsewhere and was not told here with other tags; and answers to reads that only writes get. Messages that are none of this kind have their place in line all the
-/// same.
+/// content, if they have any, bears the mark of a PUT elsewhere and was not told here with other tags; and answers to reads that only writes get. Messages that are none of this kind have
+/// their place in line all the same.
 pub(crate) fn note<M>(
     trace: &mut [Event<M>],
     view: impl Fn(&M) -> Option<&Msg>,
@@ -49,7 +49,10 @@ pub(crate) fn note<M>(
                 let (Some((path, is_read)), Some(Msg::Response(response))) = (request, view(message)) else {
                     continue;
                 };
-                if is_read && matches!(response.status, 201 | 204) {
+                // A tag tells whose it is, and content may be empty.
+                let is_of_write =
+                    response.status == 201 || (response.status == 204 && response.etag.is_none());
+                if is_read && is_of_write {
                     strays.push(at);
                 }
                 if let Some(tag) = &response.etag {

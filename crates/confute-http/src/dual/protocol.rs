@@ -14,7 +14,7 @@ use super::reader::DualReader;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy, note_causes};
-use crate::{export, smaller, stray};
+use crate::{export, settled, smaller, stray};
 
 /// HTTP/1.1 with a server that is an origin and a gateway.
 #[derive(Clone, Debug)]
@@ -245,6 +245,7 @@ impl Protocol for Dual {
 
     fn annotate(&self, trace: &mut [Event<Message>]) {
         stray::note(trace, Message::served, Message::served_mut);
+        settled::note(trace, Message::served, Message::served_mut);
     }
 
     fn is_idle(&self, request: &Message, reply: Option<&Message>) -> bool {

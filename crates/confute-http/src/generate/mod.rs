@@ -89,12 +89,16 @@ pub struct Traffic {
     storms: bool,
     /// How often they were let loose.
     rounds: u64,
-    /// Whether tags that are weak are waited for to become strong, once.
+    /// Whether a row of resources is looked at again after a pause, once.
     ripens: bool,
     /// Resources that were written by several at once, and not looked at since.
     doubtful: Vec<Arc<str>>,
     /// Resources whose tags have had time to become strong.
     row: Vec<Arc<str>>,
+    /// Those of them that were written to again.
+    changed: Vec<Arc<str>>,
+    /// Milliseconds for which they were left alone.
+    pause: u64,
     /// Kinds of writes that are still to come to those.
     ripe: Vec<u64>,
     /// How many resources were given up under a name.
@@ -140,6 +144,8 @@ impl Traffic {
             ripens: false,
             doubtful: vec![],
             row: vec![],
+            changed: vec![],
+            pause: 0,
             ripe: vec![],
             given_up: BTreeMap::new(),
         }
@@ -197,7 +203,7 @@ impl Traffic {
         self
     }
 
-    /// The same, but weak tags are given time to become strong.
+    /// The same, but some resources are left alone for a while, so that weak tags become strong.
     #[must_use]
     pub fn ripening(mut self) -> Self {
         self.ripens = true;
@@ -347,8 +353,11 @@ impl Traffic {
             let Some(count) = branch::least(&request, view.reached, self.http.is_read_only()) else {
                 continue;
             };
-            // Where all would say the same, or nobody knows, nothing is learned.
-            let rank = (Reverse((view.disagreement)(&ask).max(1)), count);
+            // Where all would say the same, or nobody knows, nothing is learned. That a write may be left open is always one
+            // opinion more, and tells nothing.
+            let open = usize::from(!ask.method.is_safe());
+            let opinions = (view.disagreement)(&ask).saturating_sub(open);
+            let rank = (Reverse(opinions.max(1)), count);
             if rank < best.0 {
                 best = (rank, ask);
             }

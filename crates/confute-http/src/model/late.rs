@@ -13,7 +13,7 @@ use confute::lang::{HasVars, Io, Number, Stop, Sym};
 
 use super::origin::{Exchange, Origin, TagStyle};
 use super::precondition::{Conditions, Decision};
-use super::validators::{Aftermath, Entry, Validator};
+use super::validators::{Aftermath, Entry, Meant, Validator};
 use crate::message::{Method, Request};
 use crate::rules;
 
@@ -42,6 +42,8 @@ pub(super) struct LateWrite {
     /// The validators of what it puts.
     tag: Validator,
     modified: Sym<Number>,
+    /// Not all of its content is put.
+    is_torn: bool,
 }
 
 impl HasVars for Late {
@@ -88,13 +90,37 @@ impl Late {
 impl Exchange<'_> {
     /// Leaves this write open on what is there.
     pub(super) fn leave_open(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
-        let write = LateWrite {
+        let is_torn = self.request.method == Method::Put && io.deviates(&rules::WHOLE)?;
+        let late = old.late.with(LateWrite { is_torn, ..self.late_write(io)? });
+        Ok(Entry { late: self.once(io, late)?, ..old.clone() })
+    }
+
+    /// The open writes after this one was performed or left open: it is performed once more only against a rule.
+    pub(super) fn once(&self, io: &mut Io<'_, Origin>, late: Late) -> Result<Late, Stop> {
+        Ok(if io.deviates(&rules::ONCE)? { late.with(self.late_write(io)?) } else { late })
+    }
+
+    /// Leaves this write open though its conditions are false.
+    pub(super) fn leave_open_despite(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
+        let mut write = self.late_write(io)?;
+        write.request = Request {
+            if_match: None,
+            if_none_match: None,
+            if_modified_since: None,
+            if_unmodified_since: None,
+            ..write.request
+        };
+        Ok(Entry { late: old.late.with(write), ..old.clone() })
+    }
+
+    fn late_write(&self, io: &mut Io<'_, Origin>) -> Result<LateWrite, Stop> {
+        Ok(LateWrite {
             request: self.request.clone(),
             at: io.fresh()?,
             tag: Validator::fresh(io, TagStyle::Any, self.request.sent_at)?,
             modified: io.fresh()?,
-        };
-        Ok(Entry { late: old.late.with(write), ..old.clone() })
+            is_torn: false,
+        })
     }
 
     /// What is there after some of the open writes, in some order, were performed: the last of them before the answer to this
@@ -138,6 +164,15 @@ impl LateWrite {
             return Ok(Entry { late: old.late, ..Entry::gone() });
         }
         let body = self.request.content();
+        if self.is_torn {
+            let (meant, after) = (Meant::Changed(body.clone()), Aftermath::Growing(body));
+            return Ok(Entry {
+                meant: Some(meant),
+                after: Some(Rc::new(after)),
+                late: old.late,
+                ..Entry::any(io)?
+            });
+        }
         let differs = present && !io.branch(old.body.is(&body))?;
         let reuses = differs && io.deviates(&rules::TAG_DIFFERS)?;
         if differs && !reuses {

@@ -22,7 +22,7 @@ lax! {
     SURPLUS 0; CHUNKS 1; GRAMMAR 2; FRAMING 3; LAST 4; LENGTH 5; ORDER 6; OWN 7;
     NOT_MODIFIED_TAG 8; HEAD_LENGTH 9; CONTENT_RANGE 10; PART 11; ASKED 12; ONLY_GET 13; UNSATISFIABLE 14;
     ALLOW 15; CONTINUE 16; ON_MISSING 17; STAYS 18; IF_MODIFIED_SINCE 19; OPTIONS 20; CREATED 21; IS_304 22; ANSWERED 23;
-    STRAY 24; STRAY_IN_LINE 25; LATER 26;
+    STRAY 24; STRAY_IN_LINE 25; LATER 26; EMPTY 27; GARBLED 28;
 }
 
 /// Rules that any answer may break.
@@ -89,9 +89,14 @@ impl Lax {
         bit: Lax,
     ) -> Result<(), Stop> {
         if io.deviates(rule)? {
-            self.0 |= bit.0;
+            self.add(bit);
         }
         Ok(())
+    }
+
+    /// This too.
+    pub(super) fn add(&mut self, bit: Lax) {
+        self.0 |= bit.0;
     }
 
     /// The same for an answer that is its own.

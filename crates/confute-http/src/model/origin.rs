@@ -7,13 +7,13 @@
 
 use std::sync::Arc;
 
-use confute::lang::{Conn, Fresh, Io, Number, Rule, ServerModel, Slot, Stop, Sym, Table, Turn};
+use confute::lang::{Conn, Fresh, Io, Number, Rule, ServerModel, Slot, Stop, Sym, Table, Token, Turn};
 
 use super::expected::{Expected, Judged, Kind, Read};
 use super::lax::Lax;
 use super::precondition::{Applies, Conditions};
 use super::validators::{Aftermath, Entry, Meant, Validator};
-use crate::message::{IfRange, Method, Msg, Odd, Request, Tag, Tags};
+use crate::message::{IfRange, Method, Msg, Odd, Request, Tags};
 use crate::rules::{self, RULES};
 
 /// The model of an origin server.
@@ -43,8 +43,9 @@ impl ServerModel for Origin {
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
         let Msg::Request(request) = &*message else { return io.replies(0) };
-        if request.close_twice {
-            io.replies(2)?;
+        let more = u32::from(request.close_twice) + request.unasked_after;
+        if more > 0 {
+            io.replies(1 + more)?;
         }
         let turn = |cell| Exchange { model: *self, conn, request, cell, by: None, lax: Lax::default() };
         match request.method {
@@ -92,13 +93,21 @@ impl Exchange<'_> {
             lax: self.lax,
             kind: Box::new(kind),
         };
+        let mut more = Vec::new();
+        let never = || Expected { kind: Box::new(Kind::Never), ..expected.clone() };
         if self.request.close_twice {
-            let again = io.deviates(&rules::CLOSE)?;
-            io.send(self.conn, expected.clone())?;
-            let second = if again { expected.kind } else { Box::new(Kind::Never) };
-            return io.send(self.conn, Expected { kind: second, ..expected });
+            more.push(if io.deviates(&rules::CLOSE)? { expected.clone() } else { never() });
         }
-        io.send(self.conn, expected)
+        for _ in 0..self.request.unasked_after {
+            let kind = match () {
+                () if self.request.body.is_some() && io.deviates(&rules::BODY_READ)? => Kind::Rejected,
+                () if io.deviates(&rules::SURPLUS)? => Kind::Untold,
+                () => Kind::Never,
+            };
+            more.push(Expected { kind: Box::new(kind), lax: Lax::SURPLUS, ..expected.clone() });
+        }
+        io.send(self.conn, expected)?;
+        more.into_iter().try_for_each(|one| io.send(self.conn, one))
     }
 
     /// What is stored.
@@ -213,8 +222,7 @@ impl Exchange<'_> {
             }
             Some(Aftermath::Unsteady { tag, date }) if io.choose(2)? == 1 => {
                 if let Some(former) = tag {
-                    entry.tag = Self::other_tag(io)?;
-                    io.assume(entry.tag.strong.equals(former).negate())?;
+                    entry.tag = Self::changed_tag(io, former, entry.reuses)?;
                 }
                 if *date {
                     entry.modified = io.fresh()?;
@@ -255,14 +263,20 @@ impl Exchange<'_> {
 
     /// A tag that was not there before.
     pub(super) fn other_tag(io: &mut Io<'_, Origin>) -> Result<Validator, Stop> {
-        let tag = Validator::fresh(io, TagStyle::Any, 0)?;
-        Self::is_real(io, &tag)?;
-        Ok(tag)
+        Validator::fresh(io, TagStyle::Any, 0)
     }
 
-    /// It is none that the tester makes up.
-    pub(super) fn is_real(io: &mut Io<'_, Origin>, tag: &Validator) -> Turn {
-        io.assume(tag.opaque.is(&Tag::MADE_UP.into()).negate())
+    /// The tag that content has after it changed by itself: never that of the content before, unless tags are used again.
+    pub(super) fn changed_tag(
+        io: &mut Io<'_, Origin>,
+        former: &Sym<Token>,
+        reuses: bool,
+    ) -> Result<Validator, Stop> {
+        let tag = Self::other_tag(io)?;
+        if !reuses {
+            io.assume(tag.strong.equals(former).negate())?;
+        }
+        Ok(tag)
     }
 
     /// Rules about answers to reads.
@@ -271,6 +285,13 @@ impl Exchange<'_> {
         self.lax.also(io, &rules::STAYS, Lax::STAYS)?;
         self.lax.also(io, &rules::HEAD_LENGTH, Lax::HEAD_LENGTH)?;
         self.lax.also(io, &rules::NOT_MODIFIED_TAG, Lax::NOT_MODIFIED_TAG)?;
+        if request.method == Method::Get {
+            self.lax.also(io, &rules::CONTENT_SENT, Lax::EMPTY)?;
+            // It explains any content, so it counts twice, and tags that are given twice are blamed first.
+            if often(io, &rules::TAG_DIFFERS, 2)? {
+                self.lax.add(Lax::GARBLED);
+            }
+        }
         if request.is_conditional() {
             self.lax.also(io, &rules::ON_MISSING, Lax::ON_MISSING)?;
         }

@@ -55,7 +55,8 @@ fn find(io: &mut Io<'_, Origin>, lines: &[Vec<Tag>], current: &Validator) -> Res
         let places = |(line, tags): (usize, &'_ Vec<Tag>)| (0..tags.len()).map(move |place| (line, place));
         lines.iter().enumerate().flat_map(places).map(|(line, place)| ((line, place), &lines[line][place]))
     };
-    for (place, tag) in members() {
+    // No server has a tag that the tester made up.
+    for (place, tag) in members().filter(|(_, tag)| &*tag.opaque != Tag::MADE_UP) {
         let again =
             members().take_while(|(other, _)| *other < place).any(|(_, other)| other.opaque == tag.opaque);
         if !again && io.branch(current.opaque.is(&tag.opaque))? {
@@ -217,7 +218,9 @@ impl Applies {
             Some(IfRange::Date(_)) if io.deviates(&rules::IF_RANGE)? => yes,
             Some(IfRange::Date(date)) => Ok(Applies::Date(*date)),
             Some(IfRange::Tag(_)) if io.deviates(&rules::IF_RANGE)? => yes,
-            Some(IfRange::Tag(tag)) if !io.branch(current.opaque.is(&tag.opaque))? => {
+            Some(IfRange::Tag(tag))
+                if &*tag.opaque == Tag::MADE_UP || !io.branch(current.opaque.is(&tag.opaque))? =>
+            {
                 Ok(Applies::Tag(Truth::No))
             }
             Some(IfRange::Tag(_)) if io.deviates(&rules::IF_RANGE_STRONG)? => yes,

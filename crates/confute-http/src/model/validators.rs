@@ -238,6 +238,17 @@ impl Entry {
         })
     }
 
+    /// What is left when this vanishes by itself: nothing, but its strong tag must still not become that of other content
+    /// (RFC 9110, 8.8.1: unique over time), and a torn read may still show some of it.
+    pub(super) fn vanished(self) -> Self {
+        Self { present: Sym::known(&false), meant: None, after: None, is_foreign: false, ..self }
+    }
+
+    /// It is there, as `present` says, or was until it vanished.
+    pub(super) fn is_remembered(&self, present: bool) -> bool {
+        present || (!self.is_foreign && self.tag != Validator::none())
+    }
+
     /// Nothing.
     pub(super) fn gone() -> Self {
         Self {

@@ -4,7 +4,7 @@ use super::message::{Field, Fields, Frame, Message, Request, Response};
 use super::protocol::FORBIDDEN;
 use crate::encode::Target;
 use crate::text;
-use crate::wire::{Body, Outgoing, Read, ResponseReader};
+use crate::wire::{Body, Outgoing, RawResponse, Read, ResponseReader};
 
 /// The bytes of a message. What nobody can say becomes nothing at all.
 pub(super) fn message(message: &Message, target: &Target) -> Vec<u8> {
@@ -76,14 +76,24 @@ fn response(answer: &Response) -> Vec<u8> {
 
 /// Whether an answer of the origin has its whole head, wherever it breaks off.
 pub(super) fn has_head(answer: &Response) -> bool {
+    final_response(answer).is_some()
+}
+
+/// The content that an answer of the origin has, up to where it breaks off.
+pub(super) fn content_before_cut(answer: &Response) -> Vec<u8> {
+    final_response(answer).map(|raw| raw.content().to_vec()).unwrap_or_default()
+}
+
+/// An answer of the origin as a recipient reads it, if its head is whole.
+fn final_response(answer: &Response) -> Option<Box<RawResponse>> {
     let mut reader = ResponseReader::default();
     reader.feed(&response(answer));
     reader.eof();
-    let mut heads = std::iter::from_fn(|| match reader.read() {
+    let mut messages = std::iter::from_fn(|| match reader.read() {
         Read::Message(raw) => Some(raw),
         Read::NeedMore | Read::Over => None,
     });
-    heads.any(|raw| !raw.is_interim() && raw.framing().is_some())
+    messages.find(|raw| !raw.is_interim() && raw.framing().is_some())
 }
 
 const LAST_CHUNK: &str = "0\r\n\r\n";

@@ -4,6 +4,7 @@ use super::breach::Breach;
 use super::encode;
 use super::forward::{differing, is_dropped, is_merged, leaks};
 use super::message::{Frame, Request, Response};
+use crate::content_range::ContentRange;
 use crate::message::Flaw;
 use crate::text;
 
@@ -40,6 +41,10 @@ pub(super) fn judge(request: &Request, sent: &Response, seen: &Response) -> Brea
     // Who is asked for the head alone, or says that it has not changed, needs no more than the head.
     let is_head_enough = request.is_head() || (seen.status == 304 && evaluates(request, sent, seen));
     if is_head_enough && !seen.incomplete && encode::has_head(sent) {
+        return breach;
+    }
+    // A part that lies wholly within what came of a 200 may be sent as 206 (RFC 9111, 3.3).
+    if seen.status == 206 && evaluates(request, sent, seen) && !seen.incomplete && is_within(sent, seen) {
         return breach;
     }
     // Whatever is wrong with it comes of how the gateway takes a failure.
@@ -82,6 +87,16 @@ fn unbroken(request: &Request, sent: &Response, seen: &Response) -> Breach {
         breach.add(Breach::TRANSFORMED, is_clear && (!is_part || !is_whole));
     }
     breach
+}
+
+/// Whether a 206 tells a part of what the origin had sent of its answer before it broke off.
+fn is_within(sent: &Response, seen: &Response) -> bool {
+    let range = seen.fields.all("Content-Range").next().map(|value| ContentRange::parse(value.as_bytes()));
+    let Some(Ok(ContentRange { range: Some((first, last)), .. })) = range else { return false };
+    let (came, part) = (encode::content_before_cut(sent), text::bytes(&seen.body));
+    let told =
+        usize::try_from(first).ok().zip(usize::try_from(last).ok().and_then(|last| last.checked_add(1)));
+    told.is_some_and(|(first, end)| came.get(first..end) == Some(&*part))
 }
 
 /// Whether a cache that has an answer like this at hand says what the client asked to be told.

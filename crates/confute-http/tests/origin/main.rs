@@ -4,6 +4,7 @@
 mod conditions;
 mod driver;
 mod embedded;
+mod named;
 mod open;
 mod ranges;
 mod robbed;

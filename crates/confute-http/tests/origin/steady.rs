@@ -138,6 +138,12 @@ fn messages() -> Vec<(&'static str, Story)> {
             "rfc9112-6.3/nothing-after-the-end",
             with().ask(get().if_none_match("x"), flawed(status(304).tag("x"), Flaw::Surplus)),
         ),
+        (
+            "rfc9112-9.3/body-read",
+            with()
+                .ask(Request { unasked_after: 1, ..put("w") }, status(204))
+                .got(0, flawed(status(400), Flaw::Surplus)),
+        ),
         ("rfc9112-7.1/chunks", with().ask(get(), flawed(cut, Flaw::Chunks))),
         ("rfc9112-2.1/grammar", with().ask(get(), flawed(ok("v"), Flaw::Grammar))),
         ("rfc9112-6.1/framing-fields", with().ask(get(), flawed(ok("v"), Flaw::Framing))),

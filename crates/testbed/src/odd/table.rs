@@ -157,7 +157,7 @@ oddities! {
         twin "A trailer field has no colon.";
     Origin Framing UntilClose "until-close" "" QUIET "RFC 9112, 6.3"
         "Content is delimited by the end of the connection."
-        twin "It has no length, and the connection goes on with the next response.";
+        twin "Its last byte is left out.";
     Origin Framing Version10 "http-1.0" "" QUIET "RFC 9112, 2.3"
         "Responses are HTTP/1.0, each the last on its connection."
         twin "The version is written in small letters.";

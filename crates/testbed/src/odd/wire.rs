@@ -40,9 +40,7 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     let has_content = method != "HEAD" && !is_bare;
     let is_old = habits.has(Oddity::Version10);
     let frame = frame(has_content, minor > 0 && !is_old, habits);
-    // A response without an end shows once the next one has come.
-    let is_endless = frame == Frame::Close && habits.breaks(Oddity::UntilClose) && habits.below(4) == 0;
-    out.close |= is_old || frame == Frame::Close && !is_endless || habits.has(Oddity::AlwaysClose);
+    out.close |= is_old || frame == Frame::Close || habits.has(Oddity::AlwaysClose);
     if minor > 0 && !is_old && interim(method, habits, &mut out) {
         return out;
     }
@@ -84,6 +82,9 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     out.head = out.bytes.len();
     if has_content {
         content(reply, frame, habits, &mut out.bytes);
+    }
+    if frame == Frame::Close && habits.breaks(Oddity::UntilClose) && out.bytes.len() > out.head {
+        out.bytes.pop();
     }
     // Content that ends with the connection would look whole (RFC 9112, 8).
     let is_measured = has_content && frame != Frame::Close;
