@@ -34,6 +34,8 @@ const STEPS: usize = 300;
 /// How long to look for the bug at most, and how long to make the case smaller.
 const HUNT: Duration = Duration::from_secs(30);
 const SHRINK: Duration = Duration::from_secs(5);
+/// How long to look for the broken rule of a case, before the next one is tried.
+const BLAME: Duration = Duration::from_millis(300);
 /// How long the corrected server is tested.
 const TRUST: Duration = Duration::from_millis(700);
 
@@ -71,12 +73,14 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     out.flush()?;
     let server = Embedded::start(Config::default().bug(PLANTED)).context("cannot start the server")?;
     let (http, plan) = (protocol(&server), plan(&server, args.seed, HUNT));
-    // One thing after the other, as a campaign begins: then there is mostly no doubt what is to blame.
-    let make = |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, 0)) };
+    // One thing after the other: then there is mostly no doubt what is to blame.
+    let make =
+        |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).gentle().impatient()) };
     // Where something was overwritten: that is what the bug is said to do.
     let overwrites = |finding: &Finding<Http>| matches!(finding.trace.last(), Some(Event::Received(_, Msg::Response(last))) if last.status == 204);
     let for_sure = |finding: &Finding<Http>| {
         overwrites(finding)
+            && !finding.incomplete
             && finding.diagnoses.iter().map(|one| &one.rules[..]).collect::<Vec<_>>() == [&[RULE][..]]
     };
     let found = (0..CASES).find_map(|case| {
@@ -124,6 +128,7 @@ fn plan(server: &Embedded, seed: u64, time: Duration) -> Plan {
         limits: Limits { connections: CONNECTIONS, ..Limits::default() },
         seed,
         max_time: Some(time),
+        blame_time: BLAME,
         ..Plan::new(Target::new(server.addr()))
     }
 }

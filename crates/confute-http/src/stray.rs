@@ -49,9 +49,9 @@ pub(crate) fn note<M>(
                 let (Some((path, is_read)), Some(Msg::Response(response))) = (request, view(message)) else {
                     continue;
                 };
-                // A tag tells whose it is, and content may be empty.
-                let is_of_write =
-                    response.status == 201 || (response.status == 204 && response.etag.is_none());
+                // GET of empty content may be 204 too, with its tag; but where several requests are under way it may be swapped.
+                let is_bare = response.etag.is_none() || response.pipelined;
+                let is_of_write = response.status == 201 || (response.status == 204 && is_bare);
                 if is_read && is_of_write {
                     strays.push(at);
                 }

@@ -100,6 +100,11 @@ impl Exchange<'_> {
         Ok(if io.deviates(&rules::ONCE)? { late.with(self.late_write(io)?) } else { late })
     }
 
+    /// Leaves this write, which was refused, to be performed at some moment all the same.
+    pub(super) fn leave_for_later(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
+        Ok(Entry { late: old.late.with(self.late_write(io)?), ..old.clone() })
+    }
+
     /// Leaves this write open though its conditions are false.
     pub(super) fn leave_open_despite(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
         let mut write = self.late_write(io)?;

@@ -137,7 +137,7 @@ impl Exchange<'_> {
     fn refuse(&self, io: &mut Io<'_, Origin>, old: &Entry, kind: Kind) -> Turn {
         let is_known = matches!(self.request.method, Method::Put | Method::Delete);
         if is_known && io.deviates(&rules::REFUSED)? {
-            let entry = self.leave_open(io, old)?;
+            let entry = self.leave_for_later(io, old)?;
             self.store(io, entry)?;
         }
         self.send(io, kind)

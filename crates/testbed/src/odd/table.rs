@@ -257,7 +257,7 @@ oddities! {
         twin "A field line breaks off before its colon, and the head goes on.";
     Origin Broken BrokenInterim "broken-interim" "" QUIET "RFC 9112, 8 and 9.5"
         "Now and then the connection ends within the head of a 103."
-        twin "The final response follows the half of a 103.";
+        twin "The final response, with content, follows the half of a 103.";
     Origin Broken BrokenPart "broken-part" "" QUIET "RFC 9112, 8 and 9.5"
         "Now and then the connection ends within the head of a 206, before Content-Range."
         twin "The head of the 206 is whole, without Content-Range.";

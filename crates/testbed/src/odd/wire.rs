@@ -41,7 +41,9 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     let is_old = habits.has(Oddity::Version10);
     let frame = frame(has_content, minor > 0 && !is_old, habits);
     out.close |= is_old || frame == Frame::Close || habits.has(Oddity::AlwaysClose);
-    if minor > 0 && !is_old && interim(method, habits, &mut out) {
+    // A head that goes on with another shows by the content behind it.
+    let shows = has_content && !reply.content.is_empty();
+    if minor > 0 && !is_old && interim(method, shows, habits, &mut out) {
         return out;
     }
 
@@ -108,7 +110,7 @@ fn frame(has_content: bool, is_new: bool, habits: &Habits) -> Frame {
 }
 
 /// Interim responses; whether the connection ends within one.
-fn interim(method: &str, habits: &Habits, out: &mut Rendered) -> bool {
+fn interim(method: &str, shows: bool, habits: &Habits, out: &mut Rendered) -> bool {
     let bytes = &mut out.bytes;
     if habits.shows(Oddity::Continue, 3) {
         let broken: &[u8] = b"HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\ncome!";
@@ -134,11 +136,12 @@ fn interim(method: &str, habits: &Habits, out: &mut Rendered) -> bool {
             hint(bytes);
         }
     }
-    if habits.strikes(Oddity::BrokenInterim, RARE) {
+    let breaks = habits.breaks(Oddity::BrokenInterim);
+    if (shows || !breaks) && habits.strikes(Oddity::BrokenInterim, RARE) {
         let start = bytes.len();
         hint(bytes);
         bytes.truncate(start + 1 + habits.below((bytes.len() - start - 3) as u64) as usize);
-        if !habits.breaks(Oddity::BrokenInterim) {
+        if !breaks {
             (out.broken, out.close) = (true, true);
             return true;
         }
