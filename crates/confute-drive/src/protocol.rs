@@ -194,6 +194,13 @@ pub trait Protocol: Send + Sync {
         let _ = trace;
     }
 
+    /// The exchange that the last event of a trace ends, if whatever explains the trace explains the exchange by itself, with no
+    /// more deviations. Blame tries rules on it first.
+    fn alone(&self, trace: &[Event<Msg<Self>>]) -> Option<Vec<Event<Msg<Self>>>> {
+        let _ = trace;
+        None
+    }
+
     /// Something that every live server answers. It is asked on a fresh connection when an answer does not come: if this
     /// one does, the other is really missing. Without it a silent server is merely silent.
     fn probe(&self) -> Option<Self::Ask> {

@@ -112,6 +112,7 @@ impl From<&RawResponse> for Response {
             }),
             body: text::text(&raw.content()),
             coded: is_coded,
+            may_be_coded: false,
             multipart: kind.starts_with(b"multipart/byteranges"),
             close: !raw.persists(),
             stray: false,

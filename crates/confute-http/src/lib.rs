@@ -27,6 +27,7 @@
 //!
 //! This crate has no sockets and no clock.
 
+mod alone;
 mod ask;
 mod branch;
 pub mod content_range;

@@ -328,6 +328,9 @@ pub struct Response {
     /// Whether the content is coded, so that it cannot be compared.
     #[serde(skip_serializing_if = "is_default")]
     pub coded: bool,
+    /// Whether the length that it tells may be that of coded content, though it says nothing of a coding.
+    #[serde(skip_serializing_if = "is_default")]
+    pub may_be_coded: bool,
     /// Whether the content is several parts.
     #[serde(skip_serializing_if = "is_default")]
     pub multipart: bool,

@@ -137,6 +137,36 @@ pub(crate) fn note<P: Protocol + ?Sized>(
     }
 }
 
+/// Notes whether the length in a response without content may be that of coded content. A 304 does not tell the coding (RFC 9110,
+/// 15.4.5), and a HEAD need not. It is known once GET has shown the content that the tag belongs to, without a coding; where
+/// there is no strong tag, once GET has shown content, and never with a coding.
+pub(crate) fn coding<P: Protocol + ?Sized>(
+    past: &Past<P>,
+    place: usize,
+    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
+    response: &mut Response,
+) {
+    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+        return;
+    };
+    let is_bare = response.status == 304 || request.method == Method::Head;
+    if !is_bare || response.content_length.is_none() {
+        return;
+    }
+    let tag = response.etag.as_ref().filter(|tag| !tag.weak);
+    let mut shown =
+        past.exchanges.iter().rev().take(RECENT).filter_map(|it| Pair::of(it, &view)).filter_map(|pair| {
+            let is_content = pair.request.path == request.path && pair.request.method == Method::Get;
+            pair.response
+                .filter(|it| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag))
+        });
+    response.may_be_coded = match (tag, shown.next()) {
+        (_, None) => true,
+        (Some(_), Some(first)) => first.coded,
+        (None, Some(first)) => first.coded || shown.any(|other| other.coded),
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -251,6 +281,28 @@ mod tests {
         let head = Request { method: Method::Head, ..known() };
         let other = Talk::default().ask(get(), ok("v", "x")).ask(head, status(304)).ask(get(), ok("v", "x"));
         assert_eq!(other.noted(2), (false, false));
+    }
+
+    #[test]
+    fn the_length_of_coded_content_is_no_length_of_content() {
+        let noted = |before: &[Response], response: Response| {
+            let talk = before.iter().fold(Talk::default(), |talk, one| talk.ask(get(), one.clone()));
+            let past = talk.sent(known()).past;
+            let mut response = Response { content_length: Some(9), ..response };
+            coding(&past, past.exchanges.len() - 1, |message| Some(message), &mut response);
+            response.may_be_coded
+        };
+        let told = |tag: &str| Response { etag: Some(Tag::strong(tag)), ..status(304) };
+        let coded = |tag: &str| Response { coded: true, ..ok("v", tag) };
+        // Nothing is known of the content, or only of content with another tag.
+        assert!(
+            noted(&[], told("x")) && noted(&[ok("v", "y")], told("x")) && noted(&[coded("x")], told("x"))
+        );
+        assert!(!noted(&[ok("v", "x"), coded("y")], told("x")));
+        assert!(!noted(&[ok("v", "x")], status(304)));
+        assert!(noted(&[ok("v", "x"), coded("y")], status(304)));
+        // Content that is there says itself how it is coded.
+        assert!(!noted(&[], status(200)));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::decode::HttpReader;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Method, Msg, Odd, Request, Response, Span, Tag, Tags};
 use crate::model::Origin;
-use crate::{branch, export, notice, rules, settled, smaller, stray, survey};
+use crate::{alone, branch, export, notice, rules, settled, smaller, stray, survey};
 
 /// HTTP/1.1 with an origin server.
 #[derive(Clone, Debug, Default)]
@@ -180,6 +180,7 @@ impl Http {
             notice::date(past, place, view, &self.clocks_agree, response);
         }
         notice::note(past, place, view, response);
+        notice::coding(past, place, view, response);
     }
 
     /// Whether nothing is written.
@@ -312,6 +313,10 @@ impl Protocol for Http {
     fn annotate(&self, trace: &mut [Event<Msg>]) {
         stray::note(trace, |message| Some(message), |message| Some(message));
         settled::note(trace, |message| Some(message), |message| Some(message));
+    }
+
+    fn alone(&self, trace: &[Event<Msg>]) -> Option<Vec<Event<Msg>>> {
+        alone::alone(trace)
     }
 
     /// Whatever a server thinks of it, it can say so.

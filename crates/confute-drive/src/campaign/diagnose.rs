@@ -76,7 +76,15 @@ pub(crate) fn diagnose<P: Protocol>(
     // A third of the time at most, or blame has none left.
     let less =
         reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
-    let parts: &[&[_]] = if less.len() < trace.len() { &[&less, &trace] } else { &[&trace] };
+    // The least evidence first: most sets of rules fail on it already.
+    let is_evidence = |events: &Vec<_>| judge(model, &network, events, &options).is_refuted();
+    let alone = protocol.alone(&trace).filter(is_evidence);
+    let mut parts: Vec<&[_]> = alone.iter().map(Vec::as_slice).collect();
+    if less.len() < trace.len() {
+        parts.push(&less);
+    }
+    parts.push(&trace);
+    let parts = &parts[..];
     let mut blamed = blame_by_parts(model, &network, parts, &options, budget.depth);
     let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
     for one in &mut blamed.diagnoses {

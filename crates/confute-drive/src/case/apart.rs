@@ -76,10 +76,11 @@ impl<P: Protocol> Case<'_, P> {
         true
     }
 
-    /// Whether answers are due on a connection that the server has ended on its side, in order.
+    /// Whether answers are due on a connection that the server has ended on its side, or were given and not yet written: then the
+    /// server may still read them, though the tester is about to end the connection too.
     pub(super) fn is_awaited(&self, token: usize, line: &Line<P::Reader>) -> bool {
         let asks = line.asking || self.backlog.iter().any(|(on, _)| *on == token);
-        self.is_apart(line) && line.is_open() && (asks || !line.outbox.is_empty())
+        self.is_apart(line) && ((asks && line.is_open()) || !line.outbox.is_empty())
     }
 
     /// Tells what the server asked on a connection that has ended, and nobody will answer.

@@ -231,6 +231,8 @@ impl Exchange<'_> {
             _ => {}
         }
         self.unsteady(io, &mut entry)?;
+        // Nobody knows what content was there before.
+        entry.reuses |= entry.is_foreign && io.deviates(&rules::TAG_DIFFERS)?;
         let judged = judged.unwrap_or_else(|| Judged::from(&entry));
         let conditions = Conditions::of(io, request, &judged.tag, false)?;
         let applies = Applies::of(io, request, &entry.tag)?;

@@ -316,7 +316,8 @@ impl Expected {
         let (Some(told), Some(body)) = (seen.content_length, Self::known(entry, facts)) else {
             return Ok(());
         };
-        require(seen.coded || told == text::length(&body) as u64 || self.lax.has(Lax::HEAD_LENGTH))
+        let is_coded = seen.coded || seen.may_be_coded;
+        require(is_coded || told == text::length(&body) as u64 || self.lax.has(Lax::HEAD_LENGTH))
     }
 
     fn content(&self, entry: &Entry, seen: &Response, facts: &mut Knowledge) -> Learnt {
