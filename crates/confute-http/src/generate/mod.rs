@@ -91,6 +91,8 @@ pub struct Traffic {
     rounds: u64,
     /// Whether a row of resources is looked at again after a pause, once.
     ripens: bool,
+    /// Whether that is left out where tags are weak.
+    is_hasty: bool,
     /// Resources that were written by several at once, and not looked at since.
     doubtful: Vec<Arc<str>>,
     /// Resources whose tags have had time to become strong.
@@ -142,6 +144,7 @@ impl Traffic {
             storms: false,
             rounds: 0,
             ripens: false,
+            is_hasty: false,
             doubtful: vec![],
             row: vec![],
             changed: vec![],
@@ -163,6 +166,7 @@ impl Traffic {
             5 => Self { left: LONG * steps, ..traffic.storming() },
             1 | 3 | 7 if case >= SHORT => Self { left: LONG * steps, ..traffic.flooding() },
             4 if case >= SHORT => traffic.busy(),
+            4 if case < SHORT / 2 => traffic.gentle().resting(),
             0 | 4 => traffic.gentle(),
             // To let tags ripen takes a second: races are looked for first.
             2 if case < SHORT / 2 => Self { left: LONG * steps, ..traffic.storming() },
@@ -207,6 +211,13 @@ impl Traffic {
     #[must_use]
     pub fn ripening(mut self) -> Self {
         self.ripens = true;
+        self
+    }
+
+    /// The same, but some resources are left alone for a moment, unless their tags are weak, which takes longer.
+    #[must_use]
+    pub fn resting(mut self) -> Self {
+        (self.ripens, self.is_hasty) = (true, true);
         self
     }
 

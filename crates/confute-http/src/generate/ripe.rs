@@ -25,6 +25,9 @@ impl Traffic {
     /// Puts a row of resources, and looks at each at once and after a pause.
     pub(super) fn ripen(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let is_weak = Known::of(view.past, &"r0".into()).is_weak;
+        if is_weak && self.is_hasty {
+            return;
+        }
         let count;
         (count, self.pause) = if is_weak { (ROW, RIPE) } else { (SHORT_ROW, PAUSE) };
         self.row = (0..count).map(|number| format!("w{number}").into()).collect();

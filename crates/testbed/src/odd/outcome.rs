@@ -15,6 +15,8 @@ use crate::embedded::switches::Stop;
 
 /// How often refusals and unknown outcomes show: once in so many requests.
 const RARE: u64 = 48;
+/// One in so many where a twin would show too rarely otherwise.
+const OFTEN: u64 = 12;
 /// How often a connection is closed instead of a response.
 const RARER: u64 = 160;
 /// How long a request waits where it waits, in milliseconds, at most.
@@ -114,7 +116,8 @@ impl Origin {
         if writes && let Some(deal) = self.leave_open(request) {
             return deal;
         }
-        if self.habits.strikes(Oddity::Unanswered, RARER) {
+        let rarity = if self.habits.breaks(Oddity::Unanswered) { OFTEN } else { RARER };
+        if self.habits.strikes(Oddity::Unanswered, rarity) {
             if writes && (self.habits.breaks(Oddity::Unanswered) || self.habits.below(2) == 0) {
                 self.perform(request);
             }
@@ -234,7 +237,9 @@ impl Origin {
     fn leave_open(&self, request: &Request) -> Option<Deal> {
         let habits = &self.habits;
         let later = |request: Request| self.postpone(habits.below(LATER), Job::Perform(request));
-        if habits.strikes(Oddity::ErrorLater, RARE) {
+        // That a write happens again shows only if somebody else wrote in between, so twins do it more often.
+        let rarity = if habits.breaks(Oddity::ErrorLater) { OFTEN } else { RARE };
+        if habits.strikes(Oddity::ErrorLater, rarity) {
             if habits.breaks(Oddity::ErrorLater) {
                 later(request.clone());
                 self.postpone(LATER + AGAIN, Job::Perform(request.clone()));
