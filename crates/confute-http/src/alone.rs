@@ -3,7 +3,9 @@
 //! A resource that nobody has looked at may hold anything (`Entry::unknown`). So whatever happened before an exchange, a model that
 //! explains the trace explains the exchange alone, from some content, tag and date. That does not hold while a write is at work,
 //! because a read may then show some of it, nor where a write was left open or broke off: what such writes leave behind is more
-//! than content and validators. Blame tries a set of rules on the exchange first, which takes next to no time.
+//! than content and validators. So each write to the resource must have been answered before the request was sent, in the order of
+//! the trace, by a response that is its own wherever the one to the request is, and that leaves nothing open. Blame tries a set
+//! of rules on the exchange first, which takes next to no time.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,9 +35,22 @@ impl Exchange<'_> {
                 .is_some_and(|(answered, it)| answered < place && !it.leaves_open() && !it.incomplete)
     }
 
-    /// It was not performed, as far as its response says.
-    fn is_due(&self) -> bool {
-        self.answer.is_some_and(|(_, response)| response.status >= 300)
+    /// It may be performed later against a rule: it was refused, a condition was false, or it was sent twice. After a false
+    /// condition a success may be told too, of content that was put before.
+    fn is_due(&self, all: &[Self]) -> bool {
+        let is_known = matches!(self.request.method, Method::Put | Method::Delete);
+        let is_refused = self.answer.is_some_and(|(_, response)| response.status >= 300);
+        let is_same =
+            |it: &Self| it.request.path == self.request.path && it.request.body == self.request.body;
+        let is_told_done =
+            self.request.is_conditional() && all.iter().any(|it| it.place < self.place && is_same(it));
+        is_known && (is_refused || is_told_done || self.request.close_twice)
+    }
+
+    /// Its response may be somebody else's where that of the other could not be: then it says nothing of when it was performed.
+    fn may_be_foreign_beside(&self, other: &Self) -> bool {
+        let pipelined = |it: &Self| it.answer.map(|(_, response)| response.pipelined);
+        self.answer.is_some_and(|(_, response)| response.stray) || pipelined(self) != pipelined(other)
     }
 }
 
@@ -51,10 +66,8 @@ pub(crate) fn alone(trace: &[Event<Msg>]) -> Option<Vec<Event<Msg>>> {
         it.place != own.place && it.request.path == own.request.path && !it.request.method.is_safe()
     };
     let rivals = || exchanges.iter().filter(is_rival);
-    let may_vanish =
-        |it: &Exchange<'_>| matches!(it.request.method, Method::Put | Method::Delete) && it.is_due();
-    let is_quiet = rivals().all(|it| it.is_over_before(own.place))
-        && rivals().filter(|it| may_vanish(it)).count() <= MOST_DUE;
+    let is_over = |it: &Exchange<'_>| it.is_over_before(own.place) && !it.may_be_foreign_beside(own);
+    let is_quiet = rivals().all(is_over) && rivals().filter(|it| it.is_due(&exchanges)).count() <= MOST_DUE;
     let opened = Event::Opened(*conn);
     is_quiet.then(|| vec![opened, trace[own.place].clone(), trace[last].clone()])
 }

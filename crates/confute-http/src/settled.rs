@@ -27,12 +27,17 @@ pub(crate) fn note<M>(
 ) {
     let mut lines: BTreeMap<WireConn, Line> = BTreeMap::new();
     let mut unasked: BTreeMap<usize, u32> = BTreeMap::new();
-    let (mut open, mut lost) = (vec![false; trace.len()], vec![false; trace.len()]);
+    let none = || vec![false; trace.len()];
+    let (mut open, mut answered, mut lost) = (none(), none(), none());
     for (at, event) in trace.iter().enumerate() {
         match event {
             Event::Sent(conn, message) => {
                 let Some(Msg::Request(request)) = view(message) else { continue };
                 let line = lines.entry(*conn).or_default();
+                if !request.method.is_safe() {
+                    // What is behind it on its connection comes after it, though it may be performed later still.
+                    line.due.iter().for_each(|place| open[*place] = true);
+                }
                 line.due.extend(std::iter::repeat_n(at, 1 + usize::from(request.close_twice)));
                 line.last = Some(at);
             }
@@ -41,13 +46,18 @@ pub(crate) fn note<M>(
                     continue;
                 };
                 match (line.due.pop_front(), line.last) {
-                    (Some(place), _) => open[place] |= response.leaves_open(),
+                    (Some(place), _) => {
+                        open[place] = response.leaves_open();
+                        answered[place] = true;
+                    }
                     (None, Some(last)) => *unasked.entry(last).or_default() += 1,
                     (None, None) => {}
                 }
             }
             Event::Closed(conn) | Event::HungUp(conn) => {
-                for place in lines.get_mut(conn).iter_mut().flat_map(|line| line.due.drain(..)) {
+                // The second response to what was sent twice is never due.
+                let due = lines.get_mut(conn).map(|line| std::mem::take(&mut line.due)).unwrap_or_default();
+                for place in due.into_iter().filter(|place| !answered[*place]) {
                     lost[place] = true;
                 }
             }
@@ -68,7 +78,7 @@ pub(crate) fn note<M>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Request, Response};
+    use crate::message::{Method, Request, Response};
 
     fn noted(mut trace: Vec<Event<Msg>>) -> Vec<(u32, bool)> {
         note(&mut trace, |message| Some(message), |message| Some(message));
@@ -103,6 +113,11 @@ mod tests {
             assert_eq!(noted(vec![sent(0), got(0, status)]), [(0, is_settled)], "{status}");
         }
         assert_eq!(noted(vec![sent(0)]), [(0, true)]);
+        // A write behind it may be performed first.
+        let put =
+            Event::Sent(WireConn(0), Msg::Request(Request { method: Method::Put, ..Request::default() }));
+        assert_eq!(noted(vec![sent(0), put.clone()]), [(0, false), (0, true)]);
+        assert_eq!(noted(vec![sent(0), put, got(0, 200)]), [(0, true), (0, true)]);
     }
 
     #[test]

@@ -16,9 +16,10 @@ struct Told {
     body: Arc<str>,
 }
 
-/// Marks answers whose tag was told of something else, and of what they are about once, or less often than of that, and whose
-/// content, if they have any, bears the mark of a PUT elsewhere and was not told here with other tags; and answers to reads that only writes get. Messages that are none of this kind have
-/// their place in line all the same.
+/// Marks answers that look as if they were for somebody else: those whose tag was told of something else, and of what they are
+/// about once, or less often than of that, and whose content, if they have any, bears the mark of a PUT elsewhere and was not told
+/// here with other tags; and answers to reads that only writes get. Messages that are none of this kind have their place in line
+/// all the same.
 pub(crate) fn note<M>(
     trace: &mut [Event<M>],
     view: impl Fn(&M) -> Option<&Msg>,

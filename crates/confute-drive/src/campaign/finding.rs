@@ -191,6 +191,10 @@ impl<P: Protocol> Finding<P> {
         let all = &self.diagnoses;
         match &all[..] {
             [] => return Remedy::Nothing,
+            // Once the rule is relaxed, no case can prove any more what this one could not. Of a warning there is nothing to prove.
+            [only] if self.incomplete && self.times < CLEAR && only.level >= Level::Store => {
+                return Remedy::Nothing;
+            }
             [only] => return Remedy::Always(&only.rules),
             // Another case may tell which.
             _ if self.times < CLEAR => return Remedy::Nothing,

@@ -14,8 +14,12 @@ use crate::trouble::Trouble;
 
 /// How often one connection is read before the others have their turn.
 const READS: u32 = 4;
-/// So many messages in a row that are too long to be read are no accident.
+/// Responses too long to be read, with no other in between, that make a flood. Where many connections are opened at once, a few of
+/// them may be the only ones that are answered so far, so it takes more of them if they are small.
 const MOST_OVERLONG: u32 = 3;
+const MOST_SMALL_OVERLONG: u32 = 8;
+/// Bytes below which one is small.
+const SMALL_OVERLONG: usize = 1 << 20;
 /// A wait is never longer, so that a request to stop is heard.
 const NAP: Duration = Duration::from_millis(50);
 
@@ -186,7 +190,7 @@ impl<P: Protocol> Case<'_, P> {
                     if line.reader.goes_on() && line.outbox.resume() {
                         self.ready.push(token);
                     }
-                    let overlong = self.overlong;
+                    let (overlong, came) = (self.overlong, line.unasked);
                     if !self.take_in(token, line) || (self.is_apart(line) && !self.go_on(token, line)) {
                         return false;
                     }
@@ -195,8 +199,10 @@ impl<P: Protocol> Case<'_, P> {
                         // One that is too long is left alone; one after the other is a flood.
                         self.overlong = overlong + 1;
                         self.lost += line.owed.len();
-                        if self.overlong >= MOST_OVERLONG {
-                            self.fail(Trouble::Flood { bytes: line.unasked, unfinished: true });
+                        let is_small = came < SMALL_OVERLONG;
+                        let most = if is_small { MOST_SMALL_OVERLONG } else { MOST_OVERLONG };
+                        if self.overlong >= most {
+                            self.fail(Trouble::Flood { bytes: came, unfinished: true });
                         }
                         self.part(line);
                         return false;

@@ -56,7 +56,7 @@ fn a_canary_tells_a_restart_from_many_ends() {
         let (outcome, restarts) = once(Manner::EndsAll(100), false);
         (outcome.findings.len(), restarts) == (0, 1)
     };
-    assert!((0..10).any(is_doubted));
+    assert!((0..10).filter(|at| is_doubted(*at)).count() >= 3);
     // One that forgets everything is not accused of that.
     let mut noticed = 0;
     for _ in 0..10 {

@@ -355,7 +355,7 @@ impl Expected {
             }
             // That the length is wrong has to show somehow, or any content would be explained by it.
             None => {
-                is_short || begun.is_some() || (1..=next.len()).any(|length| came.ends_with(&next[..length]))
+                is_left || begun.is_some() || (1..=next.len()).any(|length| came.ends_with(&next[..length]))
             }
         })
     }
@@ -393,7 +393,7 @@ impl Expected {
         };
         let sent = text::bytes(&seen.body);
         let mut is_part = seen.incomplete || sent.len() as u64 == (last - first).saturating_add(1);
-        let mut length = complete;
+        let mut length = complete.filter(|_| !self.lax.has(Lax::CONTENT_RANGE));
         if let Some(body) = Self::known(&read.entry, facts) {
             let body = text::bytes(&body);
             let there = body.len() as u64;

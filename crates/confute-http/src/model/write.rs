@@ -347,7 +347,9 @@ impl Exchange<'_> {
     fn delete(&self, io: &mut Io<'_, Origin>, done: Done) -> Turn {
         let (after, changed) = self.aftermath(io, &done)?;
         if !io.deviates(&rules::DELETE_LASTS)? {
-            self.store(io, Entry { after, late: done.old.late, ..Entry::gone() })?;
+            let late = done.old.late;
+            let late = if self.request.is_lost { self.once(io, late)? } else { late };
+            self.store(io, Entry { after, late, ..Entry::gone() })?;
         }
         self.send(io, Kind::Removed { strong_by: done.strong_by, changed })
     }
