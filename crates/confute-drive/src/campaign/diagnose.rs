@@ -32,7 +32,7 @@ pub(crate) struct Budget<'a> {
     pub(crate) halt: &'a AtomicBool,
     /// When it has to be over, however late it began.
     pub(crate) end: Option<Instant>,
-    /// How far blame goes.
+    /// Names only, or the level of the accusation too.
     pub(crate) depth: Depth,
 }
 

@@ -242,8 +242,7 @@ impl Exchange<'_> {
         self.send(io, Kind::Read(Read { head, entry, judged, conditions, range, applies }))
     }
 
-    /// What changes by itself before a read. There and back again: a read changes nothing, so a date that it sees differently was
-    /// changed twice. What was put has the unsteadiness of its tag from there: only then is it known which tag it must not have,
+    /// Changes a tag, date or content by itself before a read. A read stores nothing, so a transient date costs two deviations. What was put has the unsteadiness of its tag from there: only then is it known which tag it must not have,
     /// because other content had it.
     fn unsteady(&self, io: &mut Io<'_, Origin>, entry: &mut Entry) -> Turn {
         let times = if entry.is_foreign { 1 } else { 2 };

@@ -144,11 +144,11 @@ pub(super) struct Entry {
 /// What was to be stored where other content was.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Meant {
-    /// What is there came of it,
+    /// This was to be stored, and the content is what became of it.
     Changed(Arc<str>),
-    /// or was meant for another place,
+    /// This was to be stored, and the content was meant for another resource.
     Elsewhere(Arc<str>),
-    /// or is what the server made of it by itself.
+    /// Nothing was to be stored: the server changed the content by itself.
     Nothing,
 }
 

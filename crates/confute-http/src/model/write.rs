@@ -27,9 +27,9 @@ struct Done {
     raced: bool,
     /// What the write before left behind.
     after: Option<Rc<Aftermath>>,
-    /// Whether the first was anything,
+    /// `old` exists.
     present: bool,
-    /// and the second.
+    /// `before` existed.
     existed: bool,
     /// In the past when the answer is received.
     strong_by: Option<Sym<Number>>,
