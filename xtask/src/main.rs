@@ -1,5 +1,5 @@
 //! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs`,
-//! `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench http`.
+//! `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench …`.
 //!
 //! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
 
@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bugs;
+mod compile;
 mod eval;
 mod faults;
 mod hunt;
@@ -64,6 +65,8 @@ enum Chore {
 enum Bench {
     /// Judging the answers of an nginx, beside wrk, which only counts them
     Http(speed::Args),
+    /// Compiling the binary from nothing: CPU seconds per crate, its size, the copies of the search in it
+    Build(compile::Args),
 }
 
 #[derive(Subcommand)]
@@ -79,6 +82,9 @@ enum Soak {
 }
 
 fn main() -> ExitCode {
+    if let Some(code) = compile::in_place_of_the_compiler() {
+        return code;
+    }
     match run(Args::parse().chore) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -102,6 +108,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Shrunk(args) => shrunk::run(&args),
         Chore::Eval { what } => eval::run(&what),
         Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
+        Chore::Bench { what: Bench::Build(args) } => compile::run(&args),
     }
 }
 

@@ -13,7 +13,6 @@ use confute::{Depth, Options, Pulse, Tester, Verdict, judge};
 
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, Ended, Setup, run_case};
-use crate::coverage::{Coverage, Watched};
 use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
@@ -155,8 +154,7 @@ pub fn judge_again<P: Protocol>(
     (time, memory): (Duration, usize),
     stop: &AtomicBool,
 ) -> Rerun<P> {
-    let coverage = Coverage::default();
-    let model = &Watched(protocol.model(), &coverage);
+    let model = protocol.model();
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
     let options =
@@ -194,8 +192,7 @@ pub fn alternatives_of<P: Protocol>(
     relaxed: &[&'static str],
     (time, memory): (Duration, usize),
 ) -> Vec<usize> {
-    let coverage = Coverage::default();
-    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
+    let (model, network) = (protocol.model(), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time;
     let options = Options { watch: Some(&watch), memory, relaxed: relaxed.to_vec(), ..Options::default() };
@@ -216,10 +213,9 @@ pub fn is_refuted<P: Protocol>(
     trace: &[Event<Msg<P>>],
     relaxed: Vec<&'static str>,
 ) -> Option<bool> {
-    let coverage = Coverage::default();
     let turns = MOST_TURNS + 200 * trace.len() as u64;
     let options = Options { turns, relaxed, ..Options::default() };
-    match judge(&Watched(protocol.model(), &coverage), &Tcp::default(), trace, &options) {
+    match judge(protocol.model(), &Tcp::default(), trace, &options) {
         Verdict::Refuted(_) => Some(true),
         Verdict::Unrefuted => Some(false),
         Verdict::Inconclusive(_) => None,

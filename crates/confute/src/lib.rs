@@ -50,6 +50,8 @@
 //! protocol.
 
 mod derive;
+mod engine;
+mod erased;
 pub mod fingerprint;
 pub mod history;
 pub mod knowledge;
@@ -63,6 +65,7 @@ mod verdict;
 
 mod explain;
 
+pub use engine::{Options, Pulse};
 pub use explain::{Bar, Depth, Deviation, Ground, Names, Reasons, blame, blame_by_parts, explain, reasons};
-pub use tester::{Options, Pulse, Tester, judge};
+pub use tester::{Tester, judge};
 pub use verdict::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};

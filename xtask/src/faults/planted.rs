@@ -73,8 +73,8 @@ const INQUIRE: &str = "crates/confute/src/derive/inquire.rs";
 const ORDER: &str = "crates/confute/src/derive/order.rs";
 const SCENES: &str = "crates/confute/src/derive/scenes.rs";
 const SETTLE: &str = "crates/confute/src/derive/settle.rs";
-const ROUTE: &str = "crates/confute/src/tester/route.rs";
-const TESTER: &str = "crates/confute/src/tester/mod.rs";
+const ROUTE: &str = "crates/confute/src/engine/route.rs";
+const ENGINE: &str = "crates/confute/src/engine/mod.rs";
 const UNIFY: &str = "crates/confute/src/derive/unify.rs";
 
 const fn fault(
@@ -154,7 +154,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "late-reads-beside-internal",
         "reads are not placed late where they let internal turns happen again",
-        TESTER,
+        ENGINE,
         "world.late.set(!world.has_internal);",
         "world.late.set(true);",
     ),
@@ -323,9 +323,9 @@ pub(super) const FAULTS: &[Fault] = &[
     fault(
         "copies-searched-apart",
         "where packets are lost or doubled everything is one part",
-        TESTER,
-        "if !tester.world.is_reliable || tester.world.is_direct {",
-        "if tester.world.is_direct {",
+        ENGINE,
+        "if !engine.world.is_reliable || engine.world.is_direct {",
+        "if engine.world.is_direct {",
     ),
     fault(
         "influence-by-others-forgotten",
@@ -657,8 +657,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "never-though-it-may-grow",
         "a read whose content may still grow into what was seen is not given up",
         INQUIRE,
-        "return if self.model.may_grow_into(message, seen) { Fit::No } else { Fit::Never };",
-        "return Fit::Never;",
+        "if self.model.may_grow_into(&**message, seen) { Fit::No } else { Fit::Never }",
+        "Fit::Never",
     )
     .for_oracle(Oracle::Kv),
     fault(

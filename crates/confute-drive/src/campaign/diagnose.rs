@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use confute::lang::{Level, Rule, ServerModel as _};
 use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Depth, Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
+use confute::{Blame, Depth, Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
 
 use super::finding::Finding;
 use super::reduce::reduce;
 use crate::case::CaseRun;
-use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
 /// How long it may take when it is time to stop.
@@ -51,9 +50,7 @@ pub(crate) fn diagnose<P: Protocol>(
     relaxed: &[&'static str],
     budget: &Budget<'_>,
 ) -> Option<Finding<P>> {
-    // What is watched already need not be compiled for a second kind of model.
-    let coverage = Coverage::default();
-    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
+    let (model, network) = (protocol.model(), Tcp::default());
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start);
     let options = Options {
@@ -90,10 +87,18 @@ pub(crate) fn diagnose<P: Protocol>(
     for one in &mut blamed.diagnoses {
         one.level = promised(protocol, one);
     }
+    let plain = if budget.depth == Depth::Level {
+        unexcused(protocol, parts, budget, &options, &mut blamed)
+    } else {
+        0
+    };
     // Weights decide which names come first, and among equals the model does.
-    blamed.diagnoses.sort_by_cached_key(|one| {
-        (one.deviations, one.rules.iter().map(|name| place(name)).collect::<Vec<_>>())
-    });
+    let (plain, excused) = blamed.diagnoses.split_at_mut(plain);
+    for sets in [plain, excused] {
+        sets.sort_by_cached_key(|one| {
+            (one.deviations, one.rules.iter().map(|name| place(name)).collect::<Vec<_>>())
+        });
+    }
     let (level, incomplete) = if silent {
         // That nothing comes is known only from waiting.
         (Some(Level::Live), blamed.incomplete)
@@ -126,6 +131,46 @@ pub(crate) fn diagnose<P: Protocol>(
     })
 }
 
+/// Puts sets of rules in front that explain the trace without the excuse of a weak rule, where all that blame names need one;
+/// says how many. Once `store/stays` is relaxed, a PUT that was performed against `If-None-Match` and answered 201 is explained
+/// by a breach of `If-Match: *` alone: the resource had just vanished. The two rules that were broken are told first.
+fn unexcused<P: Protocol>(
+    protocol: &P,
+    parts: &[&[Event<Msg<P>>]],
+    budget: &Budget<'_>,
+    options: &Options<'_>,
+    blamed: &mut Blame,
+) -> usize {
+    let (model, network) = (protocol.model(), Tcp::default());
+    let Some(level) = blamed.level() else { return 0 };
+    let is_weak = |name: &&'static str| {
+        model.rules().iter().any(|rule| rule.name == *name && protocol.level(rule) < level)
+    };
+    let strong: Vec<_> = options.relaxed.iter().copied().filter(|name| !is_weak(name)).collect();
+    if strong.len() == options.relaxed.len() {
+        return 0;
+    }
+    let start = Instant::now();
+    let watch = |_: &Pulse| budget.is_spent(start) || start.elapsed() > budget.time / WORTH;
+    let options = Options { watch: Some(&watch), relaxed: strong.clone(), ..options.clone() };
+    let explains = |one: &Diagnosis| {
+        let relaxed = strong.iter().chain(&one.rules).copied().collect();
+        let options =
+            Options { relaxed, free: strong.clone(), deviations: one.deviations, ..options.clone() };
+        parts.iter().all(|events| judge(model, &network, events, &options).is_unrefuted())
+    };
+    if blamed.diagnoses.iter().any(explains) {
+        return 0;
+    }
+    let plain = blame_by_parts(model, &network, parts, &options, Depth::Names).diagnoses;
+    let mut plain: Vec<_> = plain.into_iter().filter(|one| !one.rules.iter().any(is_weak)).collect();
+    plain.iter_mut().for_each(|one| one.level = promised(protocol, one));
+    plain.retain(|one| !blamed.diagnoses.iter().any(|other| other.rules == one.rules));
+    let count = plain.len();
+    blamed.diagnoses.splice(0..0, plain);
+    count
+}
+
 /// The level of a diagnosis, with the levels that the rules have in this run.
 fn promised<P: Protocol>(protocol: &P, one: &Diagnosis) -> Level {
     let rules = protocol.model().rules().iter().filter(|rule| one.rules.contains(&rule.name));
@@ -150,8 +195,7 @@ fn worth<P: Protocol>(
     budget: &Budget<'_>,
     at_most: Level,
 ) -> Worth {
-    let coverage = Coverage::default();
-    let (model, network) = (&Watched(protocol.model(), &coverage), Tcp::default());
+    let (model, network) = (protocol.model(), Tcp::default());
     let start = Instant::now();
     // Half of the time for the likeliest level, or there is none left to find out what else can be proven.
     let is_first = Cell::new(true);

@@ -14,7 +14,6 @@ use confute::trace::{Event, WireConn};
 use confute::{Options, Pulse, explain, judge};
 
 use super::finding::{Evidence, Finding};
-use crate::coverage::{Coverage, Watched};
 use crate::protocol::{Msg, Protocol};
 
 /// How many turns one judgement may take, besides two hundred for each event.
@@ -62,8 +61,7 @@ pub fn evidence<P: Protocol>(
         return None;
     }
     let mut trace = chosen(&finding.trace, &kept);
-    let coverage = Coverage::default();
-    let model = &Watched(protocol.model(), &coverage);
+    let model = protocol.model();
     let refutation = explain(model, &Tcp::default(), &trace, &finding.refutation, &options);
     trace.truncate(refutation.event + 1);
     if !judge(model, &Tcp::default(), &trace, &options).is_refuted() {

@@ -27,8 +27,8 @@ use super::hypothesis::{Hypothesis, Outgoing, Pending, Stir};
 use super::scenes::Scenes;
 use super::stack::{Node, Stack, Step};
 use super::unify::{Reach, Spot};
-use crate::lang::{Conn, ServerModel};
-use crate::tester::{Meter, Pulse};
+use crate::engine::{Meter, Pulse};
+use crate::lang::Conn;
 
 /// How long a log may grow before it is settled.
 pub(super) const FIRST_SETTLING: usize = 256;
@@ -39,16 +39,16 @@ pub(super) const EARLY_SETTLING: usize = 32;
 const CROWDED: usize = 12;
 
 /// Cells that are searched together.
-pub(crate) struct Part<S: ServerModel + ?Sized> {
+pub(crate) struct Part {
     pub(crate) cells: Vec<u32>,
-    pub(crate) log: Vec<Entry<S>>,
+    pub(crate) log: Vec<Entry>,
     /// Up to where the log is to be explained for now.
     pub(super) horizon: usize,
     /// All hypotheses before the log begins.
-    pub(crate) base: Vec<Hypothesis<S>>,
-    pub(super) stack: Stack<S>,
+    pub(crate) base: Vec<Hypothesis>,
+    pub(super) stack: Stack,
     /// Hypotheses that explain the log up to the horizon.
-    pub(crate) live: Vec<Hypothesis<S>>,
+    pub(crate) live: Vec<Hypothesis>,
     pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
     pub(super) next_settling: usize,
     /// The same where there is a crowd.
@@ -61,8 +61,8 @@ pub(crate) struct Part<S: ServerModel + ?Sized> {
     pub(crate) furthest: usize,
     /// Whether some turn here may touch anything.
     pub(crate) whole: bool,
-    pub(super) foresight: Foresight<S::Msg>,
-    pub(super) scenes: Scenes<S>,
+    pub(super) foresight: Foresight,
+    pub(super) scenes: Scenes,
     /// Whether the furthest entry was a send that nobody could take.
     pub(crate) out_of_step: bool,
     /// From where in the trace on its base counts: what lies before is settled.
@@ -96,8 +96,8 @@ pub(crate) enum Progress {
     Unfinished,
 }
 
-impl<S: ServerModel + ?Sized> Part<S> {
-    pub(crate) fn new(cells: Vec<u32>, base: Vec<Hypothesis<S>>, whole: bool) -> Self {
+impl Part {
+    pub(crate) fn new(cells: Vec<u32>, base: Vec<Hypothesis>, whole: bool) -> Self {
         Self {
             cells,
             log: Vec::new(),
@@ -121,7 +121,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Adds a cell that was in no part before.
-    pub(crate) fn adopt(&mut self, world: &Composed<'_, S>, cell: u32) {
+    pub(crate) fn adopt(&mut self, world: &Composed<'_>, cell: u32) {
         if let Err(at) = self.cells.binary_search(&cell) {
             self.cells.insert(at, cell);
             for node in self.stack.nodes_mut() {
@@ -135,9 +135,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Whether no hypothesis has a packet of this connection under way, and none will.
     pub(crate) fn is_clear_of(&self, wire: u32) -> bool {
-        let given = |entry: &Entry<S>| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
-        let holds = |hypothesis: &Hypothesis<S>| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
-        let joins = |entry: &Entry<S>| matches!(&entry.task, Task::Join(others) if others.iter().any(holds));
+        let given = |entry: &Entry| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
+        let holds = |hypothesis: &Hypothesis| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
+        let joins = |entry: &Entry| matches!(&entry.task, Task::Join(others) if others.iter().any(holds));
         !self.log.iter().any(|entry| given(entry) || joins(entry))
             && !self.stack.nodes().any(|node| holds(&node.hypothesis))
             && !self.live.iter().any(holds)
@@ -151,7 +151,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// All hypotheses that explain the log, as far as they can be found without undue effort; whether there are more.
-    pub(crate) fn survey(&mut self, world: &Composed<'_, S>, most: usize) -> (Vec<Hypothesis<S>>, bool) {
+    pub(crate) fn survey(&mut self, world: &Composed<'_>, most: usize) -> (Vec<Hypothesis>, bool) {
         let most_runs = world.runs.get() + 64 * most as u64;
         while self.live.len() < most && world.runs.get() < most_runs {
             let Some(node) = self.stack.pop_latest() else { break };
@@ -166,11 +166,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// that the server opened and the tester has not seen yet.
     pub(crate) fn prospects(
         &self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         conn: Option<Conn>,
         place: u64,
-    ) -> Vec<(Hypothesis<S>, Outgoing<S::Out>)> {
+    ) -> Vec<(Hypothesis, Outgoing)> {
         let mut found = Vec::new();
         let mut todo = vec![(hypothesis.clone(), 0)];
         while let Some((hypothesis, depth)) = todo.pop() {
@@ -229,13 +229,13 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// A rough count of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
-        let each = size_of::<Hypothesis<S>>() + 64 + 96 * self.cells.len().min(64);
+        let each = size_of::<Hypothesis>() + 64 + 96 * self.cells.len().min(64);
         (self.stack.len + self.live.len() + self.base.len()) * each
             + self.visited.capacity() * 17
-            + self.log.capacity() * size_of::<Entry<S>>()
+            + self.log.capacity() * size_of::<Entry>()
     }
 
-    pub(super) fn pulse(&self, world: &Composed<'_, S>) -> Pulse {
+    pub(super) fn pulse(&self, world: &Composed<'_>) -> Pulse {
         let event =
             self.log.get(self.furthest.min(self.log.len().saturating_sub(1))).map_or(0, |entry| entry.place);
         Pulse { event, turns: world.runs.get(), open: self.open(), bytes: self.bytes() }
@@ -270,12 +270,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Searches on until the log is explained, nothing is left, or the meter says stop.
     ///
     /// Works in stretches, each settled if it can be, so that the past does not pile up.
-    pub(crate) fn advance(
-        &mut self,
-        world: &Composed<'_, S>,
-        meter: &mut Meter<'_>,
-        target: usize,
-    ) -> Progress {
+    pub(crate) fn advance(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, target: usize) -> Progress {
         let mut target = target.min(self.log.len());
         loop {
             match self.explore(world, meter) {
@@ -303,7 +298,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether it is better settled before it goes on.
-    fn is_crowded(&mut self, world: &Composed<'_, S>) -> bool {
+    fn is_crowded(&mut self, world: &Composed<'_>) -> bool {
         let is_up_to_date = self.horizon == self.log.len() && self.horizon >= self.next_early;
         is_up_to_date && !self.thorough && self.open() > CROWDED && {
             self.ripe(world);
@@ -312,7 +307,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Takes up alternatives until one reaches the horizon.
-    fn explore(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) -> Progress {
+    fn explore(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>) -> Progress {
         let mut stint = 64;
         let mut switch_at = world.runs.get() + stint;
         let mut nearest = false;
@@ -339,7 +334,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
     #[expect(clippy::too_many_lines, reason = "one case for each task, all about the same hypothesis")]
-    pub(super) fn forward(&mut self, world: &Composed<'_, S>, node: Node<S>) {
+    pub(super) fn forward(&mut self, world: &Composed<'_>, node: Node) {
         let Node { mut at, hypothesis, step, mut depth, odd, .. } = node;
         if let Some(entry) = self.log.get(at)
             && !hypothesis.out.is_empty()
@@ -397,7 +392,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 Task::Given(delivery) => {
                     world.admit(hypothesis, delivery);
                     // On a connection that the server has closed nothing arrives.
-                    let arrives = |it: &Pending<S::Msg>| Rc::ptr_eq(&it.delivery, delivery);
+                    let arrives = |it: &Pending| Rc::ptr_eq(&it.delivery, delivery);
                     if world.is_direct && hypothesis.pending.last().is_some_and(arrives) {
                         return self.hand_over(world, shared, at, place);
                     }
@@ -435,7 +430,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     let (spot, local) = (*spot, !self.whole);
                     if let (true, Spot::Client(conn), Seen::Message(seen)) =
                         (local && world.is_reliable, spot, seen)
-                        && self.settle_read(world, hypothesis, conn, seen)
+                        && self.settle_read(world, hypothesis, conn, &**seen)
                     {
                         at += 1;
                         depth = 0;
@@ -457,7 +452,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                             Some(Outlook { quiet: false, loud: false }) => return,
                             Some(Outlook { quiet: true, loud: false })
                                 if versions(hypothesis, index).into_iter().any(|version| {
-                                    world.passes_unnoticed(hypothesis, index, version, &seen) == Fit::Now
+                                    world.passes_unnoticed(hypothesis, index, version, &*seen) == Fit::Now
                                 }) =>
                             {
                                 at += 1;
@@ -472,7 +467,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     match (local, spot, seen) {
                         (true, Spot::Client(conn), Seen::Message(seen)) => {
                             let seen = Rc::clone(seen);
-                            self.steps_towards(world, shared, conn, (&seen, outlook), (at, depth), place);
+                            self.steps_towards(world, shared, conn, (&*seen, outlook), (at, depth), place);
                         }
                         _ => {
                             let seen = seen.clone();
@@ -498,7 +493,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Without a network the server must take the message now.
-    fn hand_over(&mut self, world: &Composed<'_, S>, hypothesis: Rc<Hypothesis<S>>, at: usize, place: u64) {
+    fn hand_over(&mut self, world: &Composed<'_>, hypothesis: Rc<Hypothesis>, at: usize, place: u64) {
         if at == self.furthest {
             self.out_of_step = true;
         }
@@ -525,11 +520,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Nothing is under way any more: the hypothesis must come to rest. Returns it if it is at rest already.
     fn rest(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: Rc<Hypothesis<S>>,
+        world: &Composed<'_>,
+        hypothesis: Rc<Hypothesis>,
         at: usize,
         place: u64,
-    ) -> Option<Rc<Hypothesis<S>>> {
+    ) -> Option<Rc<Hypothesis>> {
         if world.loses_input && world.loses_output {
             let mut shared = hypothesis;
             let rested = Rc::make_mut(&mut shared);
@@ -576,10 +571,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
 }
 
 /// The versions of its cell that a packet may have met, oldest first; `None` is the present one.
-pub(super) fn versions<S: ServerModel + ?Sized>(
-    hypothesis: &Hypothesis<S>,
-    index: usize,
-) -> SmallVec<[Option<usize>; 4]> {
+pub(super) fn versions(hypothesis: &Hypothesis, index: usize) -> SmallVec<[Option<usize>; 4]> {
     let pending = &hypothesis.pending[index];
     let floor = pending.since.max(hypothesis.floor(pending.delivery.lane));
     let mut versions = SmallVec::new();

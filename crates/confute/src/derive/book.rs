@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Sort, Var};
 use crate::lang::{Cause, CellKey, CellSpec, Conn, Fresh, Val};
@@ -54,12 +55,12 @@ impl CellBook {
 }
 
 /// What came on a connection.
-pub(crate) enum Seen<M> {
-    Message(Rc<M>),
+pub(crate) enum Seen {
+    Message(Rc<Message>),
     Closed,
 }
 
-impl<M> Clone for Seen<M> {
+impl Clone for Seen {
     fn clone(&self) -> Self {
         match self {
             Seen::Message(message) => Seen::Message(Rc::clone(message)),
@@ -69,24 +70,19 @@ impl<M> Clone for Seen<M> {
 }
 
 /// Observations by connection, each with its place in the trace.
-pub(crate) struct Sightings<M> {
-    by_conn: FxHashMap<Conn, VecDeque<(u64, Seen<M>)>>,
+#[derive(Default)]
+pub(crate) struct Sightings {
+    by_conn: FxHashMap<Conn, VecDeque<(u64, Seen)>>,
 }
 
-impl<M> Default for Sightings<M> {
-    fn default() -> Self {
-        Self { by_conn: FxHashMap::default() }
-    }
-}
-
-impl<M> Sightings<M> {
+impl Sightings {
     /// Adds an observation; places never decrease.
-    pub(crate) fn push(&mut self, conn: Conn, place: u64, seen: Seen<M>) {
+    pub(crate) fn push(&mut self, conn: Conn, place: u64, seen: Seen) {
         self.by_conn.entry(conn).or_default().push_back((place, seen));
     }
 
     /// The `nth` observation on a connection at or after a place in the trace.
-    pub(crate) fn nth_since(&self, conn: Conn, place: u64, nth: usize) -> Option<&(u64, Seen<M>)> {
+    pub(crate) fn nth_since(&self, conn: Conn, place: u64, nth: usize) -> Option<&(u64, Seen)> {
         let seen = self.by_conn.get(&conn)?;
         // Mostly the wanted one is near the front or the only one.
         let first = if seen.front().is_some_and(|(at, _)| *at >= place) {

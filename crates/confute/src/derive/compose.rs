@@ -17,15 +17,18 @@ use super::hypothesis::{
     UNORDERED, touches,
 };
 use super::turn::{Act, Leeway, Path, Ran, Runner, Start, has_more, next_path};
-use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Pattern, Rule, ServerModel, Stop, Val};
+use crate::erased::{Letter, Message, Model};
+use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Rule, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
 /// A server model attached to a network model, and what is known for sure about this run.
-pub(crate) struct Composed<'m, S: ServerModel + ?Sized> {
-    pub(crate) model: &'m S,
+pub(crate) struct Composed<'m> {
+    pub(crate) model: &'m dyn Model,
     pub(crate) network: &'m dyn Network,
     pub(crate) book: RefCell<CellBook>,
-    pub(crate) sightings: Sightings<S::Msg>,
+    /// A letter that is no longer needed.
+    pub(crate) spare: Cell<Option<Box<dyn Letter>>>,
+    pub(crate) sightings: Sightings,
     /// Connections that ended, and where in the trace.
     pub(crate) ended: FxHashMap<Conn, End>,
     pub(crate) relaxed: Vec<&'static str>,
@@ -65,14 +68,15 @@ pub(crate) struct End {
 }
 
 /// New hypotheses.
-pub(crate) type Brood<S> = SmallVec<[Rc<Hypothesis<S>>; 2]>;
+pub(crate) type Brood = SmallVec<[Rc<Hypothesis>; 2]>;
 
-impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
-    pub(crate) fn new(model: &'m S, network: &'m dyn Network) -> Self {
+impl<'m> Composed<'m> {
+    pub(crate) fn new(model: &'m dyn Model, network: &'m dyn Network) -> Self {
         Self {
             model,
             network,
             book: RefCell::default(),
+            spare: Cell::new(None),
             sightings: Sightings::default(),
             ended: FxHashMap::default(),
             relaxed: Vec::new(),
@@ -114,23 +118,19 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|end| end.place < place)
     }
 
-    pub(super) fn run(
-        &self,
-        hypothesis: &Hypothesis<S>,
-        start: Start<'_, S::Msg>,
-        path: &mut Path,
-    ) -> Ran<S::Out> {
+    pub(super) fn run(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
         let count = self.runs.get() + 1;
         self.runs.set(count);
         let left = self.most_deviations.saturating_sub(hypothesis.deviations);
         let leeway =
             Leeway { relaxed: &self.relaxed, free: &self.free, left: if start.may_break { left } else { 0 } };
+        let own = (&self.book, &self.spare);
         if !count.is_power_of_two() {
-            return Runner::new(&self.book, leeway, hypothesis, start, path).run(self.model);
+            return Runner::new(own, leeway, hypothesis, start, path).run(self.model);
         }
         // Now and then a turn is run twice: it must do the same over the same answers.
-        let first = Runner::new(&self.book, leeway, hypothesis, start.clone(), path).run(self.model);
-        let second = Runner::new(&self.book, leeway, hypothesis, start, path).run(self.model);
+        let first = Runner::new(own, leeway, hypothesis, start.clone(), path).run(self.model);
+        let second = Runner::new(own, leeway, hypothesis, start, path).run(self.model);
         if let Some((first, second)) = first.differs(&second) {
             self.blunder(Mistake::NotDeterministic { first, second });
         }
@@ -142,7 +142,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// A message enters the network.
-    pub(crate) fn admit(&self, hypothesis: &mut Hypothesis<S>, delivery: &Rc<Delivery<S::Msg>>) {
+    pub(crate) fn admit(&self, hypothesis: &mut Hypothesis, delivery: &Rc<Delivery>) {
         let conn = if delivery.accepted {
             hypothesis.bound(delivery.wire)
         } else {
@@ -168,7 +168,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Whether the network may take this pending packet next.
-    pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis<S>, index: usize) -> bool {
+    pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis, index: usize) -> bool {
         let lane = hypothesis.pending[index].delivery.lane;
         hypothesis.pending[..index].iter().all(|earlier| {
             earlier.delivery.lane != lane || self.loses_input || earlier.loose || earlier.taken > 0
@@ -176,13 +176,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// The network takes a pending packet, and the server handles it, now. Every way in which that can go.
-    pub(crate) fn deliver(
-        &self,
-        hypothesis: Rc<Hypothesis<S>>,
-        index: usize,
-        place: u64,
-        brood: &mut Brood<S>,
-    ) {
+    pub(crate) fn deliver(&self, hypothesis: Rc<Hypothesis>, index: usize, place: u64, brood: &mut Brood) {
         let delivery = &hypothesis.pending[index].delivery;
         if !delivery.accepted {
             let conn = Conn::client(delivery.wire);
@@ -203,11 +197,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     fn deliver_as(
         &self,
-        hypothesis: Rc<Hypothesis<S>>,
+        hypothesis: Rc<Hypothesis>,
         index: usize,
         conn: Conn,
         place: u64,
-        brood: &mut Brood<S>,
+        brood: &mut Brood,
     ) {
         let pending = &hypothesis.pending[index];
         let message = (conn, pending.delivery.item.clone());
@@ -243,11 +237,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// A suspended turn goes on with one more message.
     fn resume(
         &self,
-        hypothesis: &Rc<Hypothesis<S>>,
+        hypothesis: &Rc<Hypothesis>,
         index: usize,
-        message: (Conn, Incoming<S::Msg>),
+        message: (Conn, Incoming<Message>),
         place: u64,
-        brood: &mut Brood<S>,
+        brood: &mut Brood,
     ) {
         let Some(suspended) = &hypothesis.suspended else { return };
         let mut inbox = suspended.inbox.clone();
@@ -282,15 +276,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     #[expect(clippy::too_many_arguments, reason = "one run's whole result, used by its two callers only")]
     fn after_message(
         &self,
-        hypothesis: Rc<Hypothesis<S>>,
+        hypothesis: Rc<Hypothesis>,
         index: usize,
-        ran: Ran<S::Out>,
-        inbox: &[(Conn, Incoming<S::Msg>)],
+        ran: Ran,
+        inbox: &[(Conn, Incoming<Message>)],
         path: &Path,
         cause: Cause,
         acted: usize,
         place: u64,
-    ) -> Option<Rc<Hypothesis<S>>> {
+    ) -> Option<Rc<Hypothesis>> {
         let blocked = match &ran.end {
             Ok(()) => false,
             Err(Stop::Blocked) => true,
@@ -362,7 +356,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Takes a packet out of the network, with those before it that it overtook.
-    fn take(&self, next: &mut Hypothesis<S>, index: usize) {
+    fn take(&self, next: &mut Hypothesis, index: usize) {
         let stale = next.pending[index].stale;
         self.take_one(next, index);
         // What came to rest before this was sent did not come after it.
@@ -371,7 +365,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
-    fn take_one(&self, next: &mut Hypothesis<S>, index: usize) {
+    fn take_one(&self, next: &mut Hypothesis, index: usize) {
         let lane = next.pending[index].delivery.lane;
         let loose = next.pending[index].loose;
         next.pending[index].taken += 1;
@@ -393,11 +387,11 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// Nothing changes by it but what is on its way.
     pub(crate) fn deliver_reader(
         &self,
-        hypothesis: Rc<Hypothesis<S>>,
+        hypothesis: Rc<Hypothesis>,
         index: usize,
         version: Option<usize>,
         place: u64,
-        brood: &mut Brood<S>,
+        brood: &mut Brood,
     ) {
         let pending = &hypothesis.pending[index];
         let foot = &pending.delivery.foot;
@@ -442,7 +436,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// Takes a packet that was handled in the past: no earlier than its cell had the version from turn `from` on. The
     /// next packet on its lane was handled no earlier, unless this one was evaluated in parallel with it. Then the floor
     /// stays where the last packet that was not parallel left it.
-    fn take_back_then(&self, next: &mut Hypothesis<S>, index: usize, from: u32) {
+    fn take_back_then(&self, next: &mut Hypothesis, index: usize, from: u32) {
         let pending = &next.pending[index];
         let (lane, since, parallel) = (pending.delivery.lane, pending.since, pending.delivery.parallel);
         self.take(next, index);
@@ -457,10 +451,10 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     /// anything, with just what was seen as its only answer. If so it is taken, in place.
     pub(crate) fn passes_unnoticed(
         &self,
-        hypothesis: &mut Hypothesis<S>,
+        hypothesis: &mut Hypothesis,
         index: usize,
         version: Option<usize>,
-        seen: &S::Msg,
+        seen: &Message,
     ) -> Fit {
         let pending = &hypothesis.pending[index];
         if !pending.watched && pending.delivery.foot.cells.len() > 1 && pending.delivery.followed.get() {
@@ -482,7 +476,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Takes a packet that came just before its cell was overwritten, so that nobody can tell, if it gives this answer.
-    pub(crate) fn passes_covered(&self, hypothesis: &mut Hypothesis<S>, index: usize, seen: &S::Msg) -> bool {
+    pub(crate) fn passes_covered(&self, hypothesis: &mut Hypothesis, index: usize, seen: &Message) -> bool {
         let pending = &hypothesis.pending[index];
         let delivery = &pending.delivery;
         if delivery.followed.get() {
@@ -520,7 +514,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// A read whose answer is known already takes place now: nothing but its answer is on its way then.
-    pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis<S>, wire: u32) {
+    pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis, wire: u32) {
         let conn = Conn::client(wire);
         // In a lane of its own, so that it is in nobody's way.
         let lane = UNORDERED | u64::from(wire);
@@ -528,7 +522,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// What was seen first on a packet's connection after it was sent, and where, if that is known.
-    pub(crate) fn answer<'d>(&self, delivery: &'d Delivery<S::Msg>) -> Option<&'d (u64, Seen<S::Msg>)> {
+    pub(crate) fn answer<'d>(&self, delivery: &'d Delivery) -> Option<&'d (u64, Seen)> {
         if let Some(answer) = delivery.answer.get() {
             return answer.as_ref();
         }
@@ -540,19 +534,19 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Whether the connection of a packet has ended, so that it will never be answered.
-    pub(crate) fn has_ended_at_all(&self, delivery: &Delivery<S::Msg>) -> bool {
+    pub(crate) fn has_ended_at_all(&self, delivery: &Delivery) -> bool {
         let conn =
             if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
         self.ended.contains_key(&conn)
     }
 
     /// Whether the answer to a packet is known.
-    pub(crate) fn is_answered(&self, delivery: &Delivery<S::Msg>) -> bool {
+    pub(crate) fn is_answered(&self, delivery: &Delivery) -> bool {
         self.answer(delivery).is_some()
     }
 
     /// An internal turn, in every way it can go.
-    pub(crate) fn internal(&self, hypothesis: &Hypothesis<S>, local: bool, place: u64, brood: &mut Brood<S>) {
+    pub(crate) fn internal(&self, hypothesis: &Hypothesis, local: bool, place: u64, brood: &mut Brood) {
         let pickable: SmallVec<[u32; 8]> = hypothesis.cells.iter().map(|cell| cell.number).collect();
         if hypothesis.suspended.is_some() {
             return;
@@ -609,15 +603,15 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Whether a run for the message that was sent at this place may have broken the rules that it did.
-    fn may_deviate(&self, ran: &Ran<S::Out>, place: u64) -> bool {
+    fn may_deviate(&self, ran: &Ran, place: u64) -> bool {
         self.may_break(place) || ran.deviations.iter().all(|rule| self.free.contains(&rule.name))
     }
 
     /// Puts what a run did into the hypothesis. `None` if that cannot be.
     fn apply(
         &self,
-        next: &mut Hypothesis<S>,
-        ran: Ran<S::Out>,
+        next: &mut Hypothesis,
+        ran: Ran,
         started: u32,
         by_message: bool,
         place: u64,
@@ -670,7 +664,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Writes a cell; says whether that may have been the last mention of some secret.
-    fn write(&self, next: &mut Hypothesis<S>, cell: u32, value: Option<Val>, started: u32) -> bool {
+    fn write(&self, next: &mut Hypothesis, cell: u32, value: Option<Val>, started: u32) -> bool {
         let index = self.ensure(next, cell);
         let print = |value: &Option<Val>| value.as_ref().map(|value| value.fingerprint);
         if print(&next.cells[index].now) == print(&value) {
@@ -702,7 +696,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// Where the hypothesis keeps this cell; with its initial content if it did not have it yet.
-    pub(crate) fn ensure(&self, next: &mut Hypothesis<S>, cell: u32) -> usize {
+    pub(crate) fn ensure(&self, next: &mut Hypothesis, cell: u32) -> usize {
         match next.cells.binary_search_by_key(&cell, |state| state.number) {
             Ok(index) => index,
             Err(index) => {
@@ -717,7 +711,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
         }
     }
 
-    fn close(&self, next: &mut Hypothesis<S>, conn: Conn, place: u64) -> Option<()> {
+    fn close(&self, next: &mut Hypothesis, conn: Conn, place: u64) -> Option<()> {
         if self.is_lost(next, conn, place) || next.is_closed(conn) {
             return Some(());
         }
@@ -736,9 +730,9 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 
     fn emit(
         &self,
-        next: &mut Hypothesis<S>,
+        next: &mut Hypothesis,
         conn: Conn,
-        message: S::Out,
+        message: Box<dyn Letter>,
         by: &[&'static Rule],
         place: u64,
     ) -> Option<()> {
@@ -754,23 +748,26 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
             self.blunder(Mistake::SendOnClosed { conn: format!("{conn:?}") });
             return None;
         }
-        let mut parcel = None;
         match self.foreseen(next, conn, place) {
             Some((_, Seen::Message(seen))) => {
-                message.unify(seen, &mut next.facts).ok()?;
-                parcel = Some(Parcel::Verified);
+                let fits = message.unify(&**seen, &mut next.facts);
+                self.spare.set(Some(message));
+                fits.ok()?;
+                let lane = self.lane_out(conn);
+                next.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0, due: 0 });
+                return Some(());
             }
             Some((_, Seen::Closed)) if !self.network.breaks() => return None,
             _ => {}
         }
-        let parcel = parcel.unwrap_or_else(|| Parcel::Message(Packed::new(message, by.into())));
+        let parcel = Parcel::Message(Packed::new(message, by.into()));
         let lane = self.lane_out(conn);
         next.out.push(Outgoing { lane, conn, parcel, taken: 0, due: 0 });
         Some(())
     }
 
     /// Whether nobody will see what is sent there any more.
-    fn is_lost(&self, next: &Hypothesis<S>, conn: Conn, place: u64) -> bool {
+    fn is_lost(&self, next: &Hypothesis, conn: Conn, place: u64) -> bool {
         if !conn.is_opened_by_server() {
             return self.has_ended(conn, place);
         }
@@ -782,7 +779,7 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
     }
 
     /// What was later seen in the place of the next packet to this connection, if that is known already.
-    fn foreseen(&self, next: &Hypothesis<S>, conn: Conn, place: u64) -> Option<&(u64, Seen<S::Msg>)> {
+    fn foreseen(&self, next: &Hypothesis, conn: Conn, place: u64) -> Option<&(u64, Seen)> {
         // Without a network a message must not depend on what is only seen later: the tester may be out of step.
         if !self.is_reliable || self.is_direct || conn.is_opened_by_server() {
             return None;
@@ -793,17 +790,13 @@ impl<'m, S: ServerModel + ?Sized> Composed<'m, S> {
 }
 
 /// The turn since which a cell had this version.
-fn version_start<S: ServerModel + ?Sized>(
-    hypothesis: &Hypothesis<S>,
-    cell: Option<u32>,
-    version: Option<usize>,
-) -> u32 {
+fn version_start(hypothesis: &Hypothesis, cell: Option<u32>, version: Option<usize>) -> u32 {
     let past = cell.and_then(|cell| hypothesis.cell(cell)).map_or(&[][..], CellState::past);
     // Versions are kept from before the packet was sent on, so what is missing here began before that.
     version.map_or(past.len(), |version| version).checked_sub(1).map_or(0, |before| past[before].1)
 }
 
-impl<S: ServerModel + ?Sized> Hypothesis<S> {
+impl Hypothesis {
     /// Whether the model closed this connection and the tester has not seen it yet.
     pub(crate) fn is_closed(&self, conn: Conn) -> bool {
         self.out.iter().any(|item| item.conn == conn && matches!(item.parcel, Parcel::Close))

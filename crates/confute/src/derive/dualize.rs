@@ -9,24 +9,23 @@ use std::rc::Rc;
 use super::book::Seen;
 use super::hypothesis::{Delivery, Hypothesis};
 use super::unify::Spot;
-use crate::lang::ServerModel;
 
 /// One event, as a hypothesis has to cope with it.
-pub(crate) enum Task<S: ServerModel + ?Sized> {
+pub(crate) enum Task {
     /// A message was sent to the server.
-    Given(Rc<Delivery<S::Msg>>),
+    Given(Rc<Delivery>),
     /// Something was seen: the hypothesis must have sent it.
-    Explain(Spot, Seen<S::Msg>),
+    Explain(Spot, Seen),
     /// The tester hung up.
     Severed(Spot),
     /// Nothing is under way any more.
     Rest,
     /// Another part of the state, of which only this is known: from here on it is one of these.
-    Join(Vec<Hypothesis<S>>),
+    Join(Vec<Hypothesis>),
 }
 
 /// A task and its place in the trace.
-pub(crate) struct Entry<S: ServerModel + ?Sized> {
+pub(crate) struct Entry {
     pub(crate) place: u64,
-    pub(crate) task: Task<S>,
+    pub(crate) task: Task,
 }

@@ -16,8 +16,9 @@ use super::compose::Composed;
 use super::dualize::Task;
 use super::hypothesis::{Delivery, Hypothesis, Stir, touches};
 use super::inquire::Effect;
+use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
-use crate::lang::{Access, Conn, ServerModel, Val};
+use crate::lang::{Access, Conn, Val};
 
 /// How many contents of a cell are looked at in advance.
 const MOST_CONTENTS: usize = 24;
@@ -46,7 +47,7 @@ pub(super) struct Outlook {
 }
 
 /// What a part has learnt about its packets, whatever the hypothesis.
-pub(super) struct Foresight<M> {
+pub(super) struct Foresight {
     /// What a packet does to the only cell, by packet and content.
     effects: FxHashMap<(u32, u128), Option<Effect>>,
     /// How often looking ahead is left out after it was in vain, and how often still.
@@ -59,11 +60,11 @@ pub(super) struct Foresight<M> {
     /// Whether something adds to texts.
     pub(super) grows: bool,
     /// What only reads, with its index in the log.
-    readers: Vec<(usize, Rc<Delivery<M>>)>,
+    readers: Vec<(usize, Rc<Delivery>)>,
     /// What writes and does more than add.
-    overwriters: Vec<Rc<Delivery<M>>>,
+    overwriters: Vec<Rc<Delivery>>,
     /// What writes at all.
-    writers: Vec<Rc<Delivery<M>>>,
+    writers: Vec<Rc<Delivery>>,
     /// Every content that the only cell can ever have, as far as the log goes; `None` if there are too many.
     contents: Option<Vec<Option<Val>>>,
     /// Whether a packet, with the answer that was seen, changes anything at any of these.
@@ -72,7 +73,7 @@ pub(super) struct Foresight<M> {
     origins: FxHashMap<u32, Option<Rc<[(u32, u64)]>>>,
 }
 
-impl<M> Default for Foresight<M> {
+impl Default for Foresight {
     fn default() -> Self {
         Self {
             effects: FxHashMap::default(),
@@ -91,8 +92,8 @@ impl<M> Default for Foresight<M> {
     }
 }
 
-impl<M> Foresight<M> {
-    fn scan(&mut self, index: Option<usize>, delivery: &Rc<Delivery<M>>) {
+impl Foresight {
+    fn scan(&mut self, index: Option<usize>, delivery: &Rc<Delivery>) {
         match (index, delivery.foot.cells.iter().map(|(_, access)| *access).max()) {
             (Some(index), Some(Access::Read)) if delivery.alone => {
                 self.readers.push((index, Rc::clone(delivery)));
@@ -104,7 +105,7 @@ impl<M> Foresight<M> {
     }
 }
 
-impl<M> Foresight<M> {
+impl Foresight {
     /// Adds a content; says whether it is new.
     fn add(&mut self, value: Option<&Val>) -> bool {
         let Some(contents) = &mut self.contents else { return false };
@@ -120,14 +121,9 @@ impl<M> Foresight<M> {
     }
 }
 
-impl<S: ServerModel + ?Sized> Part<S> {
+impl Part {
     /// Takes the pending reads whose known answers the present gives. False if some answer can no longer come.
-    pub(super) fn absorb(
-        &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &mut Hypothesis<S>,
-        at: usize,
-    ) -> bool {
+    pub(super) fn absorb(&mut self, world: &Composed<'_>, hypothesis: &mut Hypothesis, at: usize) -> bool {
         let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
         let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
         if self.whole || !world.is_reliable || world.is_direct || !world.late.get() {
@@ -174,7 +170,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             let mut perhaps = false;
             let tried = if watched { SmallVec::from_elem(None, 1) } else { versions(hypothesis, index) };
             for version in tried {
-                fit = world.passes_unnoticed(hypothesis, index, version, seen);
+                fit = world.passes_unnoticed(hypothesis, index, version, &**seen);
                 perhaps |= fit == Fit::Perhaps;
                 // What is behind it on its connection may not come before it: not too late, then.
                 if fit == Fit::Now || (perhaps && delivery.followed.get()) {
@@ -206,8 +202,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// is found by delivering the overwriting packet alone, and the other one, still pending, is covered by it.
     pub(super) fn is_idle_write(
         &self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         index: usize,
         place: u64,
     ) -> bool {
@@ -224,9 +220,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Notes what the delivery of a packet means for those that are pending still.
     pub(super) fn note_write(
         &self,
-        world: &Composed<'_, S>,
-        (delivery, unseen): (&Delivery<S::Msg>, u64),
-        next: &mut Hypothesis<S>,
+        world: &Composed<'_>,
+        (delivery, unseen): (&Delivery, u64),
+        next: &mut Hypothesis,
     ) {
         if !delivery.foot.mute || !delivery.alone || !self.is_plain(world) {
             return;
@@ -249,12 +245,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether all there is to this part is one cell, which only packets touch.
-    pub(super) fn is_plain(&self, world: &Composed<'_, S>) -> bool {
+    pub(super) fn is_plain(&self, world: &Composed<'_>) -> bool {
         self.cells.len() == 1 && !self.whole && world.is_reliable && !world.is_direct && world.late.get()
     }
 
     /// Looks through what was added to the log.
-    fn scan(&mut self, world: &Composed<'_, S>) {
+    fn scan(&mut self, world: &Composed<'_>) {
         if self.foresight.scanned == self.log.len() || self.cells.len() != 1 {
             return;
         }
@@ -282,7 +278,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Looks through what the search starts from.
-    fn scan_start(&mut self, world: &Composed<'_, S>, start: &[Hypothesis<S>]) {
+    fn scan_start(&mut self, world: &Composed<'_>, start: &[Hypothesis]) {
         for hypothesis in start {
             for pending in &hypothesis.pending {
                 self.foresight.scan(None, &pending.delivery);
@@ -301,7 +297,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether every content that the only cell can have is known.
-    pub(super) fn has_few_contents(&mut self, world: &Composed<'_, S>) -> bool {
+    pub(super) fn has_few_contents(&mut self, world: &Composed<'_>) -> bool {
         self.scan(world);
         self.is_plain(world) && self.foresight.contents.is_some() && !self.foresight.grows
     }
@@ -309,8 +305,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// What a pending packet would do to the only cell if it held this.
     pub(super) fn packet_effect(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         index: usize,
         value: Option<&Val>,
     ) -> Option<Effect> {
@@ -318,7 +314,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Adds the contents that this packet can lead to.
-    fn reach(&mut self, world: &Composed<'_, S>, delivery: &Rc<Delivery<S::Msg>>) {
+    fn reach(&mut self, world: &Composed<'_>, delivery: &Rc<Delivery>) {
         if delivery.foot.is_reader() || self.foresight.contents.is_none() {
             return;
         }
@@ -329,11 +325,11 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Lets every packet act on every content until nothing new comes of it.
-    fn reach_all(&mut self, world: &Composed<'_, S>) {
+    fn reach_all(&mut self, world: &Composed<'_>) {
         while (0..self.foresight.writers.len()).any(|writer| self.reach_by(world, writer)) {}
     }
 
-    fn reach_by(&mut self, world: &Composed<'_, S>, writer: usize) -> bool {
+    fn reach_by(&mut self, world: &Composed<'_>, writer: usize) -> bool {
         let writer = Rc::clone(&self.foresight.writers[writer]);
         let mut grown = false;
         let mut at = 0;
@@ -353,7 +349,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether a packet that got its answer may have changed something; yes where nobody knows.
-    fn may_change(&mut self, world: &Composed<'_, S>, delivery: &Delivery<S::Msg>) -> bool {
+    fn may_change(&mut self, world: &Composed<'_>, delivery: &Delivery) -> bool {
         if self.foresight.contents.is_none() || !delivery.foot.may_be_late() || self.cells.len() != 1 {
             return true;
         }
@@ -380,8 +376,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// will be overwritten, and nobody sees it before, also not those under way (`unseen`), that is noted.
     fn suits_next_read(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &mut Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &mut Hypothesis,
         at: usize,
         unseen: bool,
     ) -> bool {
@@ -389,7 +385,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         let Some((_, next)) = self.foresight.readers.get(first) else { return true };
         let next = Rc::clone(next);
         let Some((answered, Seen::Message(seen))) = world.answer(&next) else { return true };
-        if world.fit(hypothesis, &next, 0, None, seen) != Fit::Never {
+        if world.fit(hypothesis, &next, 0, None, &**seen) != Fit::Never {
             return true;
         }
         if unseen && self.is_unseen_until(world, hypothesis, at, *answered) {
@@ -401,7 +397,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Whether one of the next reads that are yet to be sent will find what nobody can bring about any more. Where every
     /// content of the only cell is known, all that packets under way or sent by then lead to is looked through, in any
     /// number and order.
-    fn is_lost(&mut self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>, at: usize) -> bool {
+    fn is_lost(&mut self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize) -> bool {
         if hypothesis.cells.len() != 1 || !hypothesis.facts.is_empty() || !self.has_few_contents(world) {
             return false;
         }
@@ -420,10 +416,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Whether the only cell can still come to hold what a read that is yet to be sent has seen; `None`: nobody knows.
     fn may_find(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         at: usize,
-        reader: &Delivery<S::Msg>,
+        reader: &Delivery,
         answered: u64,
     ) -> Option<bool> {
         let cell = &hypothesis.cells[0];
@@ -442,7 +438,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                     _ => None,
                 });
             let under_way = hypothesis.pending.iter().map(|pending| &pending.delivery);
-            let writers: SmallVec<[Rc<Delivery<S::Msg>>; 16]> =
+            let writers: SmallVec<[Rc<Delivery>; 16]> =
                 under_way.chain(later).filter(|delivery| !delivery.foot.is_reader()).cloned().collect();
             for writer in &writers {
                 let Effect { matches, after, .. } =
@@ -458,18 +454,12 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether what is sent before a place cannot have seen what the only cell holds now, nor what it grows into.
-    fn is_unseen_until(
-        &self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
-        at: usize,
-        place: u64,
-    ) -> bool {
+    fn is_unseen_until(&self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize, place: u64) -> bool {
         self.log[at..].iter().take_while(|entry| entry.place < place).all(|entry| match &entry.task {
             Task::Given(delivery) if delivery.foot.mute => true,
             Task::Given(delivery) if delivery.foot.is_reader() && delivery.alone => {
                 matches!(world.answer(delivery), Some((_, Seen::Message(seen)))
-                    if world.fit(hypothesis, delivery, 0, None, seen) == Fit::Never)
+                    if world.fit(hypothesis, delivery, 0, None, &**seen) == Fit::Never)
             }
             Task::Explain(..) => true,
             _ => false,
@@ -479,9 +469,9 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Whether something that is under way or yet to come could leave behind what this read has seen, or grows into it.
     fn has_origin(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
-        reader: &Rc<Delivery<S::Msg>>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
+        reader: &Rc<Delivery>,
         at: usize,
     ) -> bool {
         let Foresight { origins, overwriters, .. } = &mut self.foresight;
@@ -492,7 +482,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
                 if !writer.foot.fixed {
                     return None;
                 }
-                if world.leads_to(writer, reader, seen) {
+                if world.leads_to(writer, reader, &**seen) {
                     found.push((writer.sent, writer.place));
                 }
             }
@@ -509,10 +499,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// anything, that is all there is to it.
     pub(super) fn settle_read(
         &self,
-        world: &Composed<'_, S>,
-        hypothesis: &mut Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &mut Hypothesis,
         conn: Conn,
-        seen: &S::Msg,
+        seen: &Message,
     ) -> bool {
         let wire = conn.wire();
         // On a reliable network the first is the only one that may be taken.
@@ -544,8 +534,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// any number and order; `None` where that is too much.
     pub(super) fn outlook(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         index: usize,
     ) -> Option<Outlook> {
         let [cell] = hypothesis.cells.as_slice() else { return None };
@@ -598,8 +588,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     fn effect(
         &mut self,
-        world: &Composed<'_, S>,
-        delivery: &Delivery<S::Msg>,
+        world: &Composed<'_>,
+        delivery: &Delivery,
         cell: u32,
         value: Option<&Val>,
     ) -> Option<Effect> {

@@ -9,9 +9,10 @@ use smallvec::SmallVec;
 
 use super::book::Seen;
 use super::turn::Path;
+use crate::erased::{Letter, Message};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::knowledge::{Knowledge, Term};
-use crate::lang::{Access, Cause, Conn, Incoming, Pattern, ServerModel, Val};
+use crate::lang::{Access, Cause, Conn, Incoming, Val};
 
 /// What a message's turn can touch. It follows from the message alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,14 +58,14 @@ impl Footprint {
 }
 
 /// A message on its way to the server. All hypotheses share it.
-pub(crate) struct Delivery<M> {
+pub(crate) struct Delivery {
     /// Its number, in the order of sending.
     pub(crate) sent: u32,
     /// The tester's connection.
     pub(crate) wire: u32,
     /// Whether that connection was opened by the server: then each hypothesis has its own name for it.
     pub(crate) accepted: bool,
-    pub(crate) item: Incoming<M>,
+    pub(crate) item: Incoming<Message>,
     pub(crate) foot: Footprint,
     /// Packets with the same number keep their order.
     pub(crate) lane: u64,
@@ -81,14 +82,14 @@ pub(crate) struct Delivery<M> {
     pub(crate) loud: Cell<bool>,
     /// What was seen first on its connection after it was sent, and where; `None` if nothing ever was. Empty as long as
     /// that is not known.
-    pub(crate) answer: OnceCell<Option<(u64, Seen<M>)>>,
+    pub(crate) answer: OnceCell<Option<(u64, Seen)>>,
     /// Its share in the fingerprint of a hypothesis where it is pending.
     pub(crate) print: Fingerprint,
 }
 
-impl<M> Delivery<M> {
+impl Delivery {
     /// A message that is alone on a connection of the tester's, from the start of the trace.
-    pub(crate) fn new(sent: u32, wire: u32, item: Incoming<M>, foot: Footprint) -> Self {
+    pub(crate) fn new(sent: u32, wire: u32, item: Incoming<Message>, foot: Footprint) -> Self {
         Self {
             sent,
             wire,
@@ -108,8 +109,8 @@ impl<M> Delivery<M> {
 }
 
 /// A packet to the server that is still in the network.
-pub(crate) struct Pending<M> {
-    pub(crate) delivery: Rc<Delivery<M>>,
+pub(crate) struct Pending {
+    pub(crate) delivery: Rc<Delivery>,
     /// How many turns had started when it was sent.
     pub(crate) since: u32,
     /// How often it was delivered already.
@@ -125,37 +126,34 @@ pub(crate) struct Pending<M> {
     pub(crate) stale: bool,
 }
 
-impl<M> Clone for Pending<M> {
+impl Clone for Pending {
     fn clone(&self) -> Self {
         Self { delivery: Rc::clone(&self.delivery), ..*self }
     }
 }
 
 /// What travels to the tester.
-pub(crate) enum Parcel<O> {
-    Message(Rc<Packed<O>>),
+pub(crate) enum Parcel {
+    Message(Rc<Packed>),
     Close,
     /// A message that was found to be the right one already, because what was seen later is known.
     Verified,
 }
 
 /// A message with its fingerprint, made when first asked for.
-pub(crate) struct Packed<O> {
-    pub(crate) message: O,
+pub(crate) struct Packed {
+    pub(crate) message: Box<dyn Letter>,
     pub(crate) by: SmallVec<[&'static crate::lang::Rule; 1]>,
     fingerprint: OnceCell<Fingerprint>,
 }
 
-impl<O: Hash> Packed<O> {
-    pub(crate) fn new(message: O, by: SmallVec<[&'static crate::lang::Rule; 1]>) -> Rc<Self> {
+impl Packed {
+    pub(crate) fn new(message: Box<dyn Letter>, by: SmallVec<[&'static crate::lang::Rule; 1]>) -> Rc<Self> {
         Rc::new(Self { message, by, fingerprint: OnceCell::new() })
     }
 
     /// The message as a person would read it: secrets by their value where the facts fix it, and otherwise numbered.
-    pub(crate) fn describe<M: std::fmt::Debug>(&self, facts: &Knowledge) -> String
-    where
-        O: Pattern<M>,
-    {
+    pub(crate) fn describe(&self, facts: &Knowledge) -> String {
         let (mut names, mut open) = (BTreeMap::new(), 0);
         self.message.vars(&mut |var| {
             names.entry(format!("{var:?}")).or_insert_with(|| {
@@ -168,13 +166,13 @@ impl<O: Hash> Packed<O> {
         });
         if open == 0 {
             let mut value = |var| facts.value(&Term::Var(var)).expect("every secret in it is known");
-            return format!("{:?}", self.message.instantiate(&mut value));
+            return self.message.instantiate(&mut value).show();
         }
         renamed(&format!("{:?}", self.message), &names)
     }
 
     fn fingerprint(&self) -> Fingerprint {
-        *self.fingerprint.get_or_init(|| Fingerprint::of(&self.message))
+        *self.fingerprint.get_or_init(|| self.message.fingerprint())
     }
 }
 
@@ -193,7 +191,7 @@ fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     told
 }
 
-impl<O> Clone for Parcel<O> {
+impl Clone for Parcel {
     fn clone(&self) -> Self {
         match self {
             Parcel::Message(message) => Parcel::Message(Rc::clone(message)),
@@ -204,17 +202,17 @@ impl<O> Clone for Parcel<O> {
 }
 
 /// A packet to the tester that is still in the network.
-pub(crate) struct Outgoing<O> {
+pub(crate) struct Outgoing {
     pub(crate) lane: u64,
     pub(crate) conn: Conn,
-    pub(crate) parcel: Parcel<O>,
+    pub(crate) parcel: Parcel,
     /// How often it was seen already.
     pub(crate) taken: u8,
     /// Where in the trace it will be seen next, if that is conjectured already; else 0.
     pub(crate) due: u64,
 }
 
-impl<O> Clone for Outgoing<O> {
+impl Clone for Outgoing {
     fn clone(&self) -> Self {
         Self { parcel: self.parcel.clone(), ..*self }
     }
@@ -241,9 +239,9 @@ impl CellState {
 }
 
 /// A turn that waits for another message.
-pub(crate) struct Suspended<M> {
+pub(crate) struct Suspended {
     pub(crate) cause: Cause,
-    pub(crate) inbox: Vec<(Conn, Incoming<M>)>,
+    pub(crate) inbox: Vec<(Conn, Incoming<Message>)>,
     /// The numbers of those messages.
     pub(crate) sent: Vec<u32>,
     pub(crate) path: Path,
@@ -263,15 +261,15 @@ pub(crate) enum Stir {
 }
 
 /// A state in which server and network may be.
-pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
+pub(crate) struct Hypothesis {
     /// Ordered by number.
     pub(crate) cells: SmallVec<[CellState; 1]>,
     /// In the order of sending.
-    pub(crate) pending: SmallVec<[Pending<S::Msg>; 4]>,
+    pub(crate) pending: SmallVec<[Pending; 4]>,
     /// In the order of being sent.
-    pub(crate) out: SmallVec<[Outgoing<S::Out>; 1]>,
+    pub(crate) out: SmallVec<[Outgoing; 1]>,
     pub(crate) facts: Knowledge,
-    pub(crate) suspended: Option<Rc<Suspended<S::Msg>>>,
+    pub(crate) suspended: Option<Rc<Suspended>>,
     /// Connections that the server opened and what the tester knows them as.
     pub(crate) links: Vec<(Conn, Option<u32>)>,
     /// Internal actions since a message touched their cells.
@@ -294,7 +292,7 @@ pub(crate) struct Hypothesis<S: ServerModel + ?Sized> {
     pub(crate) dead_until: u64,
 }
 
-impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
+impl Clone for Hypothesis {
     fn clone(&self) -> Self {
         Self {
             cells: self.cells.clone(),
@@ -310,7 +308,7 @@ impl<S: ServerModel + ?Sized> Clone for Hypothesis<S> {
     }
 }
 
-impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
+impl Default for Hypothesis {
     fn default() -> Self {
         Self {
             cells: SmallVec::new(),
@@ -332,7 +330,7 @@ impl<S: ServerModel + ?Sized> Default for Hypothesis<S> {
     }
 }
 
-impl<S: ServerModel + ?Sized> Hypothesis<S> {
+impl Hypothesis {
     pub(crate) fn cell(&self, number: u32) -> Option<&CellState> {
         match self.cells.as_slice() {
             [only] => (only.number == number).then_some(only),
@@ -502,7 +500,7 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
 pub(crate) const UNORDERED: u64 = 1 << 61;
 
 /// Whether this pending packet may turn out to have looked at an earlier version of the cell.
-pub(crate) fn touches<M>(pending: &Pending<M>, cell: u32) -> bool {
+pub(crate) fn touches(pending: &Pending, cell: u32) -> bool {
     let foot = &pending.delivery.foot;
     matches!(foot.cells.as_slice(), [(only, _)] if *only == cell)
         && foot.may_be_late()

@@ -8,8 +8,9 @@ use super::compose::Composed;
 use super::foresight::Fit;
 use super::hypothesis::{Delivery, Footprint, Hypothesis};
 use super::turn::{Act, Path, Ran, Start};
+use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
-use crate::lang::{Cause, Conn, Incoming, Pattern, ServerModel, Stop, Val};
+use crate::lang::{Cause, Conn, Incoming, Stop, Val};
 
 /// What a packet does to its cell.
 #[derive(Clone)]
@@ -32,9 +33,9 @@ pub(crate) enum InternalKind {
     Whole,
 }
 
-impl<S: ServerModel + ?Sized> Composed<'_, S> {
+impl Composed<'_> {
     /// Dry run: what the turn of this message can touch, whatever the state.
-    pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<S::Msg>) -> Footprint {
+    pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<Message>) -> Footprint {
         let nothing = Hypothesis::default();
         let mut path = Path::new();
         let inbox = [(conn, item.clone())];
@@ -91,11 +92,11 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     /// Whether a packet gives just this answer, and does no more, at a version of its cell; or might later.
     pub(crate) fn fit(
         &self,
-        hypothesis: &Hypothesis<S>,
-        delivery: &Delivery<S::Msg>,
+        hypothesis: &Hypothesis,
+        delivery: &Delivery,
         copy: u8,
         version: Option<usize>,
-        seen: &S::Msg,
+        seen: &Message,
     ) -> Fit {
         let foot = &delivery.foot;
         let shown = version.and_then(|version| {
@@ -107,11 +108,11 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
 
     fn fit_shown(
         &self,
-        hypothesis: &Hypothesis<S>,
-        delivery: &Delivery<S::Msg>,
+        hypothesis: &Hypothesis,
+        delivery: &Delivery,
         copy: u8,
         shown: Option<(u32, Option<&Val>)>,
-        seen: &S::Msg,
+        seen: &Message,
     ) -> Fit {
         let conn = Conn::client(delivery.wire);
         let inbox = [(conn, delivery.item.clone())];
@@ -131,21 +132,27 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         if *to != conn {
             return Fit::Perhaps;
         }
-        if message.unify(seen, &mut ran.facts).is_err() {
-            return if self.model.may_grow_into(message, seen) { Fit::No } else { Fit::Never };
+        let fit = if message.unify(seen, &mut ran.facts).is_err() {
+            if self.model.may_grow_into(&**message, seen) { Fit::No } else { Fit::Never }
+        } else if ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint() {
+            Fit::Now
+        } else {
+            Fit::Perhaps
+        };
+        self.reclaim(&mut ran);
+        fit
+    }
+
+    /// Keeps the letter of a run that nobody needs any more.
+    fn reclaim(&self, ran: &mut Ran) {
+        if let Some(Act::Send(_, letter)) = ran.acts.pop() {
+            self.spare.set(Some(letter));
         }
-        let quiet = ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint();
-        if quiet { Fit::Now } else { Fit::Perhaps }
     }
 
     /// Whether the answer that was seen to a read might come of content that this packet, which writes without a look,
     /// leaves behind.
-    pub(crate) fn leads_to(
-        &self,
-        writer: &Delivery<S::Msg>,
-        reader: &Delivery<S::Msg>,
-        seen: &S::Msg,
-    ) -> bool {
+    pub(crate) fn leads_to(&self, writer: &Delivery, reader: &Delivery, seen: &Message) -> bool {
         let [(cell, _)] = writer.foot.cells.as_slice() else { return true };
         match self.effect(writer, *cell, None) {
             Some(Effect { after: Some(value), .. }) => {
@@ -157,12 +164,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     }
 
     /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
-    pub(crate) fn effect(
-        &self,
-        delivery: &Delivery<S::Msg>,
-        cell: u32,
-        value: Option<&Val>,
-    ) -> Option<Effect> {
+    pub(crate) fn effect(&self, delivery: &Delivery, cell: u32, value: Option<&Val>) -> Option<Effect> {
         let conn = Conn::client(delivery.wire);
         let nothing = Hypothesis::default();
         let inbox = [(conn, delivery.item.clone())];
@@ -177,10 +179,11 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), plain) else { return None };
         let answered = self.answer(delivery);
         let matches = match answered {
-            Some((_, Seen::Message(seen))) => message.unify(seen, &mut ran.facts).is_ok(),
+            Some((_, Seen::Message(seen))) => message.unify(&**seen, &mut ran.facts).is_ok(),
             Some((_, Seen::Closed)) => self.network.breaks(),
             None => true,
         };
+        self.reclaim(&mut ran);
         if !ran.facts.is_empty() {
             return None;
         }

@@ -15,18 +15,19 @@ use super::foresight::{Fit, Outlook};
 use super::hypothesis::Hypothesis;
 use super::stack::{Node, Step};
 use super::unify::Spot;
-use crate::lang::{Access, Conn, ServerModel, Val};
+use crate::erased::Message;
+use crate::lang::{Access, Conn, Val};
 
 /// After how many packets in a row that spoilt nothing ranking is given up.
 const MOST_UNSPOILT: u32 = 24;
 
-impl<S: ServerModel + ?Sized> Part<S> {
+impl Part {
     /// Every step there is, those on the connection in question first.
     pub(super) fn steps_of_all(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: Rc<Hypothesis<S>>,
-        (spot, seen): (Spot, &Seen<S::Msg>),
+        world: &Composed<'_>,
+        hypothesis: Rc<Hypothesis>,
+        (spot, seen): (Spot, &Seen),
         (at, depth): (usize, usize),
     ) {
         let own = match spot {
@@ -54,7 +55,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
             && hypothesis.pending[index].covered
         {
             let mut passed = Hypothesis::clone(&hypothesis);
-            if world.passes_covered(&mut passed, index, seen) {
+            if world.passes_covered(&mut passed, index, &**seen) {
                 self.stack.push(Node::go(at + 1, Rc::new(passed)));
             }
         }
@@ -63,10 +64,10 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// The steps that can help to explain something seen on this connection, the likeliest first.
     pub(super) fn steps_towards(
         &mut self,
-        world: &Composed<'_, S>,
-        mut hypothesis: Rc<Hypothesis<S>>,
+        world: &Composed<'_>,
+        mut hypothesis: Rc<Hypothesis>,
         conn: Conn,
-        (seen, outlook): (&S::Msg, Option<Outlook>),
+        (seen, outlook): (&Message, Option<Outlook>),
         (at, depth): (usize, usize),
         place: u64,
     ) {
@@ -154,8 +155,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// answers which were seen since. Then what spoils least comes first.
     fn rank(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Rc<Hypothesis<S>>,
+        world: &Composed<'_>,
+        hypothesis: &Rc<Hypothesis>,
         own: &[usize],
         others: &[usize],
         (at, place): (usize, u64),
@@ -184,7 +185,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         {
             return plain(others);
         }
-        let deliver = |hypothesis: &Rc<Hypothesis<S>>, index: usize| {
+        let deliver = |hypothesis: &Rc<Hypothesis>, index: usize| {
             let mut brood = Brood::new();
             world.deliver(Rc::clone(hypothesis), index, place, &mut brood);
             if !world.is_reliable {
@@ -232,7 +233,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Where packets get lost: of what a delivery led to, keeps what is to be expected (its answer was seen, or nothing
     /// was seen where it would be), or just the rest.
-    pub(super) fn sift(&self, world: &Composed<'_, S>, at: usize, odd: bool, brood: &mut Brood<S>) {
+    pub(super) fn sift(&self, world: &Composed<'_>, at: usize, odd: bool, brood: &mut Brood) {
         let place = self.log[at].place;
         let rest = self.log[at..].iter().find(|entry| matches!(entry.task, Task::Rest));
         let places = place..rest.map_or(u64::MAX, |entry| entry.place);
@@ -250,8 +251,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// cannot give their answers now are left out; those after which the one in question can come first.
     fn rank_by_effects(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         mine: usize,
         others: &[usize],
         depth: usize,
@@ -307,8 +308,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// Pending packets that could change what the packets in question lead to, directly or through others.
     fn influences(
         &self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         own: &[usize],
         place: u64,
     ) -> SmallVec<[usize; 8]> {
@@ -348,7 +349,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Marks the pending packets that share a cell, of which one of both writes, with those in question.
-    fn mark_dependent(&self, hypothesis: &Hypothesis<S>, own: &[usize], relevant: &mut [bool]) {
+    fn mark_dependent(&self, hypothesis: &Hypothesis, own: &[usize], relevant: &mut [bool]) {
         let pending = &hypothesis.pending;
         let mut touched: SmallVec<[(u32, Access); 8]> = SmallVec::new();
         let mut todo: SmallVec<[usize; 8]> = own.into();

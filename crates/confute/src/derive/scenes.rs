@@ -15,15 +15,16 @@ use super::book::Seen;
 use super::compose::{Brood, Composed};
 use super::dualize::Task;
 use super::hypothesis::{CellState, Delivery, Hypothesis, Pending, touches};
-use crate::lang::{ServerModel, Val};
+use crate::lang::Val;
 
 /// How many scenes are looked at before anything is taken for possible.
 const MOST_SCENES: usize = 48;
 
 /// The scenes of a part that were met, and where packets lead from them.
-pub(super) struct Scenes<S: ServerModel + ?Sized> {
+#[derive(Default)]
+pub(super) struct Scenes {
     numbers: FxHashMap<u128, usize>,
-    all: Vec<Rc<Hypothesis<S>>>,
+    all: Vec<Rc<Hypothesis>>,
     /// By packet and scene; whether its answer was known then.
     after: FxHashMap<(u32, usize), (bool, SmallVec<[usize; 2]>)>,
     /// How often looking is left out after it was in vain, and how often still.
@@ -31,20 +32,8 @@ pub(super) struct Scenes<S: ServerModel + ?Sized> {
     blurred: u32,
 }
 
-impl<S: ServerModel + ?Sized> Default for Scenes<S> {
-    fn default() -> Self {
-        Self {
-            numbers: FxHashMap::default(),
-            all: Vec::new(),
-            after: FxHashMap::default(),
-            blur: 0,
-            blurred: 0,
-        }
-    }
-}
-
-impl<S: ServerModel + ?Sized> Scenes<S> {
-    fn number(&mut self, scene: Hypothesis<S>) -> usize {
+impl Scenes {
+    fn number(&mut self, scene: Hypothesis) -> usize {
         let next = self.all.len();
         let number = *self.numbers.entry(scene.fingerprint(0, true).0).or_insert(next);
         if number == next {
@@ -54,7 +43,7 @@ impl<S: ServerModel + ?Sized> Scenes<S> {
     }
 
     /// The scene that this hypothesis is in, or was, when its cell held this.
-    fn of(&mut self, hypothesis: &Hypothesis<S>, cell: u32, value: Option<&Val>) -> usize {
+    fn of(&mut self, hypothesis: &Hypothesis, cell: u32, value: Option<&Val>) -> usize {
         let mut scene = Hypothesis { facts: hypothesis.facts.clone(), ..Hypothesis::default() };
         scene.cells.push(CellState { number: cell, now: value.cloned(), past: None });
         scene.forget();
@@ -63,12 +52,7 @@ impl<S: ServerModel + ?Sized> Scenes<S> {
 
     /// Where a packet leads from a scene, with its answer if that is known. It must have been alone on its connection:
     /// then what was seen there first since it was sent is its answer.
-    fn after(
-        &mut self,
-        world: &Composed<'_, S>,
-        delivery: &Rc<Delivery<S::Msg>>,
-        scene: usize,
-    ) -> SmallVec<[usize; 2]> {
+    fn after(&mut self, world: &Composed<'_>, delivery: &Rc<Delivery>, scene: usize) -> SmallVec<[usize; 2]> {
         let answered = world.is_answered(delivery);
         let key = (delivery.sent, scene);
         if let Some((known, after)) = self.after.get(&key)
@@ -98,9 +82,9 @@ impl<S: ServerModel + ?Sized> Scenes<S> {
     }
 }
 
-impl<S: ServerModel + ?Sized> Part<S> {
+impl Part {
     /// Whether scenes tell anything about this hypothesis.
-    fn has_scenes(&self, world: &Composed<'_, S>, hypothesis: &Hypothesis<S>) -> bool {
+    fn has_scenes(&self, world: &Composed<'_>, hypothesis: &Hypothesis) -> bool {
         hypothesis.cells.len() == 1
             && !hypothesis.facts.is_empty()
             && hypothesis.suspended.is_none()
@@ -111,7 +95,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// Drops earlier contents that nobody under way can turn out to have seen, so that what is known about their secrets
     /// can be forgotten too.
-    pub(super) fn drop_versions(&mut self, world: &Composed<'_, S>, hypothesis: &mut Hypothesis<S>) {
+    pub(super) fn drop_versions(&mut self, world: &Composed<'_>, hypothesis: &mut Hypothesis) {
         if !self.has_scenes(world, hypothesis)
             || hypothesis.cells[0].past.is_none()
             // When an earlier content began counts for what is behind on the same connection.
@@ -147,8 +131,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
     /// In which order to try the packet in question and the others: what spoils the answers of the fewest others first.
     pub(super) fn rank_by_scenes(
         &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
+        world: &Composed<'_>,
+        hypothesis: &Hypothesis,
         mine: usize,
         others: &[usize],
         depth: usize,
@@ -202,12 +186,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Whether some packet under way can never again give the answer that was seen.
-    pub(super) fn is_doomed(
-        &mut self,
-        world: &Composed<'_, S>,
-        hypothesis: &Hypothesis<S>,
-        at: usize,
-    ) -> bool {
+    pub(super) fn is_doomed(&mut self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize) -> bool {
         let [cell] = hypothesis.cells.as_slice() else { return false };
         if !self.has_scenes(world, hypothesis) {
             return false;
@@ -218,7 +197,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
         }
         let number = cell.number;
         // Whose answers are to be given yet.
-        let mut open: SmallVec<[(Rc<Delivery<S::Msg>>, u64); 8]> = SmallVec::new();
+        let mut open: SmallVec<[(Rc<Delivery>, u64); 8]> = SmallVec::new();
         for (index, pending) in hypothesis.pending.iter().enumerate() {
             let foot = &pending.delivery.foot;
             if !pending.delivery.alone {

@@ -9,22 +9,21 @@ use super::compose::Composed;
 use super::dualize::{Entry, Task};
 use super::hypothesis::Hypothesis;
 use super::stack::Node;
-use crate::lang::ServerModel;
-use crate::tester::Meter;
+use crate::engine::Meter;
 
 /// How many alternatives settling may leave before it gives up for now.
 const MOST_SETTLED: usize = 512;
 /// How far one place to settle at is from the next, about.
 const STRETCH: usize = 48;
 
-impl<S: ServerModel + ?Sized> Part<S> {
+impl Part {
     /// Goes through the log again, with all alternatives, up to where everything that was asked has been answered
     /// since; keeps what comes of it and forgets the log before. Where there are too many it stops for now, as far as it
     /// has come.
     ///
     /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
     /// number. It goes from one place where little was under way to the next: there most of them come together.
-    pub(super) fn settle(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>) {
+    pub(super) fn settle(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>) {
         self.ripe(world);
         let end = self.answered.min(self.horizon);
         self.next_settling = self.horizon + self.horizon / 2;
@@ -71,7 +70,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Brings all alternatives up to the horizon, and merges the equal ones. False if that is too much.
-    fn bring_up(&mut self, world: &Composed<'_, S>, meter: &mut Meter<'_>, most_runs: u64) -> bool {
+    fn bring_up(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, most_runs: u64) -> bool {
         while let Some(node) = self.stack.pop_latest() {
             let too_many = self.live.len() > 8 * MOST_SETTLED || world.runs.get() > most_runs;
             if too_many || meter.is_spent(world.runs.get(), || self.pulse(world)) {
@@ -92,7 +91,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 
     /// Where to settle on the way to `end`: now and then, where the fewest requests were under way.
-    fn waists(&self, world: &Composed<'_, S>, end: usize) -> Vec<usize> {
+    fn waists(&self, world: &Composed<'_>, end: usize) -> Vec<usize> {
         let mut change = vec![0_i32; end + 1];
         for (index, entry) in self.log[..end].iter().enumerate() {
             if let Task::Given(delivery) = &entry.task
@@ -122,8 +121,8 @@ impl<S: ServerModel + ?Sized> Part<S> {
 
     /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
     /// answer too long does not hold up the rest for ever.
-    pub(crate) fn ripe(&mut self, world: &Composed<'_, S>) -> usize {
-        let waits = |entry: &Entry<S>| match &entry.task {
+    pub(crate) fn ripe(&mut self, world: &Composed<'_>) -> usize {
+        let waits = |entry: &Entry| match &entry.task {
             Task::Given(delivery) => {
                 !delivery.foot.whole
                     && delivery.foot.replies > 0
@@ -147,7 +146,7 @@ impl<S: ServerModel + ?Sized> Part<S> {
     }
 }
 
-impl<S: ServerModel + ?Sized> Hypothesis<S> {
+impl Hypothesis {
     /// Both at once: two parts of the state that had nothing to do with each other.
     pub(super) fn joined(&self, other: &Self) -> Self {
         let mut both = self.clone();
@@ -171,7 +170,6 @@ impl<S: ServerModel + ?Sized> Hypothesis<S> {
     /// Forgets facts about secrets that nothing mentions any more.
     pub(crate) fn forget(&mut self) {
         use super::hypothesis::Parcel;
-        use crate::lang::Pattern;
         if self.facts.is_empty() || self.suspended.is_some() {
             return;
         }

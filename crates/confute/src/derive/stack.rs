@@ -3,12 +3,11 @@
 use std::rc::Rc;
 
 use super::hypothesis::Hypothesis;
-use crate::lang::ServerModel;
 
 /// An alternative: a hypothesis that has explained the log up to `at`, and the step to try next.
-pub(super) struct Node<S: ServerModel + ?Sized> {
+pub(super) struct Node {
     pub(super) at: usize,
-    pub(super) hypothesis: Rc<Hypothesis<S>>,
+    pub(super) hypothesis: Rc<Hypothesis>,
     pub(super) step: Step,
     /// How many packets were delivered, for the sake of what is to be explained at `at`, before the one in question.
     pub(super) depth: usize,
@@ -37,21 +36,16 @@ pub(super) enum Step {
 /// an earlier choice was wrong, and nobody knows which. Going ever deeper at the latest place would try every order of
 /// everything under way; going back first would try old choices for nothing. So two orders are followed in turns: the
 /// latest alternative first, and the one with the fewest conjectured deliveries first.
-pub(super) struct Stack<S: ServerModel + ?Sized> {
+#[derive(Default)]
+pub(super) struct Stack {
     /// By depth, in the order of being passed by.
-    levels: Vec<Vec<Node<S>>>,
+    levels: Vec<Vec<Node>>,
     pub(super) len: usize,
     serial: u64,
 }
 
-impl<S: ServerModel + ?Sized> Default for Stack<S> {
-    fn default() -> Self {
-        Self { levels: Vec::new(), len: 0, serial: 0 }
-    }
-}
-
-impl<S: ServerModel + ?Sized> Stack<S> {
-    pub(super) fn push(&mut self, mut node: Node<S>) {
+impl Stack {
+    pub(super) fn push(&mut self, mut node: Node) {
         let depth = node.depth.min(15);
         while self.levels.len() <= depth {
             self.levels.push(Vec::new());
@@ -62,12 +56,12 @@ impl<S: ServerModel + ?Sized> Stack<S> {
         self.len += 1;
     }
 
-    pub(super) fn extend(&mut self, nodes: impl Iterator<Item = Node<S>>) {
+    pub(super) fn extend(&mut self, nodes: impl Iterator<Item = Node>) {
         nodes.for_each(|node| self.push(node));
     }
 
     /// The latest alternative.
-    pub(super) fn pop_latest(&mut self) -> Option<Node<S>> {
+    pub(super) fn pop_latest(&mut self) -> Option<Node> {
         let level = self.levels.iter_mut().max_by_key(|level| level.last().map_or(0, |node| node.serial))?;
         let node = level.pop()?;
         self.len -= 1;
@@ -75,27 +69,27 @@ impl<S: ServerModel + ?Sized> Stack<S> {
     }
 
     /// The alternative with the fewest conjectured deliveries.
-    pub(super) fn pop_nearest(&mut self) -> Option<Node<S>> {
+    pub(super) fn pop_nearest(&mut self) -> Option<Node> {
         let node = self.levels.iter_mut().find_map(Vec::pop)?;
         self.len -= 1;
         Some(node)
     }
 
-    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node<S>> {
+    pub(super) fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.levels.iter().flatten()
     }
 
-    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node<S>> {
+    pub(super) fn nodes_mut(&mut self) -> impl Iterator<Item = &mut Node> {
         self.levels.iter_mut().flatten()
     }
 }
 
-impl<S: ServerModel + ?Sized> Node<S> {
-    pub(super) fn go(at: usize, hypothesis: Rc<Hypothesis<S>>) -> Self {
+impl Node {
+    pub(super) fn go(at: usize, hypothesis: Rc<Hypothesis>) -> Self {
         Self::new(at, hypothesis, Step::Go, 0)
     }
 
-    pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis<S>>, step: Step, depth: usize) -> Self {
+    pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis>, step: Step, depth: usize) -> Self {
         Self { at, hypothesis, step, depth, odd: None, serial: 0 }
     }
 }

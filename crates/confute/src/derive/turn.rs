@@ -8,18 +8,20 @@
 //! The same runner makes the *dry run* that finds a message's [`Footprint`]: it stops at the first look, before
 //! anything could depend on the state.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::fmt::Debug;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::book::CellBook;
 use super::hypothesis::{Footprint, Hypothesis};
+use crate::erased::{self, Letter, Message, Model};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Io, Mistake, Rule, Scope, ServerModel,
-    Stop, Text, Turn, Val,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, Pattern, Rule, Scope, Stop,
+    Text, Turn, Val,
 };
 
 /// More calls to `io` than any turn needs.
@@ -58,17 +60,29 @@ pub(crate) fn has_more(path: &Path, fixed: usize) -> bool {
 }
 
 /// Something a turn did towards the outside.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Act<O> {
-    Send(Conn, O),
+#[derive(Debug)]
+pub(crate) enum Act {
+    Send(Conn, Box<dyn Letter>),
     Connect(Conn),
     Close(Conn),
 }
 
+impl Act {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Act::Send(to, message), Act::Send(other_to, other)) => to == other_to && message.is(&**other),
+            (Act::Connect(conn), Act::Connect(other)) | (Act::Close(conn), Act::Close(other)) => {
+                conn == other
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What a run did.
-pub(crate) struct Ran<O> {
+pub(crate) struct Ran {
     pub(crate) end: Turn,
-    pub(crate) acts: SmallVec<[Act<O>; 1]>,
+    pub(crate) acts: SmallVec<[Act; 1]>,
     pub(crate) writes: SmallVec<[(u32, Option<Val>); 1]>,
     pub(crate) opened: SmallVec<[(u32, Access); 2]>,
     pub(crate) facts: Knowledge,
@@ -85,10 +99,12 @@ pub(crate) struct Ran<O> {
     pub(crate) action: Fingerprint,
 }
 
-impl<O: PartialEq + std::fmt::Debug> Ran<O> {
+impl Ran {
     /// What two runs over the same answers did differently, if anything.
     pub(crate) fn differs(&self, other: &Self) -> Option<(String, String)> {
-        if self.acts != other.acts {
+        if self.acts.len() != other.acts.len()
+            || !std::iter::zip(&self.acts, &other.acts).all(|(one, two)| one.is(two))
+        {
             let describe =
                 |ran: &Self| ran.acts.iter().map(|act| format!("{act:?}")).collect::<Vec<_>>().join(", ");
             return Some((describe(self), describe(other)));
@@ -109,19 +125,19 @@ impl<O: PartialEq + std::fmt::Debug> Ran<O> {
     }
 }
 
-impl<O> Ran<O> {
+impl Ran {
     /// Whether it left every cell as it was, and taught nothing.
-    pub(crate) fn changes_nothing<S: ServerModel + ?Sized>(&self, before: &Hypothesis<S>) -> bool {
+    pub(crate) fn changes_nothing(&self, before: &Hypothesis) -> bool {
         self.writes.is_empty() && self.facts.fingerprint() == before.facts.fingerprint()
     }
 }
 
 /// What a run starts from.
-pub(crate) struct Start<'a, M> {
+pub(crate) struct Start<'a> {
     /// What new names are made of.
     pub(crate) cause: Cause,
     /// The messages of this turn so far.
-    pub(crate) inbox: &'a [(Conn, Incoming<M>)],
+    pub(crate) inbox: &'a [(Conn, Incoming<Message>)],
     /// How many acts were made visible when the turn was suspended.
     pub(crate) acted: usize,
     /// How many answers of the path are from then.
@@ -138,9 +154,9 @@ pub(crate) struct Start<'a, M> {
     pub(crate) may_break: bool,
 }
 
-impl<'a, M> Start<'a, M> {
+impl<'a> Start<'a> {
     /// A turn that handles these messages from its beginning.
-    pub(crate) fn of(cause: Cause, inbox: &'a [(Conn, Incoming<M>)]) -> Self {
+    pub(crate) fn of(cause: Cause, inbox: &'a [(Conn, Incoming<Message>)]) -> Self {
         Self {
             cause,
             inbox,
@@ -155,7 +171,7 @@ impl<'a, M> Start<'a, M> {
     }
 }
 
-impl<M> Clone for Start<'_, M> {
+impl Clone for Start<'_> {
     fn clone(&self) -> Self {
         Self { ..*self }
     }
@@ -173,13 +189,15 @@ pub(crate) struct Leeway<'a> {
 }
 
 /// The world of one run.
-pub(crate) struct Runner<'a, S: ServerModel + ?Sized> {
+pub(crate) struct Runner<'a> {
     pub(crate) book: &'a RefCell<CellBook>,
+    /// See [`Composed::spare`](super::compose::Composed::spare).
+    spare: &'a Cell<Option<Box<dyn Letter>>>,
     leeway: Leeway<'a>,
     /// Deviations in this run that count.
     counted: u32,
-    pub(crate) hypothesis: &'a Hypothesis<S>,
-    pub(crate) start: Start<'a, S::Msg>,
+    pub(crate) hypothesis: &'a Hypothesis,
+    pub(crate) start: Start<'a>,
     pub(crate) path: &'a mut Path,
     asked: usize,
     effects: usize,
@@ -190,15 +208,15 @@ pub(crate) struct Runner<'a, S: ServerModel + ?Sized> {
     /// What it closed.
     closed: SmallVec<[Conn; 1]>,
     sent_to_own: u32,
-    ran: Ran<S::Out>,
+    ran: Ran,
 }
 
-impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
+impl<'a> Runner<'a> {
     pub(crate) fn new(
-        book: &'a RefCell<CellBook>,
+        (book, spare): (&'a RefCell<CellBook>, &'a Cell<Option<Box<dyn Letter>>>),
         leeway: Leeway<'a>,
-        hypothesis: &'a Hypothesis<S>,
-        start: Start<'a, S::Msg>,
+        hypothesis: &'a Hypothesis,
+        start: Start<'a>,
         path: &'a mut Path,
     ) -> Self {
         let whole = start.foot.is_some_and(|foot| foot.whole);
@@ -219,6 +237,7 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
         };
         Self {
             book,
+            spare,
             leeway,
             counted: 0,
             hypothesis,
@@ -237,10 +256,9 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
     }
 
     /// Runs `serve` (or `internal`) once along the path.
-    pub(crate) fn run(mut self, model: &S) -> Ran<S::Out> {
+    pub(crate) fn run(mut self, model: &dyn Model) -> Ran {
         let internal = self.start.pickable.is_some();
-        let mut io = Io::<S>::new(&mut self);
-        let end = if internal { model.internal(&mut io) } else { model.serve(&mut io) };
+        let end = if internal { model.internal(&mut self) } else { model.serve(&mut self) };
         self.ran.end = end;
         if !self.ran.whole && !internal && self.ran.end.is_ok() {
             let announced = self.ran.replies.unwrap_or(if self.ran.looked || self.start.foot.is_some() {
@@ -308,7 +326,7 @@ impl<'a, S: ServerModel + ?Sized> Runner<'a, S> {
         self.asked < self.start.fixed
     }
 
-    fn act(&mut self, act: Act<S::Out>) {
+    fn act(&mut self, act: Act) {
         self.acted += 1;
         if self.acted > self.start.acted {
             self.ran.acts.push(act);
@@ -359,8 +377,9 @@ fn question(kind: u32, literal: &Literal) -> u32 {
     (Fingerprint::of(literal).0 as u32) ^ kind
 }
 
-impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
-    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<S::Msg>), Stop> {
+/// The effects, whatever the types of the model.
+impl Runner<'_> {
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<Message>), Stop> {
         self.tick()?;
         if self.start.pickable.is_some() {
             return Err(Stop::Blocked);
@@ -386,7 +405,7 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
         Ok((*conn, item.clone()))
     }
 
-    fn send(&mut self, to: Conn, message: S::Out) -> Turn {
+    fn send(&mut self, to: Conn, message: Box<dyn Letter>) -> Turn {
         self.tick()?;
         if self.closed.contains(&to) {
             return Err(Mistake::SendOnClosed { conn: format!("{to:?}") }.into());
@@ -605,6 +624,59 @@ impl<S: ServerModel + ?Sized> Handler<S::Msg, S::Out> for Runner<'_, S> {
             .filter(|cell| book.cells[*cell as usize].table == table)
             .map(|cell| (Rc::clone(&book.cells[cell as usize].key), cell))
             .collect())
+    }
+}
+
+/// The same effects for a model with these types. Only what is received and sent needs them.
+impl<M: Debug + 'static, O: Pattern<M>> Handler<M, O> for Runner<'_> {
+    fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
+        let (conn, item) = Runner::recv(self, from, closes)?;
+        Ok((conn, item.typed()))
+    }
+    fn send(&mut self, to: Conn, message: O) -> Turn {
+        Runner::send(self, to, erased::letter::<M, O>(message, self.spare.take()))
+    }
+    fn connect(&mut self) -> Result<Conn, Stop> {
+        Runner::connect(self)
+    }
+    fn close(&mut self, conn: Conn) -> Turn {
+        Runner::close(self, conn)
+    }
+    fn fresh(&mut self, sort: Sort) -> Result<Var, Stop> {
+        Runner::fresh(self, sort)
+    }
+    fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
+        Runner::decide(self, literal)
+    }
+    fn assume(&mut self, literal: &Literal) -> Turn {
+        Runner::assume(self, literal)
+    }
+    fn choose(&mut self, options: usize) -> Result<usize, Stop> {
+        Runner::choose(self, options)
+    }
+    fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
+        Runner::deviates(self, rule)
+    }
+    fn scope(&mut self, scope: Scope) -> Turn {
+        Runner::scope(self, scope)
+    }
+    fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
+        Runner::open(self, cell, access)
+    }
+    fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
+        Runner::read(self, cell)
+    }
+    fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
+        Runner::write(self, cell, value)
+    }
+    fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
+        Runner::update(self, cell, change)
+    }
+    fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
+        Runner::pick(self, table)
+    }
+    fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
+        Runner::scan(self, table)
     }
 }
 

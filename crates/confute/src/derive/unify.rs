@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::book::Seen;
 use super::compose::{Brood, Composed};
 use super::hypothesis::{Hypothesis, Outgoing, Parcel, UNORDERED};
-use crate::lang::{Conn, Pattern, ServerModel};
+use crate::lang::Conn;
 
 /// Where the tester saw something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,15 +28,10 @@ pub(crate) enum Reach {
     Open,
 }
 
-impl<S: ServerModel + ?Sized> Composed<'_, S> {
+impl Composed<'_> {
     /// The common case, in place: on a reliable network the packet at the head of its lane must be the one. `None` if
     /// no packet for this connection is under way, or the case is not the common one.
-    pub(crate) fn see_head(
-        &self,
-        hypothesis: &mut Hypothesis<S>,
-        spot: Spot,
-        seen: &Seen<S::Msg>,
-    ) -> Option<bool> {
+    pub(crate) fn see_head(&self, hypothesis: &mut Hypothesis, spot: Spot, seen: &Seen) -> Option<bool> {
         let Spot::Client(conn) = spot else { return None };
         if !self.is_reliable {
             return None;
@@ -52,7 +47,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     }
 
     /// Whether something seen meanwhile shows that a packet under way is not the right one.
-    pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis<S>, place: u64) -> bool {
+    pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis, place: u64) -> bool {
         if !self.is_reliable || self.is_direct {
             return false;
         }
@@ -64,7 +59,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
             let ahead = hypothesis.out[..index].iter().filter(|other| other.conn == item.conn).count();
             match self.sightings.nth_since(item.conn, place, ahead) {
                 Some((_, Seen::Message(seen))) => {
-                    sent.message.unify(seen, &mut hypothesis.facts.clone()).is_err()
+                    sent.message.unify(&**seen, &mut hypothesis.facts.clone()).is_err()
                 }
                 _ => false,
             }
@@ -75,9 +70,9 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     /// possible. `Err` says whether something else will be seen on its connection.
     pub(crate) fn anticipate(
         &self,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: &Hypothesis,
         places: &Range<u64>,
-    ) -> Result<Hypothesis<S>, bool> {
+    ) -> Result<Hypothesis, bool> {
         let Some(item) = hypothesis.out.last() else { return Err(false) };
         let Parcel::Message(sent) = &item.parcel else { return Err(false) };
         let mut else_seen = false;
@@ -92,7 +87,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
             else_seen = true;
             let mut facts = hypothesis.facts.clone();
             if let Seen::Message(seen) = seen
-                && sent.message.unify(seen, &mut facts).is_ok()
+                && sent.message.unify(&**seen, &mut facts).is_ok()
             {
                 let mut next = hypothesis.clone();
                 next.facts = facts;
@@ -108,10 +103,10 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     /// Explains what was seen by packets that are already under way.
     pub(crate) fn see(
         &self,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: &Hypothesis,
         spot: Spot,
-        (seen, place): (&Seen<S::Msg>, u64),
-        brood: &mut Brood<S>,
+        (seen, place): (&Seen, u64),
+        brood: &mut Brood,
     ) -> Reach {
         match spot {
             Spot::Client(conn) => self.see_on(hypothesis, conn, (seen, place), brood),
@@ -136,17 +131,17 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
 
     fn see_on(
         &self,
-        hypothesis: &Hypothesis<S>,
+        hypothesis: &Hypothesis,
         conn: Conn,
-        (seen, place): (&Seen<S::Msg>, u64),
-        brood: &mut Brood<S>,
+        (seen, place): (&Seen, u64),
+        brood: &mut Brood,
     ) -> Reach {
         let due = hypothesis.out.iter().any(|item| item.due == place && item.conn == conn && place > 0);
         let Some(first) = hypothesis.out.iter().position(|item| item.conn == conn) else {
             return Reach::Open;
         };
         let lane = hypothesis.out[first].lane;
-        let may_skip = |item: &Outgoing<S::Out>| self.loses_output || item.taken > 0;
+        let may_skip = |item: &Outgoing| self.loses_output || item.taken > 0;
         let ordered = lane & UNORDERED == 0;
         let mut reach = if self.is_reliable && ordered { Reach::Closed } else { Reach::Open };
         for (index, item) in hypothesis.out.iter().enumerate() {
@@ -169,7 +164,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         if due { Reach::Closed } else { reach }
     }
 
-    fn fits(&self, item: &Outgoing<S::Out>, seen: &Seen<S::Msg>) -> bool {
+    fn fits(&self, item: &Outgoing, seen: &Seen) -> bool {
         let _ = self;
         matches!(
             (&item.parcel, seen),
@@ -177,16 +172,18 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
         )
     }
 
-    fn unify(&self, next: &mut Hypothesis<S>, index: usize, seen: &Seen<S::Msg>) -> bool {
+    fn unify(&self, next: &mut Hypothesis, index: usize, seen: &Seen) -> bool {
         let _ = self;
         match (next.out[index].parcel.clone(), seen) {
-            (Parcel::Message(sent), Seen::Message(seen)) => sent.message.unify(seen, &mut next.facts).is_ok(),
+            (Parcel::Message(sent), Seen::Message(seen)) => {
+                sent.message.unify(&**seen, &mut next.facts).is_ok()
+            }
             _ => true,
         }
     }
 
     /// The packet was seen; those before it in its lane were lost.
-    fn remove_seen(&self, next: &mut Hypothesis<S>, index: usize, ordered: bool) {
+    fn remove_seen(&self, next: &mut Hypothesis, index: usize, ordered: bool) {
         let (lane, conn) = (next.out[index].lane, next.out[index].conn);
         let closes = matches!(next.out[index].parcel, Parcel::Close);
         next.out[index].taken += 1;
@@ -209,7 +206,7 @@ impl<S: ServerModel + ?Sized> Composed<'_, S> {
     }
 
     /// A connection is no more: what was on its way from the server is lost, and what was on its way to it may be.
-    pub(crate) fn sever(&self, next: &mut Hypothesis<S>, spot: Spot) {
+    pub(crate) fn sever(&self, next: &mut Hypothesis, spot: Spot) {
         let (conn, wire) = match spot {
             Spot::Client(conn) => (Some(conn), conn.wire()),
             Spot::Accepted(wire) => (next.bound(wire), Some(wire)),

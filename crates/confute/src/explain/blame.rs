@@ -1,10 +1,12 @@
 //! Which rule must have been broken.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
+use crate::engine::{Options, judge};
+use crate::erased::{self, Message, Model};
 use crate::lang::{Level, Rule, ServerModel};
 use crate::network::Network;
-use crate::tester::{Options, judge};
 use crate::trace::Event;
 use crate::verdict::{Blame, Diagnosis, Inconclusive, Verdict};
 
@@ -70,6 +72,18 @@ pub fn blame_by_parts<S: ServerModel>(
 where
     S::Msg: Clone,
 {
+    let parts: Vec<_> = parts.iter().map(|events| erased::events(events)).collect();
+    let parts: Vec<&[Event<Rc<Message>>]> = parts.iter().map(Vec::as_slice).collect();
+    blame_erased(model, network, &parts, options, depth)
+}
+
+fn blame_erased(
+    model: &dyn Model,
+    network: &dyn Network,
+    parts: &[&[Event<Rc<Message>>]],
+    options: &Options<'_>,
+    depth: Depth,
+) -> Blame {
     let rules = concerned(model, parts.last().copied().unwrap_or_default(), &options.relaxed);
     let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = bench.least();
@@ -81,9 +95,9 @@ where
 }
 
 /// The rules that may have been broken, as far as the messages tell.
-fn concerned<S: ServerModel>(
-    model: &S,
-    events: &[Event<S::Msg>],
+fn concerned(
+    model: &dyn Model,
+    events: &[Event<Rc<Message>>],
     relaxed: &[&'static str],
 ) -> Vec<&'static Rule> {
     // Of what did not come there is no message.
@@ -91,7 +105,7 @@ fn concerned<S: ServerModel>(
     let shows = |rule: &&Rule| {
         is_silent
             || events.iter().any(|event| match event {
-                Event::Sent(_, message) | Event::Received(_, message) => model.concerns(rule, message),
+                Event::Sent(_, message) | Event::Received(_, message) => model.concerns(rule, &**message),
                 _ => false,
             })
     };
@@ -99,18 +113,15 @@ fn concerned<S: ServerModel>(
 }
 
 /// What is to be explained.
-struct Bench<'a, S: ServerModel> {
-    model: &'a S,
+struct Bench<'a> {
+    model: &'a dyn Model,
     network: &'a dyn Network,
     rules: &'a [&'static Rule],
-    parts: &'a [&'a [Event<S::Msg>]],
+    parts: &'a [&'a [Event<Rc<Message>>]],
     options: &'a Options<'a>,
 }
 
-impl<S: ServerModel> Bench<'_, S>
-where
-    S::Msg: Clone,
-{
+impl Bench<'_> {
     /// The smallest sets that explain it, with the fewest deviations.
     fn least(&self) -> Blame {
         let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
@@ -239,10 +250,7 @@ where
     }
 }
 
-impl<S: ServerModel> Bench<'_, S>
-where
-    S::Msg: Clone,
-{
+impl Bench<'_> {
     /// Adds two rules that are stronger than all those blamed, if the last answer broke each of them once and that explains
     /// the trace.
     fn stronger(&self, blame: &mut Blame) {

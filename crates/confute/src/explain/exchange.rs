@@ -1,7 +1,9 @@
 //! A trace as exchanges, and the same trace with some of them changed: the counterfactuals that reasons are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
+use crate::erased::Message;
 use crate::trace::{Event, WireConn};
 
 /// A request on a connection that the tester opened, and what came back for it.
@@ -43,8 +45,8 @@ pub(super) enum Fate {
 }
 
 /// A trace, and what it consists of.
-pub(super) struct Exchanges<'a, M> {
-    pub(super) events: &'a [Event<M>],
+pub(super) struct Exchanges<'a> {
+    pub(super) events: &'a [Event<Rc<Message>>],
     pub(super) all: Vec<Exchange>,
     /// The exchange that an event belongs to.
     owner: Vec<Option<usize>>,
@@ -56,9 +58,9 @@ pub(super) struct Exchanges<'a, M> {
     pub(super) is_single: bool,
 }
 
-impl<'a, M: Clone> Exchanges<'a, M> {
+impl<'a> Exchanges<'a> {
     /// Answers go to the first request of their connection that has none, or to the last one.
-    pub(super) fn new(events: &'a [Event<M>]) -> Self {
+    pub(super) fn new(events: &'a [Event<Rc<Message>>]) -> Self {
         let mut all: Vec<Exchange> = Vec::new();
         let mut owner = vec![None; events.len()];
         let mut lines: BTreeMap<WireConn, Vec<usize>> = BTreeMap::new();
@@ -99,7 +101,7 @@ impl<'a, M: Clone> Exchanges<'a, M> {
     }
 
     /// The trace under these assumptions.
-    pub(super) fn with(&self, fates: &[Fate]) -> Vec<Event<M>> {
+    pub(super) fn with(&self, fates: &[Fate]) -> Vec<Event<Rc<Message>>> {
         let is_used =
             |conn| self.all.iter().zip(fates).any(|(one, fate)| one.conn == conn && *fate == Fate::Kept);
         let mut trace = Vec::new();
@@ -120,7 +122,7 @@ impl<'a, M: Clone> Exchanges<'a, M> {
     }
 
     /// The trace, with the exchanges of this connection on connections of their own.
-    pub(super) fn apart(&self, fates: &[Fate], conn: WireConn) -> Vec<Event<M>> {
+    pub(super) fn apart(&self, fates: &[Fate], conn: WireConn) -> Vec<Event<Rc<Message>>> {
         let events = self.events.iter().enumerate().filter_map(|(at, event)| match (event, self.owner[at]) {
             (_, Some(one)) if self.all[one].conn == conn => Some(moved(event, self.own(one))),
             (Event::Opened(other) | Event::HungUp(other), None) if *other == conn => None,
@@ -130,7 +132,12 @@ impl<'a, M: Clone> Exchanges<'a, M> {
     }
 
     /// The trace, with what these two were answered the other way round.
-    pub(super) fn crossed(&self, fates: &[Fate], one: usize, other: usize) -> Option<Vec<Event<M>>> {
+    pub(super) fn crossed(
+        &self,
+        fates: &[Fate],
+        one: usize,
+        other: usize,
+    ) -> Option<Vec<Event<Rc<Message>>>> {
         let (&[left], &[right]) = (&self.all[one].answers[..], &self.all[other].answers[..]) else {
             return None;
         };
@@ -146,7 +153,12 @@ impl<'a, M: Clone> Exchanges<'a, M> {
     }
 
     /// The trace without its last event, and with this answer to this request, on a connection of its own.
-    pub(super) fn redirected(&self, fates: &[Fate], one: usize, answer: &M) -> Vec<Event<M>> {
+    pub(super) fn redirected(
+        &self,
+        fates: &[Fate],
+        one: usize,
+        answer: &Rc<Message>,
+    ) -> Vec<Event<Rc<Message>>> {
         let mut fates = fates.to_vec();
         fates[one] = Fate::Loose;
         let mut trace = self.with(&fates);
@@ -159,7 +171,7 @@ impl<'a, M: Clone> Exchanges<'a, M> {
 
     /// One exchange after the other, in this order; each on its connection, or on one of its own. In between, what is loose,
     /// not before it was sent.
-    pub(super) fn serial(&self, order: &[usize], is_apart: bool, loose: &[usize]) -> Vec<Event<M>> {
+    pub(super) fn serial(&self, order: &[usize], is_apart: bool, loose: &[usize]) -> Vec<Event<Rc<Message>>> {
         let since = |one: usize| {
             let sent = self.all[one].sent;
             order
@@ -179,14 +191,14 @@ impl<'a, M: Clone> Exchanges<'a, M> {
         trace
     }
 
-    fn loose(&self, one: usize) -> [Event<M>; 2] {
+    fn loose(&self, one: usize) -> [Event<Rc<Message>>; 2] {
         let conn = self.own(one);
         [moved(&self.events[self.all[one].sent], conn), Event::HungUp(conn)]
     }
 }
 
 /// The same on another connection.
-fn moved<M: Clone>(event: &Event<M>, conn: WireConn) -> Event<M> {
+fn moved(event: &Event<Rc<Message>>, conn: WireConn) -> Event<Rc<Message>> {
     match event {
         Event::Opened(_) => Event::Opened(conn),
         Event::Accepted(_) => Event::Accepted(conn),

@@ -1,10 +1,11 @@
 //! What was expected instead of what was seen.
 
-use std::fmt::Debug;
+use std::rc::Rc;
 
+use crate::engine::{Engine, Options, judge};
+use crate::erased::{self, Message, Model};
 use crate::lang::ServerModel;
 use crate::network::Network;
-use crate::tester::{Options, Tester, judge};
 use crate::trace::Event;
 use crate::verdict::{Refutation, Verdict};
 
@@ -19,8 +20,18 @@ pub fn explain<S: ServerModel>(
     options: &Options<'_>,
 ) -> Refutation
 where
-    S::Msg: Clone + Debug,
+    S::Msg: Clone,
 {
+    explain_erased(model, network, &erased::events(events), refutation, options)
+}
+
+pub(super) fn explain_erased(
+    model: &dyn Model,
+    network: &dyn Network,
+    events: &[Event<Rc<Message>>],
+    refutation: &Refutation,
+    options: &Options<'_>,
+) -> Refutation {
     // Refuted prefixes stay refuted when they grow.
     let (mut explained, mut refuted) = (0, events.len());
     while refuted - explained > 1 {
@@ -33,19 +44,19 @@ where
     }
     let event = refuted.saturating_sub(1);
     let Some(fatal) = events.get(event) else { return refutation.clone() };
-    let mut tester = Tester::new(model, network, options.clone());
+    let mut engine = Engine::new(model, network, options.clone());
     for event in &events[..event] {
-        tester.observe(event.clone());
+        engine.observe(event.clone());
     }
     let (expected, hypotheses, more) = match fatal.conn() {
-        Some(conn) if tester.verdict().is_unrefuted() => tester.expectations(conn),
+        Some(conn) if engine.verdict().is_unrefuted() => engine.expectations(conn),
         _ => (Vec::new(), 0, false),
     };
     let seen = match fatal {
-        Event::Received(conn, message) => format!("{message:?} on connection {}", conn.0),
+        Event::Received(conn, message) => format!("{} on connection {}", message.show(), conn.0),
         Event::Closed(conn) => format!("connection {} closed", conn.0),
         Event::Quiescent => "no more answers, though some were owed".to_owned(),
-        other => format!("{other:?}"),
+        other => format!("{:?}", other.as_ref().map(|message| message.show())),
     };
     Refutation { event, seen, expected, hypotheses, more }
 }

@@ -4,12 +4,10 @@
 //! refuted. An order that would fit is ruled out by the times. Beginnings that are refuted need not be gone on with.
 
 use std::collections::BTreeSet;
-use std::fmt::Debug;
 
 use super::exchange::{Exchanges, Fate};
-use super::expected::explain;
+use super::expected::explain_erased;
 use super::reasons::{Bar, Bench, Ground};
-use crate::lang::ServerModel;
 use crate::verdict::Refutation;
 
 /// More exchanges have too many orders.
@@ -18,9 +16,9 @@ const MOST_EXCHANGES: usize = 6;
 const MOST_FITTING: usize = 2;
 
 /// The grounds that speak of orders.
-pub(super) fn grounds<S: ServerModel<Msg: Clone + Debug>>(
-    bench: &Bench<'_, S>,
-    parts: &Exchanges<'_, S::Msg>,
+pub(super) fn grounds(
+    bench: &Bench<'_>,
+    parts: &Exchanges<'_>,
     fates: &[Fate],
     kept: &[usize],
 ) -> Vec<Ground> {
@@ -46,14 +44,14 @@ pub(super) fn grounds<S: ServerModel<Msg: Clone + Debug>>(
     grounds
 }
 
-fn is_telling<M: Clone>(parts: &Exchanges<'_, M>, at: usize) -> bool {
+fn is_telling(parts: &Exchanges<'_>, at: usize) -> bool {
     use crate::trace::Event;
     matches!(parts.events[at], Event::Received(..) | Event::Closed(_) | Event::Quiescent)
 }
 
-struct Search<'a, 'b, S: ServerModel> {
-    bench: &'a Bench<'b, S>,
-    parts: &'a Exchanges<'a, S::Msg>,
+struct Search<'a, 'b> {
+    bench: &'a Bench<'b>,
+    parts: &'a Exchanges<'a>,
     kept: &'a [usize],
     loose: Vec<usize>,
     /// Orders that fit, but for the times.
@@ -64,7 +62,7 @@ struct Search<'a, 'b, S: ServerModel> {
     lawful: bool,
 }
 
-impl<S: ServerModel<Msg: Clone + Debug>> Search<'_, '_, S> {
+impl Search<'_, '_> {
     /// Goes on with this beginning of an order.
     fn extend(&mut self, order: &mut Vec<usize>) {
         for one in self.kept.iter().filter(|one| !order.contains(one)).copied().collect::<Vec<_>>() {
@@ -161,7 +159,7 @@ impl<S: ServerModel<Msg: Clone + Debug>> Search<'_, '_, S> {
         let answer = self.parts.all[last].answer()?;
         let none =
             Refutation { event: 0, seen: String::new(), expected: Vec::new(), hypotheses: 0, more: false };
-        let told = explain(self.bench.model, self.bench.network, &trace, &none, &self.bench.options);
+        let told = explain_erased(self.bench.model, self.bench.network, &trace, &none, &self.bench.options);
         // Only what was open needs saying.
         let is_open = |one: &&usize| {
             self.kept.iter().any(|other| {

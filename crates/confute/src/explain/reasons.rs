@@ -5,14 +5,15 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fmt::Debug;
+use std::rc::Rc;
 
 use super::blame::{OFTEN, most};
 use super::exchange::{Exchanges, Fate};
 use super::orders;
+use crate::engine::{Options, Pulse, judge};
+use crate::erased::{self, Message, Model};
 use crate::lang::ServerModel;
 use crate::network::Network;
-use crate::tester::{Options, Pulse, judge};
 use crate::trace::{Event, WireConn};
 use crate::verdict::{Diagnosis, Expectation, Inconclusive, Verdict};
 
@@ -140,8 +141,8 @@ pub struct Deviation {
 }
 
 /// Judges changed traces, as long as the budget lasts.
-pub(super) struct Bench<'a, S: ServerModel> {
-    pub(super) model: &'a S,
+pub(super) struct Bench<'a> {
+    pub(super) model: &'a dyn Model,
     pub(super) network: &'a dyn Network,
     pub(super) options: Options<'a>,
     left: Cell<u32>,
@@ -149,13 +150,13 @@ pub(super) struct Bench<'a, S: ServerModel> {
     pub(super) short: Cell<bool>,
 }
 
-impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
+impl Bench<'_> {
     /// `None` if nobody knows.
-    pub(super) fn refuted(&self, events: &[Event<S::Msg>]) -> Option<bool> {
+    pub(super) fn refuted(&self, events: &[Event<Rc<Message>>]) -> Option<bool> {
         self.judge(events, &self.options)
     }
 
-    fn judge(&self, events: &[Event<S::Msg>], options: &Options<'_>) -> Option<bool> {
+    fn judge(&self, events: &[Event<Rc<Message>>], options: &Options<'_>) -> Option<bool> {
         // A judgement that is soon done does not look at the watch.
         let pulse = Pulse { event: 0, turns: 0, open: 0, bytes: 0 };
         if options.watch.is_some_and(|watch| watch(&pulse)) {
@@ -183,7 +184,7 @@ impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
     /// sent there.
     fn refuted_by(
         &self,
-        events: &[Event<S::Msg>],
+        events: &[Event<Rc<Message>>],
         rules: &[&'static str],
         times: u32,
         at: Option<usize>,
@@ -196,7 +197,7 @@ impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
 
     /// How often the rules must be broken to explain all of it; nothing if that does not do, or nobody knows. What a
     /// diagnosis rests on may have been less than this trace.
-    fn times(&self, events: &[Event<S::Msg>], broken: &Diagnosis) -> Option<u32> {
+    fn times(&self, events: &[Event<Rc<Message>>], broken: &Diagnosis) -> Option<u32> {
         let mut times = broken.deviations.min(OFTEN)..=OFTEN;
         let enough = times.find_map(|times| match self.refuted_by(events, &broken.rules, times, None) {
             Some(true) => None,
@@ -205,7 +206,7 @@ impl<S: ServerModel<Msg: Clone>> Bench<'_, S> {
         enough.flatten()
     }
 
-    pub(super) fn fits(&self, events: &[Event<S::Msg>]) -> bool {
+    pub(super) fn fits(&self, events: &[Event<Rc<Message>>]) -> bool {
         self.refuted(events) == Some(false)
     }
 }
@@ -220,8 +221,18 @@ pub fn reasons<S: ServerModel>(
     options: &Options<'_>,
 ) -> Option<Reasons>
 where
-    S::Msg: Clone + Debug,
+    S::Msg: Clone,
 {
+    reasons_of(model, network, &erased::events(events), diagnoses, options)
+}
+
+fn reasons_of(
+    model: &dyn Model,
+    network: &dyn Network,
+    events: &[Event<Rc<Message>>],
+    diagnoses: &[Diagnosis],
+    options: &Options<'_>,
+) -> Option<Reasons> {
     let turns = options.turns.min(MOST_TURNS + 200 * events.len() as u64);
     let options = Options { turns, ..options.clone() };
     let bench = Bench { model, network, options, left: Cell::new(MOST_JUDGED), short: Cell::new(false) };
@@ -264,7 +275,7 @@ where
 }
 
 /// Which exchanges nothing explains, whatever the others came to: as few as possible.
-fn conflict<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<'_, S::Msg>) -> Vec<Fate> {
+fn conflict(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Vec<Fate> {
     let mut fates = vec![Fate::Kept; parts.all.len()];
     let last = parts.owner(parts.events.len() - 1);
     // The latest first: what is established early is easier to follow than what is seen of it later.
@@ -284,12 +295,7 @@ fn conflict<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<
 }
 
 /// What rules out each class of hypotheses.
-fn grounds<S: ServerModel<Msg: Clone + Debug>>(
-    bench: &Bench<'_, S>,
-    parts: &Exchanges<'_, S::Msg>,
-    fates: &[Fate],
-    kept: &[usize],
-) -> Vec<Ground> {
+fn grounds(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usize]) -> Vec<Ground> {
     let mut grounds = Vec::new();
     if !parts.accepts {
         grounds.extend(shared(bench, parts, fates, kept));
@@ -322,12 +328,7 @@ fn grounds<S: ServerModel<Msg: Clone + Debug>>(
 }
 
 /// Whether it matters that requests shared a connection, and which.
-fn shared<S: ServerModel<Msg: Clone>>(
-    bench: &Bench<'_, S>,
-    parts: &Exchanges<'_, S::Msg>,
-    fates: &[Fate],
-    kept: &[usize],
-) -> Option<Ground> {
+fn shared(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usize]) -> Option<Ground> {
     let mut lines: BTreeMap<WireConn, Vec<usize>> = BTreeMap::new();
     for one in kept.iter().map(|one| &parts.all[*one]) {
         lines.entry(one.conn).or_default().push(one.sent);
@@ -340,10 +341,7 @@ fn shared<S: ServerModel<Msg: Clone>>(
 
 /// Whether the last answer was mixed up with that to a request that was under way at the same time. What the others came to
 /// counts: it may be what speaks against it.
-fn crossed<S: ServerModel<Msg: Clone>>(
-    bench: &Bench<'_, S>,
-    parts: &Exchanges<'_, S::Msg>,
-) -> Option<Ground> {
+fn crossed(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     let right = parts.events.len() - 1;
     let last = parts.owner(right)?;
     let fates = vec![Fate::Kept; parts.all.len()];
@@ -359,11 +357,11 @@ fn crossed<S: ServerModel<Msg: Clone>>(
 }
 
 /// Whether the last event would do as the answer to another request, which had none. Here too all others count.
-fn astray<S: ServerModel<Msg: Clone>>(bench: &Bench<'_, S>, parts: &Exchanges<'_, S::Msg>) -> Option<Ground> {
+fn astray(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     let answer = parts.events.len() - 1;
     parts.owner(answer)?;
     let fates = vec![Fate::Kept; parts.all.len()];
-    let fits = |one: usize, message: &S::Msg| bench.fits(&parts.redirected(&fates, one, message));
+    let fits = |one: usize, message: &Rc<Message>| bench.fits(&parts.redirected(&fates, one, message));
     let messages = |at: &usize| match &parts.events[*at] {
         Event::Received(_, message) if *at != answer => Some(message),
         _ => None,

@@ -117,14 +117,14 @@ impl Cause {
 
 /// What a connection brings.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Incoming<M> {
+pub enum Incoming<M: ?Sized> {
     /// A message.
     Message(Rc<M>),
     /// The peer closed it.
     Closed,
 }
 
-impl<M> Clone for Incoming<M> {
+impl<M: ?Sized> Clone for Incoming<M> {
     fn clone(&self) -> Self {
         match self {
             Incoming::Message(message) => Incoming::Message(Rc::clone(message)),

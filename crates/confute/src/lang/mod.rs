@@ -26,6 +26,7 @@ mod rule;
 mod sym;
 mod text;
 
+use std::fmt::Debug;
 use std::rc::Rc;
 
 pub use cells::{CellData, CellKey, CellSpec, Fresh, HasVars, Register, Slot, Stored, Table, Val};
@@ -39,7 +40,7 @@ pub use text::Text;
 /// A model of correct servers: every behaviour it can show is allowed, and no other.
 pub trait ServerModel {
     /// What travels over connections, both ways, fully known.
-    type Msg: 'static;
+    type Msg: Debug + 'static;
     /// What the model sends: a message that may have unknown parts. The same type as `Msg` where nothing is secret.
     type Out: Pattern<Self::Msg>;
 

@@ -29,6 +29,32 @@ pub enum Event<M> {
 }
 
 impl<M> Event<M> {
+    /// The same event with another message.
+    pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Event<N> {
+        match self {
+            Event::Opened(conn) => Event::Opened(conn),
+            Event::Accepted(conn) => Event::Accepted(conn),
+            Event::Sent(conn, message) => Event::Sent(conn, change(message)),
+            Event::Received(conn, message) => Event::Received(conn, change(message)),
+            Event::Closed(conn) => Event::Closed(conn),
+            Event::HungUp(conn) => Event::HungUp(conn),
+            Event::Quiescent => Event::Quiescent,
+        }
+    }
+
+    /// The same event with a reference to its message.
+    pub fn as_ref(&self) -> Event<&M> {
+        match self {
+            Event::Opened(conn) => Event::Opened(*conn),
+            Event::Accepted(conn) => Event::Accepted(*conn),
+            Event::Sent(conn, message) => Event::Sent(*conn, message),
+            Event::Received(conn, message) => Event::Received(*conn, message),
+            Event::Closed(conn) => Event::Closed(*conn),
+            Event::HungUp(conn) => Event::HungUp(*conn),
+            Event::Quiescent => Event::Quiescent,
+        }
+    }
+
     /// The connection it happened on, if any.
     pub fn conn(&self) -> Option<WireConn> {
         match self {

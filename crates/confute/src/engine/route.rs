@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::Tester;
+use super::Engine;
 use crate::derive::backtrack::Part;
 use crate::derive::book::Seen;
 use crate::derive::compose::End;
@@ -16,13 +16,14 @@ use crate::derive::dualize::{Entry, Task};
 use crate::derive::hypothesis::{Delivery, Footprint, Hypothesis};
 use crate::derive::inquire::InternalKind;
 use crate::derive::unify::Spot;
-use crate::lang::{Conn, Incoming, ServerModel};
+use crate::erased::Message;
+use crate::lang::{Conn, Incoming};
 use crate::trace::{Event, WireConn};
 use crate::verdict::{Inconclusive, Verdict};
 
-impl<S: ServerModel> Tester<'_, S> {
+impl Engine<'_> {
     /// Puts an event into the log of the part that it concerns.
-    pub(super) fn enter(&mut self, event: Event<S::Msg>) -> Option<usize> {
+    pub(super) fn enter(&mut self, event: Event<Rc<Message>>) -> Option<usize> {
         let place = self.events;
         self.events += 1;
         match event {
@@ -34,10 +35,8 @@ impl<S: ServerModel> Tester<'_, S> {
                 self.lines.entry(conn.0).or_default().accepted = true;
                 None
             }
-            Event::Sent(conn, message) => self.give(conn, Incoming::Message(Rc::new(message)), place),
-            Event::Received(conn, message) => {
-                Some(self.explain(conn, Seen::Message(Rc::new(message)), place))
-            }
+            Event::Sent(conn, message) => self.give(conn, Incoming::Message(message), place),
+            Event::Received(conn, message) => Some(self.explain(conn, Seen::Message(message), place)),
             Event::Closed(conn) => {
                 let part = self.explain(conn, Seen::Closed, place);
                 self.end(conn, place, true);
@@ -82,13 +81,13 @@ impl<S: ServerModel> Tester<'_, S> {
         self.world.ended.insert(conn_name, End { place, by_server });
     }
 
-    fn log(&mut self, part: usize, place: u64, task: Task<S>) {
+    fn log(&mut self, part: usize, place: u64, task: Task) {
         if let Some(part) = &mut self.parts[part] {
             part.log.push(Entry { place, task });
         }
     }
 
-    fn give(&mut self, conn: WireConn, item: Incoming<S::Msg>, place: u64) -> Option<usize> {
+    fn give(&mut self, conn: WireConn, item: Incoming<Message>, place: u64) -> Option<usize> {
         let spot = self.spot(conn);
         let (accepted, name) = match spot {
             Spot::Client(conn) => (false, conn),
@@ -121,7 +120,7 @@ impl<S: ServerModel> Tester<'_, S> {
         line.owed += u64::from(foot.replies) + u64::from(foot.closes);
         line.silent |= foot.replies == 0 && !foot.is_reader();
         let parallel = foot.is_reader()
-            && matches!(&item, Incoming::Message(message) if self.world.model.is_parallel(message));
+            && matches!(&item, Incoming::Message(message) if self.world.model.is_parallel(&**message));
         let facts = Delivery::new(sent, conn.0, item, foot);
         let delivery = Rc::new(Delivery { accepted, lane, place, alone, parallel, ..facts });
         if let Some(before) = self.latest.insert(conn.0, Rc::clone(&delivery)) {
@@ -131,7 +130,7 @@ impl<S: ServerModel> Tester<'_, S> {
         Some(part)
     }
 
-    fn explain(&mut self, conn: WireConn, seen: Seen<S::Msg>, place: u64) -> usize {
+    fn explain(&mut self, conn: WireConn, seen: Seen, place: u64) -> usize {
         let spot = self.spot(conn);
         if let Spot::Client(name) = spot
             && !self.world.foresees
@@ -203,7 +202,7 @@ impl<S: ServerModel> Tester<'_, S> {
         home
     }
 
-    fn add(&mut self, part: Part<S>) -> usize {
+    fn add(&mut self, part: Part) -> usize {
         if let Some(free) = self.free.pop() {
             self.parts[free] = Some(part);
             return free;

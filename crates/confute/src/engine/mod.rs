@@ -1,7 +1,7 @@
-//! The tester: a pure state machine that is told what happened and says what it makes of it.
+//! The engine: a pure state machine that is told what happened and says what it makes of it.
 //!
-//! It has no clock, no sockets and no threads. It does not decide what to send; it says which hypotheses are alive, so
-//! that a generator can.
+//! It has no clock, no sockets, no threads and no types of a model: a [`Tester`](crate::Tester) is its typed face. It does not
+//! decide what to send; it says which hypotheses are alive, so that a generator can.
 //!
 //! Events are routed to [`Part`]s, groups of cells that are searched by themselves: see `route`.
 
@@ -18,7 +18,8 @@ use crate::derive::book::Seen;
 use crate::derive::compose::Composed;
 use crate::derive::hypothesis::Delivery;
 use crate::derive::inquire::InternalKind;
-use crate::lang::{Conn, ServerModel};
+use crate::erased::{Message, Model};
+use crate::lang::Conn;
 use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Inconclusive, Refutation, Verdict};
@@ -40,15 +41,15 @@ struct Line {
     lonely: Option<usize>,
 }
 
-/// Judges a server while it is talked to.
-pub struct Tester<'m, S: ServerModel> {
-    pub(crate) world: Composed<'m, S>,
-    parts: Vec<Option<Part<S>>>,
+/// Judges a server while it is talked to, whatever the types of its model.
+pub(crate) struct Engine<'m> {
+    pub(crate) world: Composed<'m>,
+    parts: Vec<Option<Part>>,
     /// Which part a cell belongs to.
     part_of: FxHashMap<u32, usize>,
     lines: FxHashMap<u32, Line>,
     /// What was sent last on a connection.
-    latest: FxHashMap<u32, Rc<Delivery<S::Msg>>>,
+    latest: FxHashMap<u32, Rc<Delivery>>,
     meter: Meter<'m>,
     events: u64,
     sent: u32,
@@ -62,9 +63,9 @@ pub struct Tester<'m, S: ServerModel> {
     free: Vec<usize>,
 }
 
-impl<'m, S: ServerModel> Tester<'m, S> {
+impl<'m> Engine<'m> {
     /// Derives a tester from a model of the server and one of the network.
-    pub fn new(model: &'m S, network: &'m dyn Network, options: Options<'m>) -> Self {
+    pub(crate) fn new(model: &'m dyn Model, network: &'m dyn Network, options: Options<'m>) -> Self {
         let mut world = Composed::new(model, network);
         world.relaxed.clone_from(&options.relaxed);
         world.most_deviations = options.deviations;
@@ -74,7 +75,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         world.has_internal = internal != InternalKind::None;
         // A read lets internal turns happen again, so it is no longer all the same when it took place.
         world.late.set(!world.has_internal);
-        let mut tester = Self {
+        let mut engine = Self {
             world,
             parts: Vec::new(),
             part_of: FxHashMap::default(),
@@ -91,18 +92,18 @@ impl<'m, S: ServerModel> Tester<'m, S> {
             since_trim: 0,
             free: Vec::new(),
         };
-        if !tester.world.is_reliable || tester.world.is_direct {
+        if !engine.world.is_reliable || engine.world.is_direct {
             // What a lost or doubled packet may still do ties everything together.
-            tester.unite(false);
+            engine.unite(false);
         }
         if internal == InternalKind::Whole {
-            tester.unite(true);
+            engine.unite(true);
         }
-        tester
+        engine
     }
 
     /// Takes the next event and says what to think of the server now.
-    pub fn observe(&mut self, event: Event<S::Msg>) -> &Verdict {
+    pub(crate) fn observe(&mut self, event: Event<Rc<Message>>) -> &Verdict {
         if !self.verdict.is_unrefuted() {
             return &self.verdict;
         }
@@ -117,13 +118,13 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         &self.verdict
     }
 
-    /// What it thinks of the server so far. `Unrefuted` may still change for the last [`Tester::lag`] events.
-    pub fn so_far(&self) -> &Verdict {
+    /// What it thinks of the server so far. `Unrefuted` may still change for the last [`Engine::lag`] events.
+    pub(crate) fn so_far(&self) -> &Verdict {
         &self.verdict
     }
 
     /// What it thinks of the server, all events considered.
-    pub fn verdict(&mut self) -> &Verdict {
+    pub(crate) fn verdict(&mut self) -> &Verdict {
         if self.verdict.is_unrefuted() {
             self.catch_up();
         }
@@ -133,32 +134,32 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     /// How many events wait to be explained: while requests are under way whose answers will tell in which order they
     /// were handled, the tester waits for these instead of trying every order. So a violation may be told a few events
     /// late, as many as are outstanding.
-    pub fn lag(&self) -> usize {
+    pub(crate) fn lag(&self) -> usize {
         self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
     }
 
     /// How many events it has seen.
-    pub fn events(&self) -> u64 {
+    pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
     /// How many turns of the model it has tried.
-    pub fn turns(&self) -> u64 {
+    pub(crate) fn turns(&self) -> u64 {
         self.world.runs.get()
     }
 
     /// How many alternatives are open, over all parts.
-    pub fn alternatives(&self) -> usize {
+    pub(crate) fn alternatives(&self) -> usize {
         self.parts.iter().flatten().map(Part::open).sum()
     }
 
     /// About how many bytes the search holds.
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.parts.iter().flatten().map(Part::bytes).sum()
     }
 
     /// How many parts are searched apart.
-    pub fn parts(&self) -> usize {
+    pub(crate) fn parts(&self) -> usize {
         self.parts.iter().flatten().count()
     }
 
@@ -251,10 +252,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     }
 
     /// Tells it everything that will be seen.
-    fn foresee(&mut self, events: &[Event<S::Msg>])
-    where
-        S::Msg: Clone,
-    {
+    fn foresee(&mut self, events: &[Event<Rc<Message>>]) {
         self.world.foresees = true;
         let mut accepted = FxHashSet::default();
         for (place, event) in events.iter().enumerate() {
@@ -263,7 +261,7 @@ impl<'m, S: ServerModel> Tester<'m, S> {
                     accepted.insert(conn.0);
                     continue;
                 }
-                Event::Received(conn, message) => (conn, Seen::Message(Rc::new(message.clone()))),
+                Event::Received(conn, message) => (conn, Seen::Message(Rc::clone(message))),
                 Event::Closed(conn) => (conn, Seen::Closed),
                 _ => continue,
             };
@@ -275,27 +273,24 @@ impl<'m, S: ServerModel> Tester<'m, S> {
 }
 
 /// Judges a whole trace. What came later is known from the start, and used.
-pub fn judge<S: ServerModel>(
-    model: &S,
+pub(crate) fn judge(
+    model: &dyn Model,
     network: &dyn Network,
-    events: &[Event<S::Msg>],
+    events: &[Event<Rc<Message>>],
     options: &Options<'_>,
-) -> Verdict
-where
-    S::Msg: Clone,
-{
-    let mut tester = Tester::new(model, network, options.clone());
-    tester.foresee(events);
+) -> Verdict {
+    let mut engine = Engine::new(model, network, options.clone());
+    engine.foresee(events);
     for event in events {
-        if let Some(part) = tester.enter(event.clone())
-            && !tester.lagging.contains(&part)
+        if let Some(part) = engine.enter(event.clone())
+            && !engine.lagging.contains(&part)
         {
-            tester.lagging.push(part);
+            engine.lagging.push(part);
         }
-        if !tester.verdict.is_unrefuted() {
-            return tester.verdict;
+        if !engine.verdict.is_unrefuted() {
+            return engine.verdict;
         }
     }
-    tester.catch_up();
-    tester.verdict
+    engine.catch_up();
+    engine.verdict
 }

@@ -1,23 +1,20 @@
 //! What the live hypotheses expect (the paper's Fig 12): for those who explain, and for those who decide what to ask next.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
 use std::rc::Rc;
 
-use super::Tester;
+use super::Engine;
 use crate::derive::hypothesis::{Delivery, Hypothesis, Outgoing, Parcel};
 use crate::derive::unify::Spot;
-use crate::lang::{Conn, Incoming, Rule, ServerModel};
+use crate::erased::Message;
+use crate::lang::{Conn, Incoming, Rule};
 use crate::trace::WireConn;
 use crate::verdict::Expectation;
 
-impl<S: ServerModel> Tester<'_, S> {
+impl Engine<'_> {
     /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
     /// and whether some were left out.
-    pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool)
-    where
-        S::Msg: Debug,
-    {
+    pub(crate) fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool) {
         self.catch_up();
         let spot = self.spot(conn);
         let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
@@ -33,7 +30,7 @@ impl<S: ServerModel> Tester<'_, S> {
             };
             // One that the server opened and nothing was seen on may be any that it opens.
             let prospects = part.prospects(&self.world, hypothesis, name, self.events);
-            let mut said: BTreeSet<Class> = prospects.iter().filter_map(class_of::<S>).collect();
+            let mut said: BTreeSet<Class> = prospects.iter().filter_map(class_of).collect();
             if said.is_empty() {
                 said.insert((None, Vec::new()));
             }
@@ -54,16 +51,13 @@ impl<S: ServerModel> Tester<'_, S> {
     /// its own: if more than one, the answer may tell them apart. A hypothesis that leaves open what the server chose counts
     /// for each choice on which the answer depends; an answer that is free anyway counts once. At most so many hypotheses
     /// are asked. 0 if nobody knows: while answers are awaited, or where the message concerns what was never talked about.
-    pub fn disagreement(&mut self, message: &S::Msg, most: usize) -> usize
-    where
-        S::Msg: Clone + Debug,
-    {
+    pub(crate) fn disagreement(&mut self, message: Rc<Message>, most: usize) -> usize {
         if !self.verdict.is_unrefuted() || self.lag() > 0 {
             return 0;
         }
         // Neither the connection nor the number is one that will ever be used.
         let (conn, sent) = (Conn::client(u32::MAX), u32::MAX);
-        let item = Incoming::Message(Rc::new(message.clone()));
+        let item = Incoming::Message(message);
         let foot = self.world.footprint(conn, &item);
         let homes: BTreeSet<_> = foot.cells.iter().map(|(cell, _)| self.part_of.get(cell).copied()).collect();
         let home = match self.whole {
@@ -83,7 +77,7 @@ impl<S: ServerModel> Tester<'_, S> {
             for prospect in part.prospects(&self.world, &hypothesis, Some(conn), self.events) {
                 let mut known = prospect.0.facts.clone();
                 known.forget(&|var| hypothesis.facts.mentions(var));
-                worlds.entry((number, known.fingerprint())).or_default().extend(class_of::<S>(&prospect));
+                worlds.entry((number, known.fingerprint())).or_default().extend(class_of(&prospect));
             }
         }
         worlds.values().collect::<BTreeSet<_>>().len()
@@ -93,12 +87,9 @@ impl<S: ServerModel> Tester<'_, S> {
 /// What is expected, and by which rules.
 type Class = (Option<String>, Vec<&'static str>);
 
-fn class_of<S: ServerModel>((then, head): &(Hypothesis<S>, Outgoing<S::Out>)) -> Option<Class>
-where
-    S::Msg: Debug,
-{
+fn class_of((then, head): &(Hypothesis, Outgoing)) -> Option<Class> {
     match &head.parcel {
-        Parcel::Message(sent) => Some((Some(sent.describe::<S::Msg>(&then.facts)), names(&sent.by))),
+        Parcel::Message(sent) => Some((Some(sent.describe(&then.facts)), names(&sent.by))),
         Parcel::Close => Some((Some("the connection closed".to_owned()), Vec::new())),
         Parcel::Verified => None,
     }

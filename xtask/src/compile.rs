@@ -1,0 +1,226 @@
+//! `cargo xtask bench build`: what it costs to compile the binary, crate by crate.
+//!
+//! Cargo is told to call this program in place of the compiler (`RUSTC_WRAPPER`); it calls the compiler and notes the CPU
+//! time that it took. CPU time and not the clock, because a machine may be doing something else as well.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::{env, process};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// Names the file that compilations are noted in. Where it is set, this program stands for the compiler.
+const NOTES: &str = "CONFUTE_COMPILE_NOTES";
+
+/// How many crates are listed by name.
+const LISTED: usize = 14;
+
+/// What `bench build` is told.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Build this revision of the project too, in the same run, and compare
+    #[arg(long, value_name = "REVISION")]
+    against: Option<String>,
+}
+
+/// A build from nothing.
+struct Build {
+    /// CPU seconds by crate.
+    crates: BTreeMap<String, f64>,
+    /// The size of the binary in bytes.
+    size: u64,
+    /// The same without symbols.
+    stripped: u64,
+    /// How many copies of the search it holds.
+    searches: usize,
+}
+
+impl Build {
+    fn seconds(&self) -> f64 {
+        self.crates.values().sum()
+    }
+}
+
+/// Builds the release binary in an empty target folder, and prints what it cost.
+pub(crate) fn run(args: &Args) -> Result<bool> {
+    let folder = env::temp_dir().join(format!("confute-build-{}", process::id()));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let done = compare(args, &folder);
+    let removed = fs::remove_dir_all(&folder);
+    done?;
+    removed.with_context(|| format!("cannot remove {}", folder.display()))?;
+    Ok(true)
+}
+
+fn compare(args: &Args, folder: &Path) -> Result<()> {
+    let before = args.against.as_deref().map(|revision| build_of(revision, folder)).transpose()?;
+    println!("-- a release build of this tree from nothing");
+    let now = build(&crate::root()?, &folder.join("now"))?;
+    print(&now);
+    if let (Some(before), Some(revision)) = (before, &args.against) {
+        println!("-- the same of {revision}");
+        print(&before);
+        println!(
+            "-- ratios: CPU {:.2}, binary {:.2}, without symbols {:.2}",
+            now.seconds() / before.seconds(),
+            ratio(now.size, before.size),
+            ratio(now.stripped, before.stripped)
+        );
+    }
+    Ok(())
+}
+
+/// A build of a revision, from a clone of its own.
+fn build_of(revision: &str, folder: &Path) -> Result<Build> {
+    let clone = folder.join("clone");
+    let root = crate::root()?;
+    let git = |arguments: &[&str], at: &Path| -> Result<()> {
+        let status =
+            Command::new("git").args(arguments).current_dir(at).status().context("cannot run git")?;
+        ensure!(status.success(), "git {} failed", arguments.join(" "));
+        Ok(())
+    };
+    git(&["clone", "--quiet", "--no-checkout", ".", &clone.to_string_lossy()], &root)?;
+    git(&["checkout", "--quiet", "--detach", revision], &clone)?;
+    println!("-- a release build of {revision} from nothing");
+    build(&clone, &folder.join("before"))
+}
+
+fn build(tree: &Path, target: &Path) -> Result<Build> {
+    let notes = target.with_extension("notes");
+    let mut command = crate::cargo(&["build", "--release", "--quiet", "--package", "confute-cli"])?;
+    let status = command
+        .current_dir(tree)
+        .env("CARGO_TARGET_DIR", target)
+        .env("RUSTC_WRAPPER", env::current_exe().context("where this program lies")?)
+        .env(NOTES, &notes)
+        .status()
+        .context("cannot run cargo")?;
+    ensure!(status.success(), "the build failed");
+    let text = fs::read_to_string(&notes).context("no compilation was noted")?;
+    let mut crates = BTreeMap::new();
+    for line in text.lines() {
+        let (name, seconds) = line.split_once(' ').context("a note without a time")?;
+        *crates.entry(name.to_owned()).or_default() +=
+            seconds.parse::<f64>().context("a time that is none")?;
+    }
+    let binary = target.join("release/confute");
+    let size = fs::metadata(&binary).with_context(|| format!("no {}", binary.display()))?.len();
+    Ok(Build { crates, size, stripped: stripped(&binary)?, searches: searches(&binary)? })
+}
+
+/// The size of a binary without symbols.
+fn stripped(binary: &Path) -> Result<u64> {
+    let bare = binary.with_extension("bare");
+    let status =
+        Command::new("strip").arg("-o").arg(&bare).arg(binary).status().context("cannot run strip")?;
+    ensure!(status.success(), "strip failed");
+    Ok(fs::metadata(bare)?.len())
+}
+
+/// How often the search was compiled into a binary: once, or else something in it depends on a model again.
+fn searches(binary: &Path) -> Result<usize> {
+    let symbols = Command::new("nm").arg("-C").arg(binary).output().context("cannot run nm")?;
+    ensure!(symbols.status.success(), "nm failed");
+    let symbols = String::from_utf8_lossy(&symbols.stdout);
+    Ok(symbols.lines().filter(|line| is_search(line)).count())
+}
+
+fn is_search(symbol: &str) -> bool {
+    symbol.trim_end().ends_with(">::forward") && symbol.contains("Part")
+        || symbol.trim_end().ends_with("Part::forward")
+}
+
+fn print(build: &Build) {
+    let mut crates: Vec<_> = build.crates.iter().collect();
+    crates.sort_by(|one, other| other.1.total_cmp(one.1));
+    for (name, seconds) in crates.iter().take(LISTED) {
+        println!("  {seconds:7.1} s  {name}");
+    }
+    let rest = crates.iter().skip(LISTED);
+    println!(
+        "  {:7.1} s  {} more crates",
+        rest.clone().map(|(_, seconds)| **seconds).sum::<f64>(),
+        rest.count()
+    );
+    println!("  {:7.1} s  CPU in all", build.seconds());
+    println!(
+        "  the binary: {:.1} MB, {:.1} MB without symbols, {} of the search",
+        megabytes(build.size),
+        megabytes(build.stripped),
+        if build.searches == 1 { "one copy".to_owned() } else { format!("{} copies", build.searches) }
+    );
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn ratio(now: u64, before: u64) -> f64 {
+    megabytes(now) / megabytes(before)
+}
+
+/// Compiles, if this program was called in place of the compiler: with its path and arguments.
+pub(crate) fn in_place_of_the_compiler() -> Option<ExitCode> {
+    let notes = PathBuf::from(env::var_os(NOTES)?);
+    let mut arguments = env::args_os().skip(1);
+    let compiler = arguments.next()?;
+    let arguments: Vec<_> = arguments.collect();
+    let done = Command::new(compiler).args(&arguments).env_remove(NOTES).status();
+    let noted = note(&notes, &arguments);
+    let code = done.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    match (code, noted) {
+        (Some(0), Err(error)) => {
+            eprintln!("error: {error:#}");
+            Some(ExitCode::FAILURE)
+        }
+        (code, _) => Some(code.map_or(ExitCode::FAILURE, ExitCode::from)),
+    }
+}
+
+/// Notes the CPU time of all children that have ended: of the one compiler.
+fn note(notes: &Path, arguments: &[OsString]) -> Result<()> {
+    let mut names = arguments.iter().skip_while(|argument| *argument != "--crate-name").skip(1);
+    // Cargo asks for versions and settings too.
+    let Some(name) = names.next() else { return Ok(()) };
+    let status =
+        fs::read_to_string("/proc/self/stat").context("CPU times are read from /proc, as on Linux")?;
+    let ticks = children(&status).context("/proc/self/stat is not as expected")?;
+    let mut file = OpenOptions::new().create(true).append(true).open(notes).context("cannot note a time")?;
+    // In one write: compilers run side by side.
+    file.write_all(format!("{} {:.2}\n", name.to_string_lossy(), ticks / 100.0).as_bytes())?;
+    Ok(())
+}
+
+/// The CPU time of the children, user and system, in hundredths of a second (what Linux tells programs is always in these).
+fn children(status: &str) -> Option<f64> {
+    // The name of the program is in parentheses and may contain anything.
+    let fields = status.rsplit_once(')')?.1;
+    let mut times = fields.split_whitespace().skip(13);
+    Some(times.next()?.parse::<f64>().ok()? + times.next()?.parse::<f64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_children_are_read() {
+        let status = "7 (a ) b) S 1 7 7 0 -1 4194560 9 8 0 0 3 4 1200 34 20 0 1 0 5 6 7";
+        assert_eq!(children(status), Some(1234.0));
+        assert_eq!(children("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn copies_of_the_search_are_recognised() {
+        assert!(is_search("0000000000a2 t confute::derive::part::Part::forward"));
+        assert!(is_search("0000000000a2 t <confute::derive::part::Part<M>>::forward"));
+        assert!(!is_search("0000000000a2 t confute::derive::part::Part::forwards"));
+        assert!(!is_search("0000000000a2 t confute::derive::stack::Stack::forward"));
+    }
+}
