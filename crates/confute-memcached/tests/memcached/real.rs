@@ -141,11 +141,11 @@ fn expiring_items_are_allowed() {
 }
 
 /// So many cases, as on the command line.
-fn cases(server: &Server, cases: u64) -> Outcome<Memcached> {
+fn cases(server: &Server, seed: u64, cases: u64) -> Outcome<Memcached> {
     let plan = Campaign {
         limits: Limits { connections: 8, ..Limits::default() },
         prefix: "confute-".to_owned(),
-        seed: 5,
+        seed,
         cases: Some(cases),
         max_time: Some(Duration::from_mins(2)),
         ..Campaign::new(Target::new(server.address))
@@ -165,7 +165,7 @@ fn blamed(outcome: &Outcome<Memcached>) -> Vec<(Option<Level>, Vec<&'static str>
 #[test]
 fn without_cas_nothing_is_asked_of_it() {
     let Some(server) = Server::start(&["-C"]) else { return };
-    let outcome = cases(&server, 12);
+    let outcome = cases(&server, 5, 12);
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{:?}", blamed(&outcome));
     assert_eq!(outcome.relaxed, [rules::CAS_UNIQUE.name, rules::CAS_GRANTED.name]);
     assert!(outcome.tally.inconclusive <= 1, "{:?}", outcome.tally);
@@ -192,25 +192,28 @@ fn a_full_memory_is_no_violation() {
     for size in [3, 20, 60, 100] {
         (0..100).find(|round| fill(size, round * 500));
     }
-    // Some room again.
-    let deletes: String = [3, 20, 60]
-        .iter()
-        .flat_map(|size| (0..8).map(move |key| format!("delete f{size}-{key} noreply\r\n")))
-        .collect();
-    stream.write_all(deletes.as_bytes()).unwrap();
-    let outcome = cases(&server, 12);
-    let blamed = blamed(&outcome);
-    let known = [rules::APPEND_TOLD.name, rules::NOREPLY_SERVED.name];
-    // Where two rules explain it, one of them is known.
-    assert!(
-        blamed
+    // Whether an append meets a full memory depends on the order in which the server works: several runs, each with
+    // some room at its beginning.
+    let named = (0..8).any(|round| {
+        let keys = round * 8..round * 8 + 8;
+        let deletes = [3, 20, 60]
             .iter()
-            .all(|(level, names)| *level == Some(Level::Should)
-                && names.iter().any(|name| known.contains(name))),
-        "{blamed:?}"
-    );
-    assert!(blamed.iter().any(|(_, names)| names.contains(&rules::APPEND_TOLD.name)), "{blamed:?}");
-    assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+            .flat_map(|size| keys.clone().map(move |key| format!("delete f{size}-{key} noreply\r\n")));
+        stream.write_all(deletes.collect::<String>().as_bytes()).unwrap();
+        let outcome = cases(&server, 5 + round, 12);
+        let blamed = blamed(&outcome);
+        let known = [rules::APPEND_TOLD.name, rules::NOREPLY_SERVED.name];
+        // Where two rules explain it, one of them is known.
+        assert!(
+            blamed.iter().all(|(level, names)| {
+                *level == Some(Level::Should) && names.iter().any(|name| known.contains(name))
+            }),
+            "{blamed:?}"
+        );
+        assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+        blamed.iter().any(|(_, names)| names.contains(&rules::APPEND_TOLD.name))
+    });
+    assert!(named, "a failed append is named in one of the runs");
 }
 
 fn line(event: &mut Event<Message>) -> Option<&mut Line> {

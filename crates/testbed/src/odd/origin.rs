@@ -54,13 +54,22 @@ pub(super) struct Origin {
     pub(super) stop: Arc<Stop>,
     /// Writes that happen later.
     pub(super) later: Queue,
+    /// Writes that are performed once more after the next write of their resource.
+    pub(super) repeated: Mutex<Vec<Request>>,
     /// Paths of writes under way.
     pub(super) busy: Mutex<Vec<String>>,
 }
 
 impl Origin {
     pub(super) fn new(habits: Habits, stop: Arc<Stop>) -> Self {
-        Self { habits, store: Store::default(), stop, later: Queue::default(), busy: Mutex::default() }
+        Self {
+            habits,
+            store: Store::default(),
+            stop,
+            later: Queue::default(),
+            repeated: Mutex::default(),
+            busy: Mutex::default(),
+        }
     }
 
     /// Performs a request: this is where it happens.

@@ -99,6 +99,19 @@ impl Origin {
         queue.push((Instant::now() + Duration::from_millis(millis), job));
     }
 
+    /// Performs this write once more after the next write of its resource. At any other time, that it happens twice hardly shows.
+    fn repeat_after_next_write(&self, request: &Request) {
+        self.repeated.lock().expect("nobody panics while holding it").push(request.clone());
+    }
+
+    /// Performs the writes that waited for this one, a moment later.
+    fn repeat(&self, write: &Request) {
+        let mut repeated = self.repeated.lock().expect("nobody panics while holding it");
+        for request in repeated.extract_if(.., |request| request.path() == write.path()) {
+            self.postpone(WAIT, Job::Perform(request));
+        }
+    }
+
     fn wait(&self, most: u64) {
         self.stop.pause(Duration::from_millis(self.habits.below(most + 1)));
     }
@@ -122,7 +135,7 @@ impl Origin {
                 self.perform(request);
             }
             if writes && self.habits.breaks(Oddity::Unanswered) {
-                self.postpone(AGAIN, Job::Perform(request.clone()));
+                self.repeat_after_next_write(request);
             }
             return Deal::Silence;
         }
@@ -142,6 +155,9 @@ impl Origin {
             return self.write_behind(request);
         }
         let reply = self.perform(request);
+        if writes && reply.status < 300 {
+            self.repeat(request);
+        }
         if reply.status == 412 && writes && habits.breaks(Oddity::AcceptedLater) {
             self.postpone(AGAIN, Job::Perform(unconditional(request)));
         }
@@ -237,12 +253,11 @@ impl Origin {
     fn leave_open(&self, request: &Request) -> Option<Deal> {
         let habits = &self.habits;
         let later = |request: Request| self.postpone(habits.below(LATER), Job::Perform(request));
-        // That a write happens again shows only if somebody else wrote in between, so twins do it more often.
         let rarity = if habits.breaks(Oddity::ErrorLater) { OFTEN } else { RARE };
         if habits.strikes(Oddity::ErrorLater, rarity) {
             if habits.breaks(Oddity::ErrorLater) {
-                later(request.clone());
-                self.postpone(LATER + AGAIN, Job::Perform(request.clone()));
+                self.perform(request);
+                self.repeat_after_next_write(request);
             } else if habits.below(3) != 0 {
                 later(request.clone());
             }

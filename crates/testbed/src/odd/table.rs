@@ -203,7 +203,7 @@ oddities! {
         twin "The 408 comes, and the connection goes on.";
     Origin Closing Unanswered "unanswered" "" QUIET "RFC 9112, 9.4 and 9.5"
         "Now and then the connection is closed instead of a response; a write may have happened."
-        twin "The write happens, and once more later.";
+        twin "The write happens, and once more after the next write.";
 
     // Ranges
     Origin Ranges Ignored "ranges-ignored" "range" QUIET "RFC 9110, 14.2"
@@ -268,7 +268,7 @@ oddities! {
     // Unknown outcomes
     Origin Outcomes ErrorLater "error-later" "" SERVES "RFC 9110, 15.6 and 9.2.2"
         "Now and then a write is answered 500, 502 or 504, and happens later, its conditions evaluated then, or never."
-        twin "It happens twice.";
+        twin "It happens at once, and once more after the next write.";
     Origin Outcomes ErrorDone "error-done" "" SERVES "RFC 9110, 15.6"
         "Now and then a write happens and is answered 500."
         twin "Half of it happens.";
