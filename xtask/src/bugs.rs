@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
-use confute_drive::{Generator, Limits, Plan, Target};
+use confute_drive::{AnyGenerator, Limits, Plan, Target};
 use confute_http::encode::Target as Authority;
 use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
@@ -198,14 +198,14 @@ pub(crate) fn gateway(server: &Embedded, proxy: &Proxy) -> Target {
     Target { listen: Some(proxy.origin), ..Target::new(server.addr()) }
 }
 
-pub(crate) fn passage<'a>(case: u64) -> Box<dyn Generator<Proxy> + 'a> {
-    Box::new(Passage::of_case(case))
+pub(crate) fn passage<'a>(case: u64) -> AnyGenerator<'a> {
+    AnyGenerator::new(Passage::of_case(case))
 }
 
-pub(crate) fn traffic<'a>(http: &Http, case: u64) -> Box<dyn Generator<Http> + 'a> {
+pub(crate) fn traffic<'a>(http: &Http, case: u64) -> AnyGenerator<'a> {
     // Who is told to go on has an answer: it takes as long as any other.
     let traffic = Traffic::of_case(http.clone(), STEPS, case).holding(PATIENCE.as_millis() as u32);
-    Box::new(traffic)
+    AnyGenerator::new(traffic)
 }
 
 fn authority(server: &Embedded) -> Authority {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use confute::lang::Level;
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Finding, News, Outcome, Plan, Protocol, Sink, campaign,
+    AnyProtocol, CaseReport, Conclusion, Factory, Finding, News, Outcome, Plan, Sink, campaign,
 };
 
 /// What became of one run.
@@ -44,18 +44,18 @@ pub(crate) fn keep(trace: &str, folder: &Path, name: &str) -> Result<()> {
 }
 
 /// Runs until the first violation, or until there were so many messages.
-pub(crate) fn hunt<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>, most: Option<u64>) -> Run {
+pub(crate) fn hunt(protocol: &dyn AnyProtocol, plan: &Plan, make: Factory<'_>, most: Option<u64>) -> Run {
     follow(protocol, plan, make, most, &mut |_, _, _| true).0
 }
 
 /// Runs and tells of every violation, when it was found and after how many messages, until `enough` says so.
-pub(crate) fn follow<P: Protocol>(
-    protocol: &P,
+pub(crate) fn follow(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
-    make: Factory<'_, P>,
+    make: Factory<'_>,
     most: Option<u64>,
-    enough: &mut dyn FnMut(&Finding<P>, Duration, u64) -> bool,
-) -> (Run, Outcome<P>) {
+    enough: &mut dyn FnMut(&Finding, Duration, u64) -> bool,
+) -> (Run, Outcome) {
     let stop = AtomicBool::new(false);
     let mut ear = Ear {
         start: Instant::now(),
@@ -76,7 +76,7 @@ pub(crate) fn follow<P: Protocol>(
 }
 
 /// Listens for refutations and what is blamed for them.
-struct Ear<'a, P: Protocol> {
+struct Ear<'a> {
     start: Instant,
     most: Option<u64>,
     run: Run,
@@ -85,10 +85,10 @@ struct Ear<'a, P: Protocol> {
     /// When the latest refuted case was, and how many messages there had been.
     latest: (Duration, u64),
     stop: &'a AtomicBool,
-    enough: &'a mut dyn FnMut(&Finding<P>, Duration, u64) -> bool,
+    enough: &'a mut dyn FnMut(&Finding, Duration, u64) -> bool,
 }
 
-impl<P: Protocol> Sink<P> for Ear<'_, P> {
+impl Sink for Ear<'_> {
     fn ended(&mut self, case: &CaseReport) {
         self.run.messages += case.figures.requests + case.figures.answers;
         if case.verdict.is_refuted() {
@@ -99,7 +99,7 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
         }
     }
 
-    fn found(&mut self, finding: &Finding<P>, _: News) {
+    fn found(&mut self, finding: &Finding, _: News) {
         if !finding.refutes(self.level) {
             let level = finding.level.map_or("unknown", Level::name);
             self.run.warned.insert(format!("{} ({level})", blamed(finding)));
@@ -118,13 +118,13 @@ impl<P: Protocol> Sink<P> for Ear<'_, P> {
 }
 
 /// The sets of rules that explain a finding, in one line.
-pub(crate) fn blamed<P: Protocol>(finding: &Finding<P>) -> String {
+pub(crate) fn blamed(finding: &Finding) -> String {
     let sets: Vec<_> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
     if sets.is_empty() { "no rule found in time".to_owned() } else { sets.join(" or ") }
 }
 
 /// A finding in full: an event in each line, for people first, and then as JSON.
-pub(crate) fn listing<P: Protocol>(finding: &Finding<P>) -> String {
+pub(crate) fn listing(finding: &Finding) -> String {
     let mut text = format!("level {:?}, incomplete: {}\n", finding.level, finding.incomplete);
     for one in &finding.diagnoses {
         let _ = writeln!(text, "{} ({} deviations)", one.rules.join(" + "), one.deviations);

@@ -12,8 +12,8 @@ use anyhow::{Context as _, Result};
 use confute::Verdict;
 use confute::trace::{Header, Trace};
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Finding, Generator, Limits, Live, News, Outcome, Plan, Protocol, Sink,
-    Target, campaign,
+    AnyGenerator, AnyProtocol, CaseReport, Conclusion, Factory, Finding, Limits, Live, News, Outcome, Plan,
+    Sink, Target, campaign,
 };
 use confute_http::encode::Target as Authority;
 use confute_http::{Http, Traffic};
@@ -93,9 +93,9 @@ pub(crate) fn origin(address: SocketAddr, what: &str, seed: u64, messages: u64) 
 }
 
 /// As much at once as can be; once in a while with content that is waited for.
-fn flood(http: &Http, case: u64) -> Box<dyn Generator<Http>> {
+fn flood(http: &Http, case: u64) -> AnyGenerator<'_> {
     let traffic = Traffic::new(http.clone(), STEPS).flooding();
-    Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
+    AnyGenerator::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
 }
 
 /// Debian's memcached. Numbers of 2^63 and more are left out: it does not count them as the protocol says.
@@ -111,8 +111,12 @@ pub(crate) fn memcached(args: &Args) -> Result<bool> {
         other => other.context("cannot start memcached")?,
     };
     let protocol = Protocol11::new(MemcachedModel { keeps: false });
-    let make = |case: u64| -> Box<dyn Generator<Protocol11>> {
-        Box::new(Commands::new(Habits { singles: 10 + (case % 4) as u32, large: false, ..Habits::default() }))
+    let make = |case: u64| -> AnyGenerator<'_> {
+        AnyGenerator::new(Commands::new(Habits {
+            singles: 10 + (case % 4) as u32,
+            large: false,
+            ..Habits::default()
+        }))
     };
     soak(
         &protocol,
@@ -124,13 +128,13 @@ pub(crate) fn memcached(args: &Args) -> Result<bool> {
     )
 }
 
-fn soak<P: Protocol>(
-    protocol: &P,
+fn soak(
+    protocol: &dyn AnyProtocol,
     model: &str,
     what: &str,
     plan: &Plan,
     messages: u64,
-    make: Factory<'_, P>,
+    make: Factory<'_>,
 ) -> Result<bool> {
     println!("{what}: {messages} messages over {} connections, seed {}", plan.limits.connections, plan.seed);
     let stop = AtomicBool::new(false);
@@ -157,7 +161,7 @@ fn soak<P: Protocol>(
     Ok(failures.is_empty())
 }
 
-fn report<P: Protocol>(outcome: &Outcome<P>, messages: u64) {
+fn report(outcome: &Outcome, messages: u64) {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     let spread = |name: &str, spread: &confute_drive::Spread| {
         let it = spread.quantiles();
@@ -182,7 +186,7 @@ fn report<P: Protocol>(outcome: &Outcome<P>, messages: u64) {
 }
 
 /// Keeps what a refuted run saw, and says where.
-fn keep<P: Protocol>(model: &str, finding: &Finding<P>) -> Result<()> {
+fn keep(model: &str, finding: &Finding) -> Result<()> {
     let path = root()?.join("target").join(format!("soak-{model}-refuted.jsonl"));
     std::fs::create_dir_all(root()?.join("target"))?;
     let note = Some(format!("case {} (seed {})", finding.name, finding.seed));
@@ -209,7 +213,7 @@ struct Watch<'a> {
     told: Instant,
 }
 
-impl<P: Protocol> Sink<P> for Watch<'_> {
+impl Sink for Watch<'_> {
     fn ended(&mut self, case: &CaseReport) {
         self.seen += case.figures.requests + case.figures.answers;
         if let Verdict::Inconclusive(why) = &case.verdict {
@@ -220,7 +224,7 @@ impl<P: Protocol> Sink<P> for Watch<'_> {
         }
     }
 
-    fn found(&mut self, _: &Finding<P>, _: News) {
+    fn found(&mut self, _: &Finding, _: News) {
         self.stop.store(true, Ordering::Relaxed);
     }
 

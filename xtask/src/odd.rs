@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
-use confute_drive::{Figures, Finding, Generator, Limits, Outcome, Plan, Protocol, Tally, Target};
+use confute_drive::{AnyGenerator, Figures, Finding, Limits, Outcome, Plan, Tally, Target};
 use confute_http::encode::Target as Authority;
 use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
@@ -182,19 +182,19 @@ fn free_address() -> Result<SocketAddr> {
 }
 
 /// Much at once, and every fourth case one of all kinds that there are.
-fn traffic<'a>(http: &Http, seed: u64, case: u64) -> Box<dyn Generator<Http> + 'a> {
+fn traffic<'a>(http: &Http, seed: u64, case: u64) -> AnyGenerator<'a> {
     if case % 4 == 3 {
-        return Box::new(Traffic::of_case(http.clone(), STEPS, (seed + case / 4) % KINDS));
+        return AnyGenerator::new(Traffic::of_case(http.clone(), STEPS, (seed + case / 4) % KINDS));
     }
     let traffic = Traffic::new(http.clone(), 4 * STEPS).flooding();
-    Box::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
+    AnyGenerator::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
 }
 
-fn passage<'a>(case: u64) -> Box<dyn Generator<Proxy> + 'a> {
+fn passage<'a>(case: u64) -> AnyGenerator<'a> {
     if case % 4 == 3 {
-        return Box::new(Passage::of_case(case));
+        return AnyGenerator::new(Passage::of_case(case));
     }
-    Box::new(Passage::new(REQUESTS, AT_ONCE).hinting(case))
+    AnyGenerator::new(Passage::new(REQUESTS, AT_ONCE).hinting(case))
 }
 
 /// What all combinations came to.
@@ -305,24 +305,18 @@ fn combination(side: Side, habits: &Habits, seed: u64, messages: u64, total: &mu
 }
 
 /// Whether the time for blame ran out before any rule was found: that proves nothing.
-fn is_unexplained<P: Protocol>(finding: &Finding<P>) -> bool {
+fn is_unexplained(finding: &Finding) -> bool {
     finding.level.is_none() || finding.diagnoses.is_empty() && finding.incomplete
 }
 
 /// Whether a finding accuses the server: it has a rule, and is of level *store* or above.
-fn accuses<P: Protocol>(finding: &Finding<P>) -> bool {
+fn accuses(finding: &Finding) -> bool {
     let is_strong = finding.level.is_some_and(|level| level >= Level::Store);
     is_strong && !is_unexplained(finding)
 }
 
 impl Total {
-    fn add<P: Protocol>(
-        &mut self,
-        run: &Run,
-        outcome: &Outcome<P>,
-        habits: &Habits,
-        seed: u64,
-    ) -> Result<()> {
+    fn add(&mut self, run: &Run, outcome: &Outcome, habits: &Habits, seed: u64) -> Result<()> {
         let names = habits.names();
         let warns = habits.warns();
         self.messages += run.messages;
@@ -477,8 +471,8 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
     match Stage::of(entry.side, Habits::twin(entry.oddity, seed))? {
         Stage::Origin(server, http) => {
             let hold = PATIENCE.as_millis() as u32;
-            let make = |case| -> Box<dyn Generator<Http>> {
-                Box::new(Traffic::of_case((*http).clone(), STEPS, case).holding(hold))
+            let make = |case| -> AnyGenerator<'_> {
+                AnyGenerator::new(Traffic::of_case((*http).clone(), STEPS, case).holding(hold))
             };
             let plan = plan(Target::new(server.addr()));
             (run, _) = hunt::follow(&*http, &plan, &make, None, &mut |finding, time, messages| {
@@ -487,7 +481,7 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
         }
         Stage::Gateway(server, proxy) => {
             let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
-            let make = |case| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+            let make = |case| AnyGenerator::new(Passage::of_case(case));
             (run, _) = hunt::follow(&*proxy, &plan(target), &make, None, &mut |finding, time, messages| {
                 note(finding, time, messages, &mut first)
             });
@@ -502,8 +496,8 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
 }
 
 /// Notes the first finding that accuses; whether it is one.
-fn note<P: Protocol>(
-    finding: &Finding<P>,
+fn note(
+    finding: &Finding,
     time: Duration,
     messages: u64,
     first: &mut Option<(Duration, u64, String)>,

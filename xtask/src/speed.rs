@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use confute_drive::{
-    Conclusion, Generator, Limits, Outcome, Peer, Plan, Step, Target, Until, View, campaign,
+    AnyGenerator, Conclusion, Generator, Limits, Outcome, Peer, Plan, Step, Target, Until, View, campaign,
 };
 use confute_http::encode::Target as Authority;
 use confute_http::message::Method;
@@ -189,8 +189,8 @@ fn judged(server: &Nginx, mix: Mix, round: u64, args: &Args) -> Result<(f64, f64
         max_failures: 1,
         ..Plan::new(Target::new(server.address()))
     };
-    let make = |_: u64| -> Box<dyn Generator<Http>> { Box::new(Plain::new(mix, args.resources)) };
-    let outcome: Outcome<Http> = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
+    let make = |_: u64| AnyGenerator::new(Plain::new(mix, args.resources));
+    let outcome: Outcome = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
     let (tally, figures) = (outcome.tally, &outcome.figures);
     if outcome.conclusion != Conclusion::Unrefuted || tally.inconclusive + tally.early + tally.doubtful > 0 {
         let blamed: Vec<_> = outcome.findings.iter().map(|finding| &finding.diagnoses).collect();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use confute::trace::{Event, Header, Trace};
-use confute_drive::{Conclusion, Finding, Generator, Limits, Outcome, Plan, Target, campaign, case_seed};
+use confute_drive::{AnyGenerator, Conclusion, Finding, Limits, Outcome, Plan, Target, campaign, case_seed};
 use confute_http::message::Msg;
 use confute_http::{Http, Traffic, encode};
 use confute_report::note::note;
@@ -74,11 +74,15 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     let server = Embedded::start(Config::default().bug(PLANTED)).context("cannot start the server")?;
     let (http, plan) = (protocol(&server), plan(&server, args.seed, HUNT));
     // One thing after the other: then there is mostly no doubt what is to blame.
-    let make =
-        |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).gentle().impatient()) };
+    let make = |_| AnyGenerator::new(Traffic::new(http.clone(), STEPS).gentle().impatient());
     // Where something was overwritten: that is what the bug is said to do.
-    let overwrites = |finding: &Finding<Http>| matches!(finding.trace.last(), Some(Event::Received(_, Msg::Response(last))) if last.status == 204);
-    let for_sure = |finding: &Finding<Http>| {
+    let overwrites = |finding: &Finding| match finding.trace.last() {
+        Some(Event::Received(_, last)) => {
+            matches!(last.typed(), Some(Msg::Response(last)) if last.status == 204)
+        }
+        _ => false,
+    };
+    let for_sure = |finding: &Finding| {
         overwrites(finding)
             && !finding.incomplete
             && finding.diagnoses.iter().map(|one| &one.rules[..]).collect::<Vec<_>>() == [&[RULE][..]]
@@ -111,8 +115,7 @@ fn trust(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     let server = Embedded::start(Config::default()).context("cannot start the server")?;
     let (http, plan) = (protocol(&server), plan(&server, args.seed, TRUST));
     // Many at once, and nothing that takes long.
-    let make =
-        |_| -> Box<dyn Generator<Http>> { Box::new(Traffic::new(http.clone(), STEPS).busy().impatient()) };
+    let make = |_| AnyGenerator::new(Traffic::new(http.clone(), STEPS).busy().impatient());
     let outcome = campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false));
     verdict(&outcome, out)?;
     Ok(outcome.conclusion == Conclusion::Unrefuted)
@@ -147,7 +150,7 @@ fn subject(plan: &Plan) -> Subject<'static> {
     }
 }
 
-fn verdict(outcome: &Outcome<Http>, out: &mut dyn Write) -> Result<()> {
+fn verdict(outcome: &Outcome, out: &mut dyn Write) -> Result<()> {
     let figures = &outcome.figures;
     let what = format!(
         "{} in {}, on {CONNECTIONS} connections,\nwith {} outstanding in the median ({}).",
@@ -165,7 +168,7 @@ fn verdict(outcome: &Outcome<Http>, out: &mut dyn Write) -> Result<()> {
 }
 
 /// The smaller case, as a trace.
-fn save(args: &Demo, finding: &Finding<Http>, path: &std::path::Path) -> Result<()> {
+fn save(args: &Demo, finding: &Finding, path: &std::path::Path) -> Result<()> {
     let note = format!("embedded server with the bug {PLANTED}");
     let header = Header { seed: Some(args.seed), note: Some(note), ..Header::new("http", "tcp") };
     let events = finding.shown().trace.to_vec();

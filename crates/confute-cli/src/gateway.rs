@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 
 use anyhow::{Result, bail};
-use confute_drive::{Generator, Limits, Target};
+use confute_drive::{AnyGenerator, Limits, Target};
 use confute_http::Http;
 use confute_http::dual::{self, Dual, Mixture};
 use confute_http::proxy::{self, Passage, Proxy};
@@ -56,7 +56,7 @@ pub(crate) fn run(
         secrets,
         bound: None,
     };
-    let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+    let make = |case: u64| AnyGenerator::new(Passage::of_case(case));
     live::run(&proxy, &subject, &args.flags, &make, color, out)
 }
 
@@ -99,7 +99,7 @@ fn both(
     };
     let http = Http { target, prefix: path, is_store: args.no_survey, ..Http::default() };
     let dual = Dual::new(http.clone(), proxy);
-    let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
+    let make = |case: u64| AnyGenerator::new(Mixture::of_case(http.clone(), case));
     live::run(&dual, &subject, &args.flags, &make, color, out)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use confute_drive::{Generator, Replay};
+use confute_drive::{AnyGenerator, Replay};
 use confute_http::{Exhaust, Http, Reads, Traffic};
 
 use crate::args::{self, Color};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &args::Http, color: Color, out: &mut dyn Write) -> Resul
         let all = Exhaust::new(requests.into());
         let bound = Bound { requests: requests.into(), scripts: all.len() };
         let subject = Subject { bound: Some(bound), ..subject };
-        let make = |case: u64| -> Box<dyn Generator<Http>> { Box::new(Replay::new(all.script(case))) };
+        let make = |case: u64| AnyGenerator::new::<Http>(Replay::new(all.script(case)));
         return live::run(&http, &subject, &args.flags, &make, color, out);
     }
     let make = |case: u64| traffic(&http, case);
@@ -68,11 +68,11 @@ fn resource(path: &str) -> Result<Arc<str>> {
 
 /// What to ask in a case. By turns: step by step, and many at once; waiting for 100 takes half a second, so only now and
 /// then.
-fn traffic(http: &Http, case: u64) -> Box<dyn Generator<Http>> {
+fn traffic(http: &Http, case: u64) -> AnyGenerator<'_> {
     if !http.resources.is_empty() {
-        return Box::new(Reads::new(http, STEPS));
+        return AnyGenerator::new(Reads::new(http, STEPS));
     }
-    Box::new(Traffic::of_case(http.clone(), STEPS, case))
+    AnyGenerator::new(Traffic::of_case(http.clone(), STEPS, case))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use confute_drive::Target;
+use confute_drive::{AnyGenerator, Target};
 use confute_memcached::{Habits, Memcached, MemcachedModel, Traffic};
 
 use crate::args::{self, Color};
@@ -29,6 +29,6 @@ pub(crate) fn run(args: &args::Memcached, color: Color, out: &mut dyn Write) -> 
         bound: None,
     };
     let habits = Habits { large: args.large, nap: if args.expiry { 7_000 } else { 0 }, ..Habits::default() };
-    let make = |_| -> Box<dyn confute_drive::Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };
+    let make = |_| AnyGenerator::new(Traffic::new(habits.clone()));
     live::run(&protocol, &subject, &args.flags, &make, color, out)
 }

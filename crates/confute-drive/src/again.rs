@@ -7,27 +7,26 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Depth, Options, Pulse, Tester, Verdict, judge};
+use confute::{Depth, Diagnosis, Options, Pulse, Reasons, Verdict};
 
 use crate::campaign::{Budget, Finding, diagnose};
-use crate::case::{CaseRun, Ended, Setup, run_case};
+use crate::case::{CaseRun, CaseSetup, Ended, run_case};
+use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyProtocol, all_shared, shared};
 use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
-use crate::protocol::{Msg, Protocol};
-use crate::script::{Peer, Replay, Step};
-use crate::talk::Talk;
+use crate::script::{Peer, Step};
+use crate::talk::Caller;
 use crate::trouble::Trouble;
 
 /// How many turns a judgement may take that is one of many, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
 
 /// Runs scripts again.
-pub struct Again<'a, P: Protocol> {
+pub struct Again<'a> {
     /// What is spoken.
-    pub protocol: &'a P,
+    pub protocol: &'a dyn AnyProtocol,
     /// With whom.
     pub target: Target,
     /// What a run may cost.
@@ -42,9 +41,9 @@ pub struct Again<'a, P: Protocol> {
 
 /// What was done, and under which rules.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed<'a, A> {
+pub struct PastRun<'a> {
     /// What was done.
-    pub script: &'a [Step<A>],
+    pub script: &'a [Step<AnyAsk>],
     /// Its name on the server. Where a script cuts a request in pieces it counts on the length, so another name is as long.
     pub name: &'a str,
     /// What its choices came from.
@@ -54,18 +53,18 @@ pub struct Deed<'a, A> {
 }
 
 /// What came of a run.
-pub enum Rerun<P: Protocol> {
+pub enum Rerun {
     /// Nothing explains it.
-    Refuted(Box<Finding<P>>),
+    Refuted(Box<Finding>),
     /// All is explained.
     Explained,
     /// It is not known, for this reason.
     Unknown(String),
 }
 
-impl<P: Protocol> Again<'_, P> {
+impl Again<'_> {
     /// Runs it once. An error means that the server cannot be reached.
-    pub fn once(&self, net: &mut Net, deed: &Deed<'_, P::Ask>) -> Result<Rerun<P>, Trouble> {
+    pub fn once(&self, net: &mut Net, deed: &PastRun<'_>) -> Result<Rerun, Trouble> {
         let run = self.run(net, deed)?;
         if let Some(trouble) = &run.trouble
             && trouble.is_absence()
@@ -96,15 +95,15 @@ impl<P: Protocol> Again<'_, P> {
     /// Finds out whether the server can be tested at all, as a campaign does, under a name as long as this one.
     pub fn survey(&self, name: &str) -> Result<(), Trouble> {
         let Again { protocol, target, ref limits, .. } = *self;
-        protocol.survey(&Talk::new(protocol, target, limits).named(self.name_like(name))).map(drop)
+        protocol.survey(&Caller::new(target, limits).named(self.name_like(name))).map(drop)
     }
 
     /// Runs it, without looking for the broken rule.
-    pub(crate) fn run(&self, net: &mut Net, deed: &Deed<'_, P::Ask>) -> Result<CaseRun<P>, Trouble> {
+    pub(crate) fn run(&self, net: &mut Net, deed: &PastRun<'_>) -> Result<CaseRun, Trouble> {
         let Again { protocol, target, ref limits, stop, .. } = *self;
         let name = self.name_like(deed.name);
-        protocol.prepare(&name, &Talk::new(protocol, target, limits))?;
-        let setup = Setup {
+        protocol.prepare(&name, &Caller::new(target, limits))?;
+        let setup = CaseSetup {
             protocol,
             target,
             limits,
@@ -115,16 +114,11 @@ impl<P: Protocol> Again<'_, P> {
             gauge: &Gauge::default(),
         };
         net.plant(protocol, target, limits, &self.name_like(deed.name));
-        Ok(run_case(net, &setup, &mut Replay::new(deed.script.to_vec())))
+        Ok(run_case(net, &setup, &mut AnyGenerator::replay(deed.script.to_vec())))
     }
 
     /// The violation that a refuted run shows, blamed to this depth.
-    pub(crate) fn blamed(
-        &self,
-        run: CaseRun<P>,
-        deed: &Deed<'_, P::Ask>,
-        depth: Depth,
-    ) -> Option<Finding<P>> {
+    pub(crate) fn blamed(&self, run: CaseRun, deed: &PastRun<'_>, depth: Depth) -> Option<Finding> {
         let Limits { memory, end, .. } = self.limits;
         let budget = Budget { time: self.blame_time, memory, halt: self.stop, end, depth };
         diagnose(self.protocol, run, (0, deed.seed), deed.relaxed, &budget)
@@ -147,19 +141,18 @@ fn requests<A>(script: &[Step<A>]) -> usize {
 }
 
 /// Judges what was seen then once more, without a server. It may come out differently if the model has changed since.
-pub fn judge_again<P: Protocol>(
-    protocol: &P,
-    deed: &Deed<'_, P::Ask>,
-    trace: &[Event<Msg<P>>],
+pub fn judge_again(
+    protocol: &dyn AnyProtocol,
+    deed: &PastRun<'_>,
+    trace: &[Event<AnyMessage>],
     (time, memory): (Duration, usize),
     stop: &AtomicBool,
-) -> Rerun<P> {
-    let model = protocol.model();
+) -> Rerun {
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
     let options =
         Options { watch: Some(&watch), memory, relaxed: deed.relaxed.to_vec(), ..Options::default() };
-    let verdict = judge(model, &Tcp::default(), trace, &options);
+    let verdict = protocol.model().judge(protocol.network(), &all_shared(trace), &options);
     match &verdict {
         Verdict::Unrefuted => return Rerun::Explained,
         Verdict::Inconclusive(why) => return Rerun::Unknown(why.to_string()),
@@ -186,36 +179,46 @@ pub fn judge_again<P: Protocol>(
 }
 
 /// How many alternatives the tester has open after each event, as far as it gets in this time and with this much memory.
-pub fn alternatives_of<P: Protocol>(
-    protocol: &P,
-    trace: &[Event<Msg<P>>],
+pub fn alternatives_of(
+    protocol: &dyn AnyProtocol,
+    trace: &[Event<AnyMessage>],
     relaxed: &[&'static str],
     (time, memory): (Duration, usize),
 ) -> Vec<usize> {
-    let (model, network) = (protocol.model(), Tcp::default());
+    let (model, network) = (protocol.model(), protocol.network());
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time;
     let options = Options { watch: Some(&watch), memory, relaxed: relaxed.to_vec(), ..Options::default() };
-    let mut tester = Tester::new(model, &network, options);
+    let mut tester = model.tester(network, options);
     let counts = trace.iter().map_while(|event| {
         if start.elapsed() > time || !tester.so_far().is_unrefuted() {
             return None;
         }
-        tester.observe(event.clone());
+        tester.observe(shared(event));
         Some(if tester.so_far().is_refuted() { 0 } else { tester.alternatives() })
     });
     counts.collect()
 }
 
+/// The proof that nothing explains these events; `diagnoses` are what they are blamed on. `None` if there is none within the budget.
+pub fn proof_of(
+    protocol: &dyn AnyProtocol,
+    trace: &[Event<AnyMessage>],
+    diagnoses: &[Diagnosis],
+    options: &Options<'_>,
+) -> Option<Reasons> {
+    protocol.model().reasons(protocol.network(), &all_shared(trace), diagnoses, options)
+}
+
 /// Whether nothing explains these events when these rules are not asked for; `None` if that is too much work to tell.
-pub fn is_refuted<P: Protocol>(
-    protocol: &P,
-    trace: &[Event<Msg<P>>],
+pub fn is_refuted(
+    protocol: &dyn AnyProtocol,
+    trace: &[Event<AnyMessage>],
     relaxed: Vec<&'static str>,
 ) -> Option<bool> {
     let turns = MOST_TURNS + 200 * trace.len() as u64;
     let options = Options { turns, relaxed, ..Options::default() };
-    match judge(protocol.model(), &Tcp::default(), trace, &options) {
+    match protocol.model().judge(protocol.network(), &all_shared(trace), &options) {
         Verdict::Refuted(_) => Some(true),
         Verdict::Unrefuted => Some(false),
         Verdict::Inconclusive(_) => None,

@@ -6,6 +6,7 @@ use confute::trace::Event;
 use confute::{Diagnosis, Refutation};
 
 use crate::campaign::Finding;
+use crate::erased::{AnyAsk, AnyMessage};
 use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
 use crate::script::Step;
@@ -13,14 +14,20 @@ use crate::script::Step;
 /// Judges events that were changed.
 pub type Judge<'a, M> = dyn Fn(&[Event<M>], &[&'static str]) -> Option<bool> + 'a;
 
+/// The smallest known case of a violation of a protocol, and what to say about it.
+pub type Kept<'a, P> = KeptCase<'a, <P as Protocol>::Ask, Msg<P>>;
+
+/// The smallest known case of a violation of any protocol.
+pub type KeptAny<'a> = KeptCase<'a, AnyAsk, AnyMessage>;
+
 /// The smallest known case of a violation, and what to say about it.
-pub struct Kept<'a, P: Protocol + ?Sized> {
+pub struct KeptCase<'a, A, M> {
     /// The number of the violation.
     pub number: usize,
     /// What was done.
-    pub script: &'a [Step<P::Ask>],
+    pub script: &'a [Step<A>],
     /// What happened, up to the event that nothing explains.
-    pub trace: &'a [Event<Msg<P>>],
+    pub trace: &'a [Event<M>],
     /// What was seen, and what was expected instead.
     pub refutation: &'a Refutation,
     /// Which rules must have been broken.
@@ -38,19 +45,19 @@ pub struct Kept<'a, P: Protocol + ?Sized> {
     /// What the violation is, in lines.
     pub about: &'a [String],
     /// Whether nothing explains other events, without these rules besides those that were not asked for; `None` if that
-    /// cannot be told. A closure of the driver's, so that the search is not compiled once more.
-    pub judge: &'a Judge<'a, Msg<P>>,
+    /// cannot be told.
+    pub judge: &'a Judge<'a, M>,
     /// What time it is. Cases tell only how much time has passed since they began.
     pub now: SystemTime,
 }
 
-impl<'a, P: Protocol> Kept<'a, P> {
+impl<'a> KeptAny<'a> {
     /// The shrunk case of a finding if there is one, or else the case as it was found.
     pub fn new(
-        finding: &'a Finding<P>,
+        finding: &'a Finding,
         url: &'a str,
         about: &'a [String],
-        judge: &'a Judge<'a, Msg<P>>,
+        judge: &'a Judge<'a, AnyMessage>,
     ) -> Self {
         let found = Self {
             number: finding.number,
@@ -78,6 +85,33 @@ impl<'a, P: Protocol> Kept<'a, P> {
                 ..found
             },
             _ => found,
+        }
+    }
+}
+
+impl<'a, A, M> KeptCase<'a, A, M> {
+    /// The same case with the types of its protocol.
+    pub(crate) fn of(
+        any: &KeptAny<'a>,
+        script: &'a [Step<A>],
+        trace: &'a [Event<M>],
+        judge: &'a Judge<'a, M>,
+    ) -> Self {
+        let KeptCase { number, refutation, diagnoses, relaxed, raw, name, again, url, about, now, .. } = *any;
+        Self {
+            number,
+            script,
+            trace,
+            refutation,
+            diagnoses,
+            relaxed,
+            raw,
+            name,
+            again,
+            url,
+            about,
+            judge,
+            now,
         }
     }
 }

@@ -9,7 +9,7 @@ mod again;
 mod campaign;
 mod canary;
 mod case;
-mod coverage;
+mod erased;
 mod export;
 mod figures;
 mod guard;
@@ -27,23 +27,27 @@ mod talk;
 mod tls;
 mod trouble;
 
-pub use again::{Again, Deed, Rerun, alternatives_of, is_refuted, judge_again};
+pub use again::{Again, PastRun, Rerun, alternatives_of, is_refuted, judge_again, proof_of};
 pub use campaign::{
-    CaseReport, Conclusion, Evidence, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally,
-    campaign, campaign_after, case_seed, evidence,
+    CaseReport, Conclusion, Excerpt, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally,
+    campaign, campaign_after, case_seed, excerpt,
 };
-pub use case::{CaseRun, Ended, Setup, run_case};
-pub use export::{Export, Exports, Judge, Kept};
+pub use case::{CaseRun, CaseSetup, Ended, run_case};
+pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
+pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};
 pub use figures::{Figures, Gauge, Refusal, Refusals};
 pub use guard::guarded;
 pub use limits::{Limits, Target};
 pub use net::Net;
-pub use protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View};
+pub use protocol::{
+    Asks, Dialogue, Evidence, Exchange, Exporting, Generator, Msg, Past, Plain, Protocol, Reader, Setup,
+    Side, Upstream, View,
+};
 pub use raw::Chunk;
 pub use script::{Peer, Replay, Step, Until};
 pub use shrink::{Shrinker, Shrunk, Unshrunk};
 pub use spread::{Quantiles, Spread};
-pub use talk::{Passed, Talk};
+pub use talk::{Caller, Passed, Talk};
 pub use tls::{Tls, Trust};
 pub use trouble::Trouble;
 

@@ -10,7 +10,9 @@ use confute::trace::WireConn;
 use mio::net::TcpStream;
 use socket2::SockRef;
 
+use crate::erased::AnyMessage;
 use crate::outbox::Outbox;
+use crate::protocol::Reader;
 use crate::script::Peer;
 use crate::stream::Stream;
 
@@ -44,11 +46,11 @@ pub(crate) struct Owed {
     pub(crate) asked: Instant,
 }
 
-pub(crate) struct Line<R> {
+pub(crate) struct Line {
     pub(crate) peer: Peer,
     /// `None` while nothing has come on an accepted connection.
     pub(crate) wire: Option<WireConn>,
-    pub(crate) reader: R,
+    pub(crate) reader: Box<dyn Reader<AnyMessage>>,
     pub(crate) owed: VecDeque<Owed>,
     pub(crate) outbox: Outbox,
     stream: Stream,
@@ -81,8 +83,14 @@ pub(crate) struct Line<R> {
     pub(crate) prompted: bool,
 }
 
-impl<R> Line<R> {
-    pub(crate) fn new(stream: Stream, peer: Peer, wire: Option<WireConn>, reader: R, now: Instant) -> Self {
+impl Line {
+    pub(crate) fn new(
+        stream: Stream,
+        peer: Peer,
+        wire: Option<WireConn>,
+        reader: Box<dyn Reader<AnyMessage>>,
+        now: Instant,
+    ) -> Self {
         // Without it, pieces would wait for acknowledgements. If it fails the connection has failed too, which shows.
         let _ = stream.tcp().set_nodelay(true);
         Self {

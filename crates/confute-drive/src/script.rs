@@ -62,6 +62,27 @@ pub enum Step<A> {
     Finish(Peer),
 }
 
+impl<A> Step<A> {
+    /// The same step with another ask.
+    pub fn map<B>(self, change: impl FnOnce(A) -> B) -> Step<B> {
+        let Ok(step) = self.try_map(|ask| Ok::<_, std::convert::Infallible>(change(ask)));
+        step
+    }
+
+    /// The same step with another ask, if there is one.
+    pub fn try_map<B, E>(self, change: impl FnOnce(A) -> Result<B, E>) -> Result<Step<B>, E> {
+        Ok(match self {
+            Step::Ask { on, ask, cuts } => Step::Ask { on, ask: change(ask)?, cuts },
+            Step::Gather => Step::Gather,
+            Step::Hold(peer) => Step::Hold(peer),
+            Step::Release(peer) => Step::Release(peer),
+            Step::Wait(until) => Step::Wait(until),
+            Step::HangUp(peer) => Step::HangUp(peer),
+            Step::Finish(peer) => Step::Finish(peer),
+        })
+    }
+}
+
 /// Does again what was done before.
 #[derive(Clone, Debug)]
 pub struct Replay<A> {
@@ -75,7 +96,7 @@ impl<A> Replay<A> {
     }
 }
 
-impl<P: Protocol + ?Sized> Generator<P> for Replay<P::Ask> {
+impl<P: Protocol> Generator<P> for Replay<P::Ask> {
     fn next(&mut self, _: &View<'_, P>, _: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>> {
         self.steps.next()
     }

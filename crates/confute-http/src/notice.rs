@@ -62,7 +62,7 @@ const SOON: i64 = 3_000_000;
 
 /// Notes whether a date that is that of the response may stand for a later one. `agree` is set for good once something that
 /// was put just now is told to be of the past: then the clock of the storage is not ahead of that of the server.
-pub(crate) fn date<P: Protocol + ?Sized>(
+pub(crate) fn date<P: Protocol>(
     past: &Past<P>,
     place: usize,
     view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
@@ -89,7 +89,7 @@ pub(crate) fn date<P: Protocol + ?Sized>(
 }
 
 /// Notes what a response shows together with earlier ones. `place` is its exchange, which does not have it yet.
-pub(crate) fn note<P: Protocol + ?Sized>(
+pub(crate) fn note<P: Protocol>(
     past: &Past<P>,
     place: usize,
     view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
@@ -140,7 +140,7 @@ pub(crate) fn note<P: Protocol + ?Sized>(
 /// Notes whether the length in a response without content may be that of coded content. A 304 does not tell the coding (RFC 9110,
 /// 15.4.5), and a HEAD need not. It is known once GET has shown the content that the tag belongs to, without a coding; where
 /// there is no strong tag, once GET has shown content, and never with a coding.
-pub(crate) fn coding<P: Protocol + ?Sized>(
+pub(crate) fn coding<P: Protocol>(
     past: &Past<P>,
     place: usize,
     view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,

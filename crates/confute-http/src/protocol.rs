@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use confute::lang::{Level, Rule};
 use confute::trace::Event;
-use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Refusal, Side, Talk, Trouble};
+use confute_drive::{
+    Asks, Dialogue, Evidence, Exchange, Exporting, Exports, Kept, Past, Protocol, Refusal, Setup, Side, Talk,
+    Trouble,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::decode::HttpReader;
@@ -169,7 +172,7 @@ impl AskDate {
 
 impl Http {
     /// Notes in a response what it shows together with earlier ones.
-    pub(crate) fn note<P: Protocol + ?Sized>(
+    pub(crate) fn note<P: Protocol>(
         &self,
         past: &Past<P>,
         place: usize,
@@ -216,29 +219,6 @@ impl Protocol for Http {
         &self.model
     }
 
-    /// A server that is known to be a store was promised to serve requests.
-    fn level(&self, rule: &Rule) -> Level {
-        let is_promised = self.is_store && rule.name == rules::SERVES.name;
-        if is_promised { rule.level.max(Level::Store) } else { rule.level }
-    }
-
-    /// What `store/serves` is about: any status that says neither what was asked for nor that a condition is false.
-    fn refusal(&self, request: &Msg, reply: &Msg) -> Option<Refusal> {
-        let (Msg::Request(request), Msg::Response(response)) = (request, reply) else { return None };
-        let is_put = request.method == Method::Put;
-        let is_plain = is_put || matches!(request.method, Method::Get | Method::Head | Method::Delete);
-        let is_refused = match response.status {
-            // A server need not take content without a length, nor know an expectation.
-            304 | 411 | 412 | 416 | 417 => false,
-            404 | 410 => is_put,
-            status => status >= 300,
-        };
-        (is_plain && request.odd.is_none() && is_refused).then(|| Refusal {
-            status: response.status,
-            retry_after: response.retry_after.map(Duration::from_secs),
-        })
-    }
-
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Msg> {
         Some(Msg::Request(Request {
             method: ask.method.clone(),
@@ -271,6 +251,53 @@ impl Protocol for Http {
         }
     }
 
+    fn reader(&self, _: Side) -> HttpReader {
+        HttpReader::default()
+    }
+
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.target.conceal(bytes);
+    }
+
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn asks(&self) -> &dyn Asks<Self> {
+        self
+    }
+
+    fn evidence(&self) -> &dyn Evidence<Self> {
+        self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+
+    fn exporting(&self) -> &dyn Exporting<Self> {
+        self
+    }
+}
+
+impl Dialogue<Http> for Http {
+    /// What `store/serves` is about: any status that says neither what was asked for nor that a condition is false.
+    fn refusal(&self, request: &Msg, reply: &Msg) -> Option<Refusal> {
+        let (Msg::Request(request), Msg::Response(response)) = (request, reply) else { return None };
+        let is_put = request.method == Method::Put;
+        let is_plain = is_put || matches!(request.method, Method::Get | Method::Head | Method::Delete);
+        let is_refused = match response.status {
+            // A server need not take content without a length, nor know an expectation.
+            304 | 411 | 412 | 416 | 417 => false,
+            404 | 410 => is_put,
+            status => status >= 300,
+        };
+        (is_plain && request.odd.is_none() && is_refused).then(|| Refusal {
+            status: response.status,
+            retry_after: response.retry_after.map(Duration::from_secs),
+        })
+    }
+
     fn stamp(&self, message: &mut Msg, micros: u64) {
         let micros = i64::try_from(micros).unwrap_or(i64::MAX);
         match message {
@@ -293,8 +320,40 @@ impl Protocol for Http {
         }
     }
 
-    fn reader(&self, _: Side) -> HttpReader {
-        HttpReader::default()
+    fn announces_end(&self, reply: &Msg) -> bool {
+        matches!(reply, Msg::Response(response) if response.close)
+    }
+}
+
+impl Asks<Http> for Http {
+    /// Whatever a server thinks of it, it can say so.
+    fn probe(&self) -> Option<Ask> {
+        Some(Ask { method: Method::Get, name: "probe".into(), ..Ask::default() })
+    }
+
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        smaller::renumber(ask, now)
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        smaller::simpler(ask)
+    }
+
+    fn plainer(&self, asks: &[&Ask]) -> Vec<Vec<Ask>> {
+        // What is there already has the name it has.
+        if self.is_read_only() { Vec::new() } else { smaller::plainer(asks) }
+    }
+
+    fn is_plain(&self, ask: &Ask) -> bool {
+        smaller::is_plain(ask)
+    }
+}
+
+impl Evidence<Http> for Http {
+    /// A server that is known to be a store was promised to serve requests.
+    fn level(&self, rule: &Rule) -> Level {
+        let is_promised = self.is_store && rule.name == rules::SERVES.name;
+        if is_promised { rule.level.max(Level::Store) } else { rule.level }
     }
 
     fn subject(&self, request: &Msg) -> Option<String> {
@@ -319,32 +378,6 @@ impl Protocol for Http {
         alone::alone(trace)
     }
 
-    /// Whatever a server thinks of it, it can say so.
-    fn probe(&self) -> Option<Ask> {
-        Some(Ask { method: Method::Get, name: "probe".into(), ..Ask::default() })
-    }
-
-    fn announces_end(&self, reply: &Msg) -> bool {
-        matches!(reply, Msg::Response(response) if response.close)
-    }
-
-    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
-        smaller::renumber(ask, now)
-    }
-
-    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
-        smaller::simpler(ask)
-    }
-
-    fn plainer(&self, asks: &[&Ask]) -> Vec<Vec<Ask>> {
-        // What is there already has the name it has.
-        if self.is_read_only() { Vec::new() } else { smaller::plainer(asks) }
-    }
-
-    fn is_plain(&self, ask: &Ask) -> bool {
-        smaller::is_plain(ask)
-    }
-
     fn branches(&self) -> Vec<String> {
         branch::names(self.is_read_only())
     }
@@ -357,7 +390,9 @@ impl Protocol for Http {
             _ => None,
         }
     }
+}
 
+impl Setup<Http> for Http {
     fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         survey::survey(self, talk)
     }
@@ -369,11 +404,9 @@ impl Protocol for Http {
     fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
         survey::canary(talk)
     }
+}
 
-    fn conceal(&self, bytes: &mut [u8]) {
-        self.target.conceal(bytes);
-    }
-
+impl Exporting<Http> for Http {
     fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
         export::exports(self, kept)
     }

@@ -1,6 +1,6 @@
 //! What the driver needs to know.
 
-use confute_drive::{Exchange, Past, Protocol, Side, Talk, Trouble};
+use confute_drive::{Asks, Dialogue, Evidence, Exchange, Past, Protocol, Setup, Side, Talk, Trouble};
 
 use crate::ask::Ask;
 use crate::branch::{self, BRANCHES};
@@ -35,13 +35,35 @@ impl Protocol for Memcached {
         ask.message(case, past)
     }
 
+    fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
+        wire::write(message, bytes);
+    }
+
+    fn reader(&self, _: Side) -> WireReader {
+        WireReader::default()
+    }
+
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn asks(&self) -> &dyn Asks<Self> {
+        self
+    }
+
+    fn evidence(&self) -> &dyn Evidence<Self> {
+        self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+}
+
+impl Dialogue<Memcached> for Memcached {
     /// A get of several keys is one read per key.
     fn parts(&self, message: &Message) -> Option<Vec<Message>> {
         Some(message.parts()).filter(|parts| parts.len() > 1)
-    }
-
-    fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
-        wire::write(message, bytes);
     }
 
     fn stamp(&self, message: &mut Message, micros: u64) {
@@ -58,7 +80,23 @@ impl Protocol for Memcached {
             Message::Answer(_) => 0,
         }
     }
+}
 
+impl Asks<Memcached> for Memcached {
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        ask.renumber(now)
+    }
+
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        ask.simpler()
+    }
+
+    fn probe(&self) -> Option<Ask> {
+        Some(Ask::Get { keys: vec![0], unique: false })
+    }
+}
+
+impl Evidence<Memcached> for Memcached {
     fn branches(&self) -> Vec<String> {
         BRANCHES.iter().map(|(command, answer)| format!("{command}: {answer}")).collect()
     }
@@ -72,19 +110,9 @@ impl Protocol for Memcached {
             _ => None,
         }
     }
+}
 
-    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
-        ask.renumber(now)
-    }
-
-    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
-        ask.simpler()
-    }
-
-    fn probe(&self) -> Option<Ask> {
-        Some(Ask::Get { keys: vec![0], unique: false })
-    }
-
+impl Setup<Memcached> for Memcached {
     fn waives(&self, talk: &Talk<'_, Self>) -> Vec<&'static str> {
         survey::waives(talk)
     }
@@ -99,9 +127,5 @@ impl Protocol for Memcached {
 
     fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
         survey::canary(talk)
-    }
-
-    fn reader(&self, _: Side) -> WireReader {
-        WireReader::default()
     }
 }

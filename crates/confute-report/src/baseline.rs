@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use confute_drive::{Finding, Outcome, Plan, Protocol};
+use confute_drive::{Finding, Outcome, Plan};
 use serde::{Deserialize, Serialize};
 
 use crate::files::put;
@@ -102,7 +102,7 @@ impl Baseline {
 
     /// Whether a violation is nothing new: whichever of the rules is broken that are known to be, that explains it. What is
     /// known to break A or B does not excuse breaking A for sure.
-    pub fn knows<P: Protocol>(&self, finding: &Finding<P>) -> bool {
+    pub fn knows(&self, finding: &Finding) -> bool {
         let explains = |one: &Vec<Vec<String>>| {
             !one.is_empty() && one.iter().all(|rules| finding.is_explained_by(std::slice::from_ref(rules)))
         };
@@ -110,7 +110,7 @@ impl Baseline {
     }
 
     /// What a run has shown. If it was cut short, what it did not meet says nothing.
-    pub fn compared<P: Protocol>(&self, plan: &Plan, outcome: &Outcome<P>, cut_short: bool) -> Compared {
+    pub fn compared(&self, plan: &Plan, outcome: &Outcome, cut_short: bool) -> Compared {
         let (cases, answers) = (outcome.tally.cases, outcome.figures.answers);
         let met = outcome.findings.iter().filter(|finding| self.knows(finding)).count();
         let mut compared = Compared { met, cases, answers, ..Compared::default() };
@@ -132,8 +132,8 @@ impl Baseline {
     /// What is known after a run: less what is gone, and more by what is new. What no rule explains cannot be told from
     /// anything else like it, so that stays new.
     #[must_use]
-    pub fn updated<P: Protocol>(&self, plan: &Plan, outcome: &Outcome<P>, compared: &Compared) -> Self {
-        let is_new = |finding: &&Finding<P>| finding.refutes(plan.level) && !finding.diagnoses.is_empty();
+    pub fn updated(&self, plan: &Plan, outcome: &Outcome, compared: &Compared) -> Self {
+        let is_new = |finding: &&Finding| finding.refutes(plan.level) && !finding.diagnoses.is_empty();
         let news = outcome.findings.iter().filter(is_new).map(|finding| {
             let sets = finding.diagnoses.iter();
             sets.map(|one| one.rules.iter().map(ToString::to_string).collect()).collect()

@@ -3,10 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute::network::Tcp;
 use confute::trace::Event;
-use confute::{Names, Options, Pulse, Reasons, reasons};
-use confute_drive::{Finding, Proof, Protocol};
+use confute::{Names, Options, Pulse, Reasons};
+use confute_drive::{AnyProtocol, Finding, Proof, proof_of};
 
 use crate::text::clip;
 use crate::{ladder, said};
@@ -20,14 +19,14 @@ const NAME: usize = 24;
 
 /// Looks for the proof for the case that is shown: the smaller one, if there is one. The numbers in its sentences are those
 /// of the ladder.
-pub fn prove<P: Protocol>(protocol: &P, finding: &mut Finding<P>) {
+pub fn prove(protocol: &dyn AnyProtocol, finding: &mut Finding) {
     finding.proof = proof(protocol, finding, TIME, &AtomicBool::new(false));
 }
 
 /// The same for all of them, which share the time until `end`. Those that are left then, or when `stop` is set, have no proof.
-pub fn prove_all<P: Protocol>(
-    protocol: &P,
-    findings: &mut [Finding<P>],
+pub fn prove_all(
+    protocol: &dyn AnyProtocol,
+    findings: &mut [Finding],
     end: Instant,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
@@ -43,12 +42,7 @@ pub fn prove_all<P: Protocol>(
     }
 }
 
-fn proof<P: Protocol>(
-    protocol: &P,
-    finding: &Finding<P>,
-    time: Duration,
-    stop: &AtomicBool,
-) -> Option<Proof> {
+fn proof(protocol: &dyn AnyProtocol, finding: &Finding, time: Duration, stop: &AtomicBool) -> Option<Proof> {
     let trace = finding.shown().trace;
     let found = reasons_for(protocol, finding, time, stop)?;
     if found.matter.len() > MOST {
@@ -61,9 +55,9 @@ fn proof<P: Protocol>(
 }
 
 /// `None` if it cannot be shown in this time.
-fn reasons_for<P: Protocol>(
-    protocol: &P,
-    finding: &Finding<P>,
+fn reasons_for(
+    protocol: &dyn AnyProtocol,
+    finding: &Finding,
     time: Duration,
     stop: &AtomicBool,
 ) -> Option<Reasons> {
@@ -74,7 +68,7 @@ fn reasons_for<P: Protocol>(
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
     let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
-    reasons(protocol.model(), &Tcp::default(), shown.trace, &diagnoses, &options)
+    proof_of(protocol, shown.trace, &diagnoses, &options)
 }
 
 /// The line of the ladder that shows an event.

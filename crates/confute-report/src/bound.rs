@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use confute_drive::{Live, Outcome, Plan, Protocol};
+use confute_drive::{Live, Outcome, Plan};
 use serde_json::{Value, json};
 
 use crate::text::{count, grouped};
@@ -28,7 +28,7 @@ impl Bound {
     }
 
     /// What was done: all, only if every one ran to its end and was judged.
-    pub fn done<P: Protocol>(self, outcome: &Outcome<P>) -> String {
+    pub fn done(self, outcome: &Outcome) -> String {
         let tally = &outcome.tally;
         if self.is_done(outcome) {
             return format!("all {} ran", self.all());
@@ -40,12 +40,12 @@ impl Bound {
     }
 
     /// Whether every one ran. Where a conversation broke off, that one did not.
-    fn is_done<P: Protocol>(self, outcome: &Outcome<P>) -> bool {
+    fn is_done(self, outcome: &Outcome) -> bool {
         outcome.tally.is_all_of(self.scripts) && outcome.troubles.is_empty()
     }
 
     /// What that rests on.
-    pub fn notes<P: Protocol>(self, outcome: &Outcome<P>) -> Vec<String> {
+    pub fn notes(self, outcome: &Outcome) -> Vec<String> {
         let mut notes = vec![self.done(outcome)];
         if !outcome.findings.is_empty() {
             notes.push("a violation is shown as found with the fewest requests; what is found is".to_owned());
@@ -79,7 +79,7 @@ impl Bound {
     }
 
     /// For programs.
-    pub fn json<P: Protocol>(self, outcome: &Outcome<P>) -> Value {
+    pub fn json(self, outcome: &Outcome) -> Value {
         json!({
             "requests": self.requests,
             "scripts": self.scripts,

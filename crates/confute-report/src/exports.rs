@@ -5,17 +5,17 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use confute::trace::Event;
-use confute_drive::{Export, Exports, Finding, Kept, Msg, Protocol, is_refuted};
+use confute_drive::{AnyMessage, AnyProtocol, Export, Exports, Finding, KeptAny, is_refuted};
 
 use crate::files::{make_executable, put};
 use crate::{Subject, violation};
 
 /// The files that the protocol makes of a finding. It may have traces judged for so long; from then on nothing is known of
 /// them, and what cannot do without is left out.
-pub(crate) fn of<P: Protocol>(
-    protocol: &P,
+pub(crate) fn of(
+    protocol: &dyn AnyProtocol,
     subject: &Subject<'_>,
-    finding: &Finding<P>,
+    finding: &Finding,
     time: Option<Duration>,
 ) -> Exports {
     let end = time.map(|time| Instant::now() + time);
@@ -26,11 +26,11 @@ pub(crate) fn of<P: Protocol>(
             about.push(format!("{name}: {}{clause}", rule.summary));
         }
     }
-    let judge = |trace: &[Event<Msg<P>>], also: &[&'static str]| {
+    let judge = |trace: &[Event<AnyMessage>], also: &[&'static str]| {
         let late = end.is_some_and(|end| Instant::now() >= end);
         if late { None } else { is_refuted(protocol, trace, [&finding.relaxed, also].concat()) }
     };
-    protocol.exports(&Kept::new(finding, subject.shown, &about, &judge))
+    protocol.exports(&KeptAny::new(finding, subject.shown, &about, &judge))
 }
 
 /// Writes one of them, without what must not be shown.

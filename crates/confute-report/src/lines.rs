@@ -6,9 +6,7 @@
 use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use confute_drive::{
-    CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Protocol, Refusals, Trouble, guarded,
-};
+use confute_drive::{CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Refusals, Trouble, guarded};
 use serde_json::{Value, json};
 
 use crate::session::Beside;
@@ -99,11 +97,11 @@ impl Lines {
     }
 
     /// The run has ended: writes it, with what happened on the way or without.
-    pub fn end<P: Protocol>(
+    pub fn end(
         &self,
         subject: &Subject<'_>,
         plan: &Plan,
-        outcome: &Outcome<P>,
+        outcome: &Outcome,
         beside: &Beside,
         all: bool,
         out: &mut dyn Write,
@@ -151,7 +149,7 @@ fn start(subject: &Subject<'_>, plan: &Plan) -> Value {
 }
 
 /// One violation.
-pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
+pub fn finding(finding: &Finding, plan: &Plan) -> Value {
     let diagnoses = finding
         .diagnoses
         .iter()
@@ -202,7 +200,7 @@ pub fn finding<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> Value {
 }
 
 /// Whether a finding is told and does not count.
-fn is_warning<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> bool {
+fn is_warning(finding: &Finding, plan: &Plan) -> bool {
     !finding.refutes(plan.level) && !finding.known && !finding.is_undecided(plan.level)
 }
 
@@ -219,12 +217,7 @@ fn refusals(refusals: &Refusals) -> Value {
 }
 
 /// The whole run.
-pub fn summary<P: Protocol>(
-    subject: &Subject<'_>,
-    plan: &Plan,
-    outcome: &Outcome<P>,
-    beside: &Beside,
-) -> Value {
+pub fn summary(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome, beside: &Beside) -> Value {
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     let never = subject.rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name));
     let exit = Exit::from(&outcome.conclusion);

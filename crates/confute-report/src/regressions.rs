@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
-use confute_drive::{Again, Deed, Finding, Limits, Net, Plan, Protocol, Rerun, Step};
+use confute_drive::{Again, AnyProtocol, Finding, Limits, Net, PastRun, Plan, Rerun, Step};
 use serde::Serialize;
 
 use crate::Subject;
@@ -90,20 +90,20 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Does what is stored in a folder once more. What is refuted again, and what came of each file. Files for other models are
 /// left alone; one that cannot be read is an error, because somebody counts on it.
-pub fn try_all<P: Protocol>(
-    protocol: &P,
+pub fn try_all(
+    protocol: &dyn AnyProtocol,
     subject: &Subject<'_>,
     plan: &Plan,
     folder: &Path,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Vec<Finding<P>>, Vec<Tried>)> {
+) -> Result<(Vec<Finding>, Vec<Tried>)> {
     let (mut found, mut tried) = (Vec::new(), Vec::new());
     let mut cases = Vec::new();
     for path in files(folder)? {
         let file = File::open(&path)?;
         if file.about.model == subject.model {
-            cases.push((path, Stored::<P>::read(file)?));
+            cases.push((path, Stored::read(protocol, file)?));
         }
     }
     let many = cases.len();
@@ -141,19 +141,14 @@ fn is_late(plan: &Plan) -> bool {
 }
 
 /// Does it until it shows, or often enough.
-fn try_one<P: Protocol>(
-    again: &Again<'_, P>,
-    plan: &Plan,
-    case: &Stored<P>,
-    tried: &mut Tried,
-) -> Option<Finding<P>> {
+fn try_one(again: &Again<'_>, plan: &Plan, case: &Stored, tried: &mut Tried) -> Option<Finding> {
     let ready = case.relaxed(again.protocol).and_then(|relaxed| {
         Ok((relaxed, Net::new(plan.target.listen).map_err(|trouble| trouble.to_string())?))
     });
     let (mut relaxed, mut net) = ready.map_err(|why| tried.unknown = Some(why)).ok()?;
     relaxed.extend(&plan.allow);
     let deed =
-        Deed { script: &case.script, name: &case.about.name, seed: case.about.seed, relaxed: &relaxed };
+        PastRun { script: &case.script, name: &case.about.name, seed: case.about.seed, relaxed: &relaxed };
     let mut other = None;
     for _ in 0..case.about.runs(SURE, UNSURE) {
         if again.stop.load(Ordering::Relaxed) || is_late(plan) {
@@ -181,22 +176,23 @@ fn try_one<P: Protocol>(
 }
 
 /// Runs a stored case like the one it was.
-pub fn runner<'a, P: Protocol>(
-    protocol: &'a P,
+pub fn runner<'a>(
+    protocol: &'a dyn AnyProtocol,
     plan: &'a Plan,
     about: &'a About,
     stop: &'a AtomicBool,
-) -> Again<'a, P> {
+) -> Again<'a> {
     let limits = Limits { connections: about.connections, ..plan.limits.clone() };
     let blame_time = plan.blame_time;
     Again { protocol, target: plan.target, limits, blame_time, prefix: &about.prefix, stop }
 }
 
 /// Adds what refutes to the folder, in which these were tried before. Which files were written.
-pub fn store<P: Protocol>(
+pub fn store(
+    protocol: &dyn AnyProtocol,
     subject: &Subject<'_>,
     plan: &Plan,
-    findings: &[Finding<P>],
+    findings: &[Finding],
     tried: &[Tried],
     folder: &Path,
 ) -> Result<Vec<PathBuf>> {
@@ -209,7 +205,7 @@ pub fn store<P: Protocol>(
         let first = folder.join(format!("{name}.{ENDING}"));
         let more = (2..).map(|number| folder.join(format!("{name}-{number}.{ENDING}")));
         let Some(path) = std::iter::once(first).chain(more).find(|path| !is_other(path)) else { continue };
-        if path.exists() && requests::<P>(&path)? <= asks(&case.script) {
+        if path.exists() && requests(protocol, &path)? <= asks(&case.script) {
             continue;
         }
         fs::create_dir_all(folder)
@@ -220,8 +216,8 @@ pub fn store<P: Protocol>(
     Ok(written)
 }
 
-fn requests<P: Protocol>(path: &Path) -> Result<usize> {
-    Ok(asks(&Stored::<P>::read(File::open(path)?)?.script))
+fn requests(protocol: &dyn AnyProtocol, path: &Path) -> Result<usize> {
+    Ok(asks(&Stored::read(protocol, File::open(path)?)?.script))
 }
 
 fn asks<A>(script: &[Step<A>]) -> usize {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use confute::Refutation;
 use confute::trace::{Event, WireConn};
-use confute_drive::{Chunk, Finding, Msg, Protocol};
+use confute_drive::{AnyMessage, Chunk, Finding};
 use serde_json::Value;
 
 const INSTEAD: &str = "[secret]";
@@ -60,42 +60,43 @@ impl Secrets {
     }
 
     /// Takes them out of all that a finding would show.
-    pub fn clean_finding<P: Protocol>(&self, finding: &mut Finding<P>) {
+    pub fn clean_finding(&self, finding: &mut Finding) {
         if self.0.is_empty() {
             return;
         }
         self.clean_all(&mut finding.trace, &mut finding.micros);
-        self.clean_refutation::<P>(&mut finding.refutation, &finding.trace);
+        self.clean_refutation(&mut finding.refutation, &finding.trace);
         self.clean_bytes(&mut finding.raw);
         let sentences = finding.proof.iter_mut().flat_map(|proof| &mut proof.sentences);
         sentences.for_each(|sentence| *sentence = self.clean(sentence));
         if let Some(Ok(shrunk)) = &mut finding.shrunk {
             self.clean_all(&mut shrunk.trace, &mut shrunk.micros);
-            self.clean_refutation::<P>(&mut shrunk.refutation, &shrunk.trace);
+            self.clean_refutation(&mut shrunk.refutation, &shrunk.trace);
             self.clean_bytes(&mut shrunk.raw);
         }
-        if let Some(part) = &mut finding.evidence {
+        if let Some(part) = &mut finding.excerpt {
             self.clean_all(&mut part.trace, &mut part.micros);
-            self.clean_refutation::<P>(&mut part.refutation, &part.trace);
+            self.clean_refutation(&mut part.refutation, &part.trace);
         }
     }
 
     /// Whatever cannot be cleaned is left out, with its time.
-    fn clean_all<T: serde::Serialize + serde::de::DeserializeOwned>(
-        &self,
-        list: &mut Vec<T>,
-        times: &mut Vec<u64>,
-    ) {
-        let cleaned = list.iter().zip(times.iter()).filter_map(|(one, time)| {
-            let mut value = serde_json::to_value(one).ok()?;
-            self.clean_value(&mut value);
-            Some((serde_json::from_value(value).ok()?, *time))
+    fn clean_all(&self, trace: &mut Vec<Event<AnyMessage>>, times: &mut Vec<u64>) {
+        let cleaned = trace.iter().zip(times.iter()).filter_map(|(event, time)| {
+            let event = event.as_ref().try_map(|message| self.cleaned(message).ok_or(()));
+            Some((event.ok()?, *time))
         });
-        (*list, *times) = cleaned.collect();
+        (*trace, *times) = cleaned.collect();
+    }
+
+    fn cleaned(&self, message: &AnyMessage) -> Option<AnyMessage> {
+        let mut value = serde_json::to_value(message).ok()?;
+        self.clean_value(&mut value);
+        message.like(value).ok()
     }
 
     /// What was seen is told anew, of the event without them; what was expected is known only in words.
-    fn clean_refutation<P: Protocol>(&self, refutation: &mut Refutation, trace: &[Event<Msg<P>>]) {
+    fn clean_refutation(&self, refutation: &mut Refutation, trace: &[Event<AnyMessage>]) {
         refutation.seen = match trace.get(refutation.event) {
             Some(Event::Received(conn, message)) => format!("{message:?} on connection {}", conn.0),
             _ => self.clean_cut(&refutation.seen),

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, anyhow};
 use confute_drive::{
-    CaseReport, Conclusion, Factory, Limits, Outcome, Plan, Protocol, Sink, Trouble, campaign_after, guarded,
+    AnyProtocol, CaseReport, Conclusion, Factory, Limits, Outcome, Plan, Sink, Trouble, campaign_after,
+    guarded,
 };
 use serde::Serialize;
 
@@ -18,15 +19,15 @@ use crate::text::{WIDTH, wrap};
 use crate::{Subject, because, shrink};
 
 /// What to do.
-pub struct Job<'a, 'm, P: Protocol> {
+pub struct Job<'a, 'm> {
     /// What is spoken.
-    pub protocol: &'a P,
+    pub protocol: &'a dyn AnyProtocol,
     /// With whom.
     pub subject: &'a Subject<'a>,
     /// For how long, and under which rules.
     pub plan: &'a Plan,
     /// What is asked.
-    pub make: Factory<'m, P>,
+    pub make: Factory<'m>,
     /// How long to look for smaller cases, if at all.
     pub shrink_time: Option<Duration>,
     /// The folder of what was met before.
@@ -36,9 +37,9 @@ pub struct Job<'a, 'm, P: Protocol> {
 }
 
 /// What came of it.
-pub struct Done<P: Protocol> {
+pub struct Done {
     /// Of the campaign.
-    pub outcome: Outcome<P>,
+    pub outcome: Outcome,
     /// Of everything else.
     pub beside: Beside,
     /// What could not be written, if something could not.
@@ -88,7 +89,7 @@ impl Beside {
 }
 
 /// Who watches.
-pub trait Watch<P: Protocol>: Sink<P> {
+pub trait Watch: Sink {
     /// What is being done, beside the campaign.
     fn doing(&mut self, what: &str) {
         let _ = what;
@@ -104,7 +105,7 @@ pub struct Recorder {
     pub remarks: Vec<String>,
 }
 
-impl<P: Protocol> Sink<P> for Recorder {
+impl Sink for Recorder {
     fn surveyed(&mut self, remarks: &[String]) {
         self.remarks = remarks.to_vec();
     }
@@ -118,14 +119,10 @@ impl<P: Protocol> Sink<P> for Recorder {
     }
 }
 
-impl<P: Protocol> Watch<P> for Recorder {}
+impl Watch for Recorder {}
 
 /// Does it. Ends soon after `stop` is set, with what is known by then.
-pub fn run<P: Protocol>(
-    job: &Job<'_, '_, P>,
-    watch: &mut dyn Watch<P>,
-    stop: &AtomicBool,
-) -> Result<Done<P>> {
+pub fn run(job: &Job<'_, '_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Done> {
     let Job { protocol, subject, plan, make, .. } = *job;
     let began = Instant::now();
     let (found, tried) = match job.regressions {
@@ -174,10 +171,11 @@ pub fn run<P: Protocol>(
 }
 
 /// Writes down what the next run is to know.
-fn keep<P: Protocol>(job: &Job<'_, '_, P>, outcome: &mut Outcome<P>, beside: &mut Beside) -> Result<()> {
-    let Job { subject, plan, .. } = *job;
+fn keep(job: &Job<'_, '_>, outcome: &mut Outcome, beside: &mut Beside) -> Result<()> {
+    let Job { protocol, subject, plan, .. } = *job;
     if let Some(folder) = job.regressions {
-        beside.stored = regressions::store(subject, plan, &outcome.findings, &beside.tried, folder)?;
+        beside.stored =
+            regressions::store(protocol, subject, plan, &outcome.findings, &beside.tried, folder)?;
     }
     if let (Some((known, Some(path))), Some(compared)) = (job.baseline, &mut beside.baseline) {
         let updated = known.updated(plan, outcome, compared);

@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute_drive::{Finding, Plan, Protocol, Shrinker, Unshrunk, evidence};
+use confute_drive::{AnyProtocol, Finding, Plan, Shrinker, Unshrunk, excerpt};
 
 /// How long to look for what matters in a case that does not show again.
 const MATTERS: Duration = Duration::from_secs(1);
 
 /// Looks for a smaller case of each violation. They share the time: what one does not need, the others have.
-pub fn all<P: Protocol>(
-    protocol: &P,
+pub fn all(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
     time: Duration,
-    findings: &mut [Finding<P>],
+    findings: &mut [Finding],
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) {
@@ -22,11 +22,11 @@ pub fn all<P: Protocol>(
 }
 
 /// The same; what matters in cases that did not get smaller is looked for until `last`.
-pub(crate) fn all_until<P: Protocol>(
-    protocol: &P,
+pub(crate) fn all_until(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
     (time, last): (Duration, Instant),
-    findings: &mut [Finding<P>],
+    findings: &mut [Finding],
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
 ) {
@@ -58,7 +58,7 @@ pub(crate) fn all_until<P: Protocol>(
         }
     }
     // What does not show again is at least shown without what does not matter.
-    let unshrunk = |finding: &&mut Finding<P>| matches!(finding.shrunk, Some(Err(_)));
+    let unshrunk = |finding: &&mut Finding| matches!(finding.shrunk, Some(Err(_)));
     let mut waiting = findings.iter_mut().filter(unshrunk).count() as u32;
     for finding in findings.iter_mut().filter(unshrunk) {
         let left = last.saturating_duration_since(Instant::now());
@@ -66,7 +66,7 @@ pub(crate) fn all_until<P: Protocol>(
             break;
         }
         tell(&format!("looking for what matters in violation {} of {count}", finding.number));
-        finding.evidence = evidence(protocol, finding, MATTERS.min(left / waiting), stop).map(Box::new);
+        finding.excerpt = excerpt(protocol, finding, MATTERS.min(left / waiting), stop).map(Box::new);
         waiting -= 1;
     }
 }

@@ -1,7 +1,7 @@
 //! Where each rule of the model stands at the end of a run.
 
 use confute::lang::Rule;
-use confute_drive::{Finding, Outcome, Plan, Protocol};
+use confute_drive::{Finding, Outcome, Plan};
 
 use crate::Subject;
 
@@ -51,20 +51,16 @@ impl Standing {
 }
 
 /// Every rule, in the model's order.
-pub fn all<P: Protocol>(
-    subject: &Subject<'_>,
-    plan: &Plan,
-    outcome: &Outcome<P>,
-) -> Vec<(&'static Rule, Standing)> {
+pub fn all(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome) -> Vec<(&'static Rule, Standing)> {
     subject.rules.iter().map(|rule| (rule, one(rule.name, plan, outcome))).collect()
 }
 
-fn one<P: Protocol>(rule: &'static str, plan: &Plan, outcome: &Outcome<P>) -> Standing {
-    let which = |fits: &dyn Fn(&Finding<P>) -> bool| -> Vec<usize> {
+fn one(rule: &'static str, plan: &Plan, outcome: &Outcome) -> Standing {
+    let which = |fits: &dyn Fn(&Finding) -> bool| -> Vec<usize> {
         let about = outcome.findings.iter().filter(|finding| is_blamed(finding, rule));
         about.filter(|finding| fits(finding)).map(|finding| finding.number).collect()
     };
-    let counts = |finding: &Finding<P>| finding.refutes(plan.level);
+    let counts = |finding: &Finding| finding.refutes(plan.level);
     let violated = which(&|finding| counts(finding) && finding.diagnoses.len() == 1);
     let suspected = which(&|finding| counts(finding) || finding.is_undecided(plan.level));
     let known = which(&|finding| finding.known);
@@ -87,6 +83,6 @@ fn one<P: Protocol>(rule: &'static str, plan: &Plan, outcome: &Outcome<P>) -> St
 }
 
 /// Whether a rule is among those that may have been broken.
-fn is_blamed<P: Protocol>(finding: &Finding<P>, rule: &'static str) -> bool {
+fn is_blamed(finding: &Finding, rule: &'static str) -> bool {
     finding.diagnoses.iter().any(|one| one.rules.contains(&rule))
 }

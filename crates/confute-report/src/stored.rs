@@ -8,9 +8,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
-use confute::lang::ServerModel as _;
 use confute::trace::Event;
-use confute_drive::{Finding, Msg, Plan, Protocol, Step};
+use confute_drive::{AnyAsk, AnyMessage, AnyProtocol, Finding, Plan, Step};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -70,19 +69,19 @@ struct Marked<'a> {
 /// A line of the file, after the header.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<A, M> {
-    Step(Step<A>),
-    Event(Event<M>),
+enum Line {
+    Step(Step<Value>),
+    Event(Event<Value>),
 }
 
 /// All of it.
-pub struct Stored<P: Protocol> {
+pub struct Stored {
     /// The header.
     pub about: About,
     /// What was done.
-    pub script: Vec<Step<P::Ask>>,
+    pub script: Vec<Step<AnyAsk>>,
     /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<Msg<P>>>,
+    pub trace: Vec<Event<AnyMessage>>,
 }
 
 /// Which form of a finding is stored.
@@ -94,9 +93,9 @@ pub enum Form {
     Found,
 }
 
-impl<P: Protocol> Stored<P> {
+impl Stored {
     /// What is to be kept of a finding.
-    pub fn new(subject: &Subject<'_>, plan: &Plan, finding: &Finding<P>, form: Form) -> Self {
+    pub fn new(subject: &Subject<'_>, plan: &Plan, finding: &Finding, form: Form) -> Self {
         let case = match form {
             Form::Shrunk => finding.shown(),
             Form::Found => finding.as_found(),
@@ -130,17 +129,22 @@ impl<P: Protocol> Stored<P> {
     }
 
     /// Reads the steps and the events of a file whose header was read.
-    pub fn read(file: File) -> Result<Self> {
+    pub fn read(protocol: &dyn AnyProtocol, file: File) -> Result<Self> {
         let File { about, shown, text } = file;
         let (mut script, mut trace) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
-            let line: Line<P::Ask, Msg<P>> = serde_json::from_str(line).with_context(|| {
+            let read = serde_json::from_str(line).and_then(|line| {
+                match line {
+                    Line::Step(step) => script.push(step.try_map(|ask| protocol.read_ask(ask))?),
+                    Line::Event(event) => {
+                        trace.push(event.try_map(|message| protocol.read_message(message))?);
+                    }
+                }
+                Ok(())
+            });
+            read.with_context(|| {
                 format!("{shown}:{}: neither a step nor an event of model {}", number + 1, about.model)
             })?;
-            match line {
-                Line::Step(step) => script.push(step),
-                Line::Event(event) => trace.push(event),
-            }
         }
         if script.is_empty() || trace.is_empty() {
             bail!("{shown}: the case has no {}", if script.is_empty() { "steps" } else { "events" });
@@ -150,7 +154,7 @@ impl<P: Protocol> Stored<P> {
 
     /// The rules that were not asked for. If the model does not have one of them any more, nobody can tell what the case would
     /// be worth without it: that is said instead.
-    pub fn relaxed(&self, protocol: &P) -> Result<Vec<&'static str>, String> {
+    pub fn relaxed(&self, protocol: &dyn AnyProtocol) -> Result<Vec<&'static str>, String> {
         let rules = protocol.model().rules();
         let named = |name: &String| {
             let rule = rules.iter().find(|rule| rule.name == name);
@@ -172,7 +176,7 @@ impl About {
     }
 
     /// Whether a finding may be the same violation.
-    pub fn is_about<P: Protocol>(&self, finding: &Finding<P>) -> bool {
+    pub fn is_about(&self, finding: &Finding) -> bool {
         let unexplained = finding.diagnoses.is_empty() && self.blame.is_empty();
         unexplained || finding.is_explained_by(&self.blame)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anstyle::Style;
 use confute::lang::Rule;
-use confute_drive::{Conclusion, Figures, Outcome, Plan, Protocol, Refusals, Spread, guarded};
+use confute_drive::{Conclusion, Figures, Outcome, Plan, Refusals, Spread, guarded};
 
 use crate::note::note;
 use crate::style::{BAD, GOOD, OPEN};
@@ -33,10 +33,10 @@ pub struct Told<'a> {
 }
 
 /// Writes it all: the violations, the verdict, the figures, the paths.
-pub fn write<P: Protocol>(
+pub fn write(
     subject: &Subject<'_>,
     plan: &Plan,
-    outcome: &Outcome<P>,
+    outcome: &Outcome,
     told: &Told<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -83,10 +83,10 @@ pub fn part(
     }
 }
 
-fn verdict<P: Protocol>(
+fn verdict(
     subject: &Subject<'_>,
     plan: &Plan,
-    outcome: &Outcome<P>,
+    outcome: &Outcome,
     told: &Told<'_>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -139,10 +139,10 @@ fn verdict<P: Protocol>(
 }
 
 /// What the verdict rests on.
-fn basis<P: Protocol>(
+fn basis(
     subject: &Subject<'_>,
     plan: &Plan,
-    outcome: &Outcome<P>,
+    outcome: &Outcome,
     in_full: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
@@ -233,12 +233,7 @@ pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
 }
 
 /// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.
-fn coverage<P: Protocol>(
-    outcome: &Outcome<P>,
-    rules: &[Rule],
-    in_full: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn coverage(outcome: &Outcome, rules: &[Rule], in_full: bool, out: &mut dyn Write) -> io::Result<()> {
     let figures = &outcome.figures;
     let never: Vec<&str> =
         rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name)).collect();

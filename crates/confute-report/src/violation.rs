@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use confute::Refutation;
 use confute::trace::Event;
-use confute_drive::{Finding, Plan, Protocol, Shrunk, Unshrunk};
+use confute_drive::{Finding, Plan, Shrunk, Unshrunk};
 
 use crate::because::number;
 use crate::files::{CASE, folder};
@@ -21,7 +21,7 @@ const LAST: usize = 8;
 const DRAWN: usize = 24;
 
 /// What a finding is called: the rules that were broken.
-pub fn name<P: Protocol>(finding: &Finding<P>) -> String {
+pub fn name(finding: &Finding) -> String {
     // What was not tried might explain it too, so only so much was proven.
     let at_least = if finding.incomplete { " at least" } else { "" };
     let level = finding
@@ -39,7 +39,7 @@ pub fn name<P: Protocol>(finding: &Finding<P>) -> String {
 }
 
 /// What kind of finding it is.
-pub(crate) fn title<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> &'static str {
+pub(crate) fn title(finding: &Finding, plan: &Plan) -> &'static str {
     if finding.refutes(plan.level) {
         "violation"
     } else if finding.known {
@@ -53,7 +53,7 @@ pub(crate) fn title<P: Protocol>(finding: &Finding<P>, plan: &Plan) -> &'static 
 
 /// What was seen in the case that is shown, and what was expected: each thing once, and in brief only by rules that are to blame.
 /// A turn looks at many others.
-pub(crate) fn refutation<P: Protocol>(finding: &Finding<P>, in_full: bool) -> Refutation {
+pub(crate) fn refutation(finding: &Finding, in_full: bool) -> Refutation {
     let mut refutation = finding.shown().refutation.clone();
     let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
     let mut told = Vec::new();
@@ -70,11 +70,7 @@ pub(crate) fn refutation<P: Protocol>(finding: &Finding<P>, in_full: bool) -> Re
 }
 
 /// What to do with the files that were written about it.
-pub(crate) fn kept<P: Protocol>(
-    subject: &Subject<'_>,
-    finding: &Finding<P>,
-    paths: &[PathBuf],
-) -> Vec<String> {
+pub(crate) fn kept(subject: &Subject<'_>, finding: &Finding, paths: &[PathBuf]) -> Vec<String> {
     let (folder, server) = (folder(finding), quoted(subject.shown));
     let find = |name: &str| paths.iter().find(|path| path.ends_with(Path::new(&folder).join(name)));
     let command = |with: &str, path: &PathBuf, what: &str| {
@@ -92,9 +88,9 @@ fn quoted(word: &str) -> String {
 }
 
 /// Shows it, in full or fit for 80 columns; and what can be done next, besides reading about the rule.
-pub fn violation<P: Protocol>(
+pub fn violation(
     subject: &Subject<'_>,
-    finding: &Finding<P>,
+    finding: &Finding,
     plan: &Plan,
     in_full: bool,
     next: &[String],
@@ -155,7 +151,7 @@ pub fn violation<P: Protocol>(
             small = format!("{small}; by itself it could be blamed on {} too", others.join(", or "));
         }
     }
-    if let Some(part) = &finding.evidence {
+    if let Some(part) = &finding.excerpt {
         let enough = grouped(part.trace.len() as u64);
         small = format!("{small}; of its {} the {enough} that are shown are enough", count(events, "event"));
     }
@@ -169,7 +165,7 @@ pub fn violation<P: Protocol>(
 }
 
 /// What came of shrinking.
-fn how_small<P: Protocol>(shrunk: &Result<Box<Shrunk<P>>, Unshrunk>) -> String {
+fn how_small(shrunk: &Result<Box<Shrunk>, Unshrunk>) -> String {
     match shrunk {
         Ok(shrunk) => {
             let (before, now) = shrunk.requests;

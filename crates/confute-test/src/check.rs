@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use confute::lang::{Level, ServerModel as _};
-use confute_drive::{Conclusion, Generator, Outcome, Plan, Protocol, Target};
+use confute::lang::Level;
+use confute_drive::{AnyGenerator, AnyProtocol, Conclusion, Outcome, Plan, Protocol, Target};
 use confute_http::{Http, Traffic};
 use confute_memcached::{Habits, Memcached, MemcachedModel};
 use confute_report::files::{Reports, Run};
@@ -29,18 +29,18 @@ const HINT: &str = "`.report_dir(DIR)` keeps it for `confute replay`, and as scr
 const FOLDER: &str = "confute-regressions";
 
 /// Makes the generator of a case, by its number.
-type Make<P> = Box<dyn Fn(u64) -> Box<dyn Generator<P>> + Sync>;
+type Make = Box<dyn Fn(u64) -> AnyGenerator<'static> + Sync>;
 
 /// A test of one server.
-pub struct Check<P: Protocol> {
-    protocol: P,
+pub struct Check {
+    protocol: Box<dyn AnyProtocol>,
     model: String,
     shown: String,
     premise: String,
     clause: fn(&str) -> Option<&'static str>,
     settings: Value,
     secrets: Secrets,
-    make: Make<P>,
+    make: Make,
     plan: Plan,
     shrink_time: Duration,
     regressions: Option<PathBuf>,
@@ -52,21 +52,19 @@ pub struct Check<P: Protocol> {
 }
 
 /// Tests the HTTP/1.1 origin server below this URL. It is written to.
-pub fn http(url: &str) -> Check<Http> {
+pub fn http(url: &str) -> Check {
     http_through(url, &Reach::default())
 }
 
 /// The same, of a server that wants certain header fields, or whose certificate somebody else has issued.
-pub fn http_through(url: &str, reach: &Reach) -> Check<Http> {
+pub fn http_through(url: &str, reach: &Reach) -> Check {
     let (way, mistake) = match way(url, reach) {
         Ok(way) => (way, None),
         Err(why) => (nowhere(), Some(format!("{why:#}"))),
     };
     let http = Http { target: way.target, prefix: way.path, ..Http::default() };
     let asked = http.clone();
-    let make = move |case: u64| -> Box<dyn Generator<Http>> {
-        Box::new(Traffic::of_case(asked.clone(), STEPS, case))
-    };
+    let make = move |case: u64| AnyGenerator::new(Traffic::of_case(asked.clone(), STEPS, case));
     let mut check = Check::new(http, "http", way.place, make);
     url.clone_into(&mut check.shown);
     "nobody else writes below this URL".clone_into(&mut check.premise);
@@ -78,14 +76,13 @@ pub fn http_through(url: &str, reach: &Reach) -> Check<Http> {
 }
 
 /// Tests the memcached server at this address, `HOST:PORT`.
-pub fn memcached(place: &str) -> Check<Memcached> {
+pub fn memcached(place: &str) -> Check {
     let (target, mistake) = match address(place) {
         Ok(address) => (Target::new(address), None),
         Err(why) => (nowhere().place, Some(format!("{why:#}"))),
     };
     let protocol = Memcached::new(MemcachedModel { keeps: false });
-    let make =
-        |_| -> Box<dyn Generator<Memcached>> { Box::new(confute_memcached::Traffic::new(Habits::default())) };
+    let make = |_| AnyGenerator::new(confute_memcached::Traffic::new(Habits::default()));
     let mut check = Check::new(protocol, "memcached", target, make);
     "nobody else writes the keys of this run".clone_into(&mut check.premise);
     check.settings = json!({ "keeps": false });
@@ -102,14 +99,14 @@ fn nowhere() -> Way {
     }
 }
 
-impl<P: Protocol + 'static> Check<P> {
+impl Check {
     /// Tests a server that speaks any protocol. The name of the model goes into stored cases; `make` decides what is asked in
     /// each case.
     pub fn new(
-        protocol: P,
+        protocol: impl Protocol,
         model: &str,
         target: Target,
-        make: impl Fn(u64) -> Box<dyn Generator<P>> + Sync + 'static,
+        make: impl Fn(u64) -> AnyGenerator<'static> + Sync + 'static,
     ) -> Self {
         let plan = Plan {
             prefix: "confute-".to_owned(),
@@ -119,7 +116,7 @@ impl<P: Protocol + 'static> Check<P> {
         };
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
-            protocol,
+            protocol: Box::new(protocol),
             model: model.to_owned(),
             shown: target.address.to_string(),
             premise: "nobody else changes what is tested".to_owned(),
@@ -224,7 +221,7 @@ impl<P: Protocol + 'static> Check<P> {
     ///
     /// If the server was refuted, with the counterexample; or if it could not be tested.
     #[track_caller]
-    pub fn run(self) -> Outcome<P> {
+    pub fn run(self) -> Outcome {
         match self.go() {
             Ok((outcome, text, _)) if outcome.conclusion != Conclusion::Unrefuted => fail(&text),
             Ok((outcome, _, brief)) => {
@@ -236,12 +233,12 @@ impl<P: Protocol + 'static> Check<P> {
     }
 
     /// The same, without a panic: what came of it, and what there is to say about it.
-    pub fn try_run(self) -> Result<(Outcome<P>, String)> {
+    pub fn try_run(self) -> Result<(Outcome, String)> {
         self.go().map(|(outcome, text, _)| (outcome, text))
     }
 
     /// What came of it, at length and in brief.
-    fn go(mut self) -> Result<(Outcome<P>, String, String)> {
+    fn go(mut self) -> Result<(Outcome, String, String)> {
         self.obey_environment()?;
         if let Some(mistake) = self.mistake {
             bail!(mistake);
@@ -266,7 +263,7 @@ impl<P: Protocol + 'static> Check<P> {
         };
         let make = |case: u64| (self.make)(case);
         let job = Job {
-            protocol: &self.protocol,
+            protocol: &*self.protocol,
             subject: &subject,
             plan: &self.plan,
             make: &make,
@@ -278,7 +275,7 @@ impl<P: Protocol + 'static> Check<P> {
         let Done { outcome, beside, mut unwritten } =
             session::run(&job, &mut recorder, &AtomicBool::new(false))?;
         let Recorder { lines, remarks } = &recorder;
-        let (protocol, subject, plan) = (&self.protocol, &subject, &self.plan);
+        let (protocol, subject, plan) = (&*self.protocol, &subject, &self.plan);
         let mut paths = Vec::new();
         if let Some(reports) = &reports {
             let outcome = &outcome;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use confute::lang::{Level, Rule};
-use confute_drive::{Deed, Finding, Limits, Net, Plan, Protocol, Rerun, Target, judge_again};
+use confute_drive::{AnyProtocol, Finding, Limits, Net, PastRun, Plan, Rerun, Target, judge_again};
 use confute_http::dual::{self, Dual};
 use confute_http::proxy::{self, Proxy};
 use confute_http::{Http, encode};
@@ -219,8 +219,8 @@ struct Again<'a> {
 }
 
 impl Again<'_> {
-    fn go<P: Protocol>(self, protocol: &P, file: File) -> Result<Replayed> {
-        let case = Stored::<P>::read(file)?;
+    fn go(self, protocol: &dyn AnyProtocol, file: File) -> Result<Replayed> {
+        let case = Stored::read(protocol, file)?;
         let address = self.place.address;
         if self.replay.target.is_some() && !address.ip().is_loopback() && !self.replay.remote {
             bail!(
@@ -252,7 +252,7 @@ impl Again<'_> {
             ..Plan::new(self.place)
         };
         let (name, seed) = (&*case.about.name, case.about.seed);
-        let deed = Deed { script: &case.script, name, seed, relaxed: &relaxed };
+        let deed = PastRun { script: &case.script, name, seed, relaxed: &relaxed };
         if self.replay.target.is_some() {
             self.run(protocol, &plan, &case, &deed, &mut came)?;
             return Ok(came);
@@ -266,12 +266,12 @@ impl Again<'_> {
         Ok(came)
     }
 
-    fn run<P: Protocol>(
+    fn run(
         &self,
-        protocol: &P,
+        protocol: &dyn AnyProtocol,
         plan: &Plan,
-        case: &Stored<P>,
-        deed: &Deed<'_, P::Ask>,
+        case: &Stored,
+        deed: &PastRun<'_>,
         came: &mut Replayed,
     ) -> Result<()> {
         let again = runner(protocol, plan, &case.about, self.stop);
@@ -282,7 +282,7 @@ impl Again<'_> {
         }
         let mut net = Net::new(plan.target.listen)?;
         let (mut rate, mut futile) = (Rate::default(), 0);
-        let mut found: Option<(Finding<P>, bool)> = None;
+        let mut found: Option<(Finding, bool)> = None;
         while rate.of < self.replay.runs && futile < FUTILE && !self.stop.load(Ordering::Relaxed) {
             match again.once(&mut net, deed) {
                 Ok(Rerun::Refuted(now)) => {
@@ -310,12 +310,12 @@ impl Again<'_> {
         Ok(())
     }
 
-    fn told<P: Protocol>(
+    fn told(
         &self,
-        protocol: &P,
+        protocol: &dyn AnyProtocol,
         about: &About,
         plan: &Plan,
-        mut finding: Finding<P>,
+        mut finding: Finding,
     ) -> Result<Now> {
         finding.number = 1;
         because::prove(protocol, &mut finding);

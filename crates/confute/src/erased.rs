@@ -1,4 +1,7 @@
-//! The border between models and the engine.
+//! The border between models and the engine, and the engine for programs that hold many models.
+//!
+//! [`Tester`](crate::Tester), [`judge`](crate::judge()) and their like are typed faces of the functions here: use those unless your
+//! program, like a driver for any protocol, cannot name the types of its model.
 //!
 //! A model has types of its own: what travels ([`ServerModel::Msg`]), what it sends ([`ServerModel::Out`]). The engine works on
 //! [`Message`]s and [`Letter`]s, which hide them, so that a program with many models holds one copy of the search. Each call
@@ -12,20 +15,30 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use crate::derive::turn::Runner;
+pub use crate::engine::Engine;
+use crate::engine::{self, Options};
+use crate::explain::{self, Depth, Reasons};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Value, Var};
 use crate::lang::{Incoming, Io, Mismatch, Pattern, Rule, ServerModel, Turn};
+use crate::network::Network;
 use crate::trace::Event;
+use crate::verdict::{Blame, Diagnosis, Refutation, Verdict};
 
 /// A message of any model, fully known.
-pub(crate) type Message = dyn AnyMessage;
+pub(crate) type Message = dyn Opaque;
 
-/// What all messages can do. Not `Debug` itself: so a shared message is no message, and cannot be taken for the one it holds.
-pub(crate) trait AnyMessage: Any {
+/// A message whose type is hidden, shared.
+pub type SharedMessage = Rc<dyn Opaque>;
+
+/// A message whose type is hidden. Not `Debug` itself: so a shared message is no message, and cannot be taken for the one it
+/// holds.
+pub trait Opaque: Any {
+    /// The message as text.
     fn show(&self) -> String;
 }
 
-impl<M: Any + Debug> AnyMessage for M {
+impl<M: Any + Debug> Opaque for M {
     fn show(&self) -> String {
         format!("{self:?}")
     }
@@ -113,6 +126,70 @@ impl<M: Debug + 'static, O: Pattern<M> + Hash> Letter for Sent<M, O> {
     }
     fn is(&self, other: &dyn Letter) -> bool {
         (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| self.message == other.message)
+    }
+}
+
+/// A model whose types are hidden.
+#[derive(Clone, Copy)]
+pub struct AnyModel<'m>(&'m dyn Model);
+
+impl<'m> AnyModel<'m> {
+    /// Hides the types of a model. Events that are judged by it have to hold messages of its own type.
+    pub fn new<S: ServerModel>(model: &'m S) -> Self {
+        Self(model)
+    }
+
+    /// The rules of the model.
+    pub fn rules(self) -> &'static [Rule] {
+        self.0.rules()
+    }
+
+    /// Derives a tester from the model and one of the network.
+    pub fn tester(self, network: &'m dyn Network, options: Options<'m>) -> Engine<'m> {
+        Engine::new(self.0, network, options)
+    }
+
+    /// Judges a whole trace: see [`judge`](crate::judge()).
+    pub fn judge(
+        self,
+        network: &dyn Network,
+        events: &[Event<SharedMessage>],
+        options: &Options<'_>,
+    ) -> Verdict {
+        engine::judge(self.0, network, events, options)
+    }
+
+    /// Adds to a refutation what was expected: see [`explain`](crate::explain).
+    pub fn explain(
+        self,
+        network: &dyn Network,
+        events: &[Event<SharedMessage>],
+        refutation: &Refutation,
+        options: &Options<'_>,
+    ) -> Refutation {
+        explain::explain_erased(self.0, network, events, refutation, options)
+    }
+
+    /// Blames the last of these traces: see [`blame_by_parts`](crate::blame_by_parts).
+    pub fn blame_by_parts(
+        self,
+        network: &dyn Network,
+        parts: &[&[Event<SharedMessage>]],
+        options: &Options<'_>,
+        depth: Depth,
+    ) -> Blame {
+        explain::blame_erased(self.0, network, parts, options, depth)
+    }
+
+    /// The proof that nothing explains these events: see [`reasons`](crate::reasons).
+    pub fn reasons(
+        self,
+        network: &dyn Network,
+        events: &[Event<SharedMessage>],
+        diagnoses: &[Diagnosis],
+        options: &Options<'_>,
+    ) -> Option<Reasons> {
+        explain::reasons_of(self.0, network, events, diagnoses, options)
     }
 }
 

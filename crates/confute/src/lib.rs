@@ -51,7 +51,7 @@
 
 mod derive;
 mod engine;
-mod erased;
+pub mod erased;
 pub mod fingerprint;
 pub mod history;
 pub mod knowledge;

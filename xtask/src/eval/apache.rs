@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
-use confute_drive::{Generator, Limits, Plan, Target};
+use confute_drive::{AnyGenerator, Limits, Plan, Target};
 use confute_http::Http;
 use confute_http::dual::{Dual, Mixture};
 use confute_http::encode::Target as Authority;
@@ -320,8 +320,8 @@ impl Staged {
     }
 
     /// What it is asked in a case.
-    pub(crate) fn mixture<'a>(&self, case: u64) -> Box<dyn Generator<Dual> + 'a> {
-        Box::new(Mixture::of_case(self.dual.http().clone(), case))
+    pub(crate) fn mixture<'a>(&self, case: u64) -> AnyGenerator<'a> {
+        AnyGenerator::new(Mixture::of_case(self.dual.http().clone(), case))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute::lang::Level;
-use confute_drive::{Factory, Finding, Limits, Plan, Protocol, Shrinker, Target};
+use confute_drive::{AnyProtocol, Factory, Finding, Limits, Plan, Shrinker, Target};
 
 use super::record::{Record, Sighting};
 use crate::hunt::follow;
@@ -26,12 +26,12 @@ pub(crate) struct Goal {
     pub(crate) patience: Duration,
 }
 
-pub(crate) fn attempt<P: Protocol>(
-    protocol: &P,
+pub(crate) fn attempt(
+    protocol: &dyn AnyProtocol,
     target: Target,
     seed: u64,
     goal: &Goal,
-    make: Factory<'_, P>,
+    make: Factory<'_>,
 ) -> Record {
     let limits = Limits { patience: goal.patience, ..Limits::default() };
     // Some mutants show only as requests that are refused, or as tags that change.
@@ -64,7 +64,7 @@ pub(crate) fn attempt<P: Protocol>(
     }
 }
 
-fn shrink<P: Protocol>(protocol: &P, plan: &Plan, finding: &Finding<P>) -> Option<usize> {
+fn shrink(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Option<usize> {
     let shrinker = Shrinker {
         protocol,
         target: plan.target,

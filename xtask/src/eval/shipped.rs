@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use confute_drive::{Generator, Limits, Target};
+use confute_drive::{AnyGenerator, Limits, Target};
 use confute_http::encode::Target as Authority;
 use confute_http::proxy::{Passage, Proxy};
 use confute_http::{Http, Traffic};
@@ -54,8 +54,7 @@ pub(crate) fn origin(name: &'static str, args: &Common) -> Result<bool> {
         };
         let target = Authority { host: server.address().to_string(), ..Authority::default() };
         let http = Http { target, prefix: "/".to_owned(), is_store: true, ..Http::default() };
-        let make =
-            |case: u64| -> Box<dyn Generator<Http>> { Box::new(Traffic::of_case(http.clone(), STEPS, case)) };
+        let make = |case: u64| AnyGenerator::new(Traffic::of_case(http.clone(), STEPS, case));
         Ok(attempt(&http, Target::new(server.address()), seed, &goal(time), &make))
     })
 }
@@ -75,7 +74,7 @@ pub(crate) fn proxies(args: &Common) -> Result<bool> {
         // nginx with connections that it keeps; without, each request is alone.
         let path = if name == "nginx" { "/kept/" } else { "/proxy/" };
         let proxy = Proxy::new(target, path, origin, path).discovered(place, &limits);
-        let make = |case: u64| -> Box<dyn Generator<Proxy>> { Box::new(Passage::of_case(case)) };
+        let make = |case: u64| AnyGenerator::new(Passage::of_case(case));
         Ok(attempt(&proxy, place, seed, &goal(time), &make))
     })
 }

@@ -10,7 +10,7 @@ mod by_hand;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use confute_drive::{Factory, Generator, Plan, Protocol, Replay, Shrinker, Target};
+use confute_drive::{AnyGenerator, AnyProtocol, Factory, Plan, Replay, Shrinker, Target};
 use confute_http::{Exhaust, Http};
 use confute_testbed::embedded::Bug;
 
@@ -220,7 +220,7 @@ impl Total {
 }
 
 /// Finds it as users do, and makes it smaller.
-fn find<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>, args: &Args) -> Option<Found> {
+fn find(protocol: &dyn AnyProtocol, plan: &Plan, make: Factory<'_>, args: &Args) -> Option<Found> {
     let (_, outcome) = hunt::follow(protocol, plan, make, None, &mut |_, _, _| true);
     let finding = outcome.findings.into_iter().find(|finding| finding.refutes(plan.level))?;
     let start = Instant::now();
@@ -249,7 +249,7 @@ fn find<P: Protocol>(protocol: &P, plan: &Plan, make: Factory<'_, P>, args: &Arg
 fn smallest(http: &Http, plan: Plan, rules: &[&str]) -> Least {
     let all = Exhaust::new(REQUESTS);
     let plan = Plan { cases: Some(all.len()), exhaustive: true, max_failures: usize::MAX, ..plan };
-    let make = |case: u64| -> Box<dyn Generator<Http>> { Box::new(Replay::new(all.script(case))) };
+    let make = |case: u64| AnyGenerator::new::<Http>(Replay::new(all.script(case)));
     let mut least = None;
     let (_, outcome) = hunt::follow(http, &plan, &make, None, &mut |finding, _, _| {
         let is_meant = finding.diagnoses.iter().flat_map(|one| &one.rules).any(|rule| rules.contains(rule));

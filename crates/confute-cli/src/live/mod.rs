@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use confute::lang::Level;
-use confute_drive::{CaseReport, Factory, Finding, Live, News, Protocol, Sink, Trouble, guarded};
+use confute_drive::{AnyProtocol, CaseReport, Factory, Finding, Live, News, Sink, Trouble, guarded};
 use confute_report::baseline::Baseline;
 use confute_report::files::{Reports, Run, Written};
 use confute_report::session::{self, Done, Job, Recorder, Watch};
@@ -27,11 +27,11 @@ pub(crate) use flags::Flags;
 const HINT: &str = "`--report-dir DIR` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
 
 /// Tests a server and says what came of it.
-pub(crate) fn run<P: Protocol>(
-    protocol: &P,
+pub(crate) fn run(
+    protocol: &dyn AnyProtocol,
     subject: &Subject<'_>,
     flags: &Flags,
-    make: Factory<'_, P>,
+    make: Factory<'_>,
     color: Color,
     out: &mut dyn Write,
 ) -> Result<Exit> {
@@ -149,17 +149,17 @@ struct Teller {
     met: Vec<(bool, String)>,
 }
 
-impl<P: Protocol> Sink<P> for Teller {
+impl Sink for Teller {
     fn surveyed(&mut self, remarks: &[String]) {
         remarks.iter().for_each(|remark| self.screen.say(remark));
-        Sink::<P>::surveyed(&mut self.recorder, remarks);
+        Sink::surveyed(&mut self.recorder, remarks);
     }
 
     fn ended(&mut self, case: &CaseReport) {
-        Sink::<P>::ended(&mut self.recorder, case);
+        Sink::ended(&mut self.recorder, case);
     }
 
-    fn found(&mut self, finding: &Finding<P>, news: News) {
+    fn found(&mut self, finding: &Finding, news: News) {
         if news == News::New {
             let name = format!("violation {}: {}", finding.number, violation::name(finding));
             self.screen.say(&name);
@@ -168,7 +168,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
-        Sink::<P>::trouble(&mut self.recorder, trouble);
+        Sink::trouble(&mut self.recorder, trouble);
         self.screen.say(&format!("trouble: {trouble}"));
     }
 
@@ -177,7 +177,7 @@ impl<P: Protocol> Sink<P> for Teller {
     }
 }
 
-impl<P: Protocol> Watch<P> for Teller {
+impl Watch for Teller {
     fn doing(&mut self, what: &str) {
         self.screen.replace(what);
     }

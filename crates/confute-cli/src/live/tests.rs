@@ -14,7 +14,7 @@ use clap::Parser;
 use confute::lang::ServerModel as _;
 use confute::network::Tcp;
 use confute::{Options, judge};
-use confute_drive::{Generator, Target};
+use confute_drive::{AnyGenerator, Target, typed_events};
 use confute_report::Secrets;
 use confute_report::stored::{File, Stored};
 use serde_json::Value;
@@ -30,8 +30,8 @@ struct Line {
     flags: Flags,
 }
 
-fn make(_: u64) -> Box<dyn Generator<Lines>> {
-    Box::new(Busy { most: 1, ..Busy::new(300) })
+fn make(_: u64) -> AnyGenerator<'static> {
+    AnyGenerator::new(Busy { most: 1, ..Busy::new(300) })
 }
 
 /// Exit code and output.
@@ -51,7 +51,7 @@ fn made(
     address: SocketAddr,
     args: &[&str],
     clause: fn(&str) -> Option<&'static str>,
-    make: Factory<'_, Lines>,
+    make: Factory<'_>,
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
@@ -116,9 +116,10 @@ fn refuted_with_reports() {
     assert_eq!(summary["findings"][0]["blame"][0]["rules"][0], "line/read-current");
     // The case that was written is refuted by itself.
     let case =
-        Stored::<Lines>::read(File::open(&folder.join("violation-1/violation.case")).unwrap()).unwrap();
+        Stored::read(&Lines::default(), File::open(&folder.join("violation-1/violation.case")).unwrap())
+            .unwrap();
     assert_eq!((&*case.about.model, case.about.blame.len()), ("line", 1));
-    assert!(judge(&Store, &Tcp::default(), &case.trace, &Options::default()).is_refuted());
+    assert!(judge(&Store, &Tcp::default(), &typed_events(&case.trace), &Options::default()).is_refuted());
     assert!(folder.join("violation-1/as-found.case").exists());
     fs::remove_dir_all(&folder).unwrap();
 }

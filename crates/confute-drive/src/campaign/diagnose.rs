@@ -6,15 +6,15 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute::lang::{Level, Rule, ServerModel as _};
-use confute::network::Tcp;
+use confute::erased::SharedMessage;
+use confute::lang::{Level, Rule};
 use confute::trace::Event;
-use confute::{Blame, Depth, Diagnosis, Options, Pulse, Refutation, Verdict, blame_by_parts, explain, judge};
+use confute::{Blame, Depth, Diagnosis, Options, Pulse, Refutation, Verdict};
 
 use super::finding::Finding;
 use super::reduce::reduce;
 use crate::case::CaseRun;
-use crate::protocol::{Msg, Protocol};
+use crate::erased::{AnyProtocol, all_shared};
 
 /// How long it may take when it is time to stop.
 pub(super) const HURRY: Duration = Duration::from_secs(3);
@@ -43,14 +43,14 @@ impl Budget<'_> {
 }
 
 /// A finding without a number, unless the second judge does not agree.
-pub(crate) fn diagnose<P: Protocol>(
-    protocol: &P,
-    run: CaseRun<P>,
+pub(crate) fn diagnose(
+    protocol: &dyn AnyProtocol,
+    run: CaseRun,
     (case, seed): (u64, u64),
     relaxed: &[&'static str],
     budget: &Budget<'_>,
-) -> Option<Finding<P>> {
-    let (model, network) = (protocol.model(), Tcp::default());
+) -> Option<Finding> {
+    let (model, network) = (protocol.model(), protocol.network());
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start);
     let options = Options {
@@ -61,28 +61,31 @@ pub(crate) fn diagnose<P: Protocol>(
     };
     let (mut trace, mut micros) = (run.trace, run.micros);
     protocol.annotate(&mut trace);
-    let Verdict::Refuted(found) = judge(model, &network, &trace, &options) else { return None };
+    let mut events = all_shared(&trace);
+    let Verdict::Refuted(found) = model.judge(network, &events, &options) else { return None };
     // It says where nothing was explainable any more; the shortest refuted beginning says which event is to blame.
-    let refutation: Refutation = explain(model, &network, &trace, &found, &options);
-    let shorter = &trace[..(refutation.event + 1).min(trace.len())];
-    if judge(model, &network, shorter, &options).is_refuted() {
-        trace.truncate(shorter.len());
-        micros.truncate(trace.len());
+    let refutation: Refutation = model.explain(network, &events, &found, &options);
+    let shorter = (refutation.event + 1).min(events.len());
+    if model.judge(network, &events[..shorter], &options).is_refuted() {
+        events.truncate(shorter);
+        trace.truncate(shorter);
+        micros.truncate(shorter);
     }
     let silent = matches!(trace.last(), Some(Event::Quiescent));
     // A third of the time at most, or blame has none left.
-    let less =
-        reduce(protocol, &trace, &options, &|| start.elapsed() > budget.time / 3 || budget.is_spent(start));
+    let less = reduce(protocol, &trace, &events, &options, &|| {
+        start.elapsed() > budget.time / 3 || budget.is_spent(start)
+    });
     // The least evidence first: most sets of rules fail on it already.
-    let is_evidence = |events: &Vec<_>| judge(model, &network, events, &options).is_refuted();
-    let alone = protocol.alone(&trace).filter(is_evidence);
+    let is_evidence = |events: &Vec<_>| model.judge(network, events, &options).is_refuted();
+    let alone = protocol.alone(&trace).map(|alone| all_shared(&alone)).filter(is_evidence);
     let mut parts: Vec<&[_]> = alone.iter().map(Vec::as_slice).collect();
-    if less.len() < trace.len() {
+    if less.len() < events.len() {
         parts.push(&less);
     }
-    parts.push(&trace);
+    parts.push(&events);
     let parts = &parts[..];
-    let mut blamed = blame_by_parts(model, &network, parts, &options, budget.depth);
+    let mut blamed = model.blame_by_parts(network, parts, &options, budget.depth);
     let place = |name: &str| model.rules().iter().position(|rule| rule.name == name);
     for one in &mut blamed.diagnoses {
         one.level = promised(protocol, one);
@@ -104,7 +107,7 @@ pub(crate) fn diagnose<P: Protocol>(
         (Some(Level::Live), blamed.incomplete)
     } else if budget.depth == Depth::Level && (blamed.incomplete || blamed.diagnoses.is_empty()) {
         // What was not tried might explain it at a weaker level. Each diagnosis explains it, so it is worth no more than these.
-        let worth = worth::<P>(protocol, parts, relaxed, budget, blamed.level().unwrap_or(Level::Must));
+        let worth = worth(protocol, parts, relaxed, budget, blamed.level().unwrap_or(Level::Must));
         (Some(worth.at_least), blamed.incomplete || !worth.is_exact)
     } else {
         (blamed.level(), false)
@@ -127,21 +130,21 @@ pub(crate) fn diagnose<P: Protocol>(
         times: 1,
         proof: None,
         shrunk: None,
-        evidence: None,
+        excerpt: None,
     })
 }
 
 /// Puts sets of rules in front that explain the trace without the excuse of a weak rule, where all that blame names need one;
 /// says how many. Once `store/stays` is relaxed, a PUT that was performed against `If-None-Match` and answered 201 is explained
 /// by a breach of `If-Match: *` alone: the resource had just vanished. The two rules that were broken are told first.
-fn unexcused<P: Protocol>(
-    protocol: &P,
-    parts: &[&[Event<Msg<P>>]],
+fn unexcused(
+    protocol: &dyn AnyProtocol,
+    parts: &[&[Event<SharedMessage>]],
     budget: &Budget<'_>,
     options: &Options<'_>,
     blamed: &mut Blame,
 ) -> usize {
-    let (model, network) = (protocol.model(), Tcp::default());
+    let (model, network) = (protocol.model(), protocol.network());
     let Some(level) = blamed.level() else { return 0 };
     let is_weak = |name: &&'static str| {
         model.rules().iter().any(|rule| rule.name == *name && protocol.level(rule) < level)
@@ -157,12 +160,12 @@ fn unexcused<P: Protocol>(
         let relaxed = strong.iter().chain(&one.rules).copied().collect();
         let options =
             Options { relaxed, free: strong.clone(), deviations: one.deviations, ..options.clone() };
-        parts.iter().all(|events| judge(model, &network, events, &options).is_unrefuted())
+        parts.iter().all(|events| model.judge(network, events, &options).is_unrefuted())
     };
     if blamed.diagnoses.iter().any(explains) {
         return 0;
     }
-    let plain = blame_by_parts(model, &network, parts, &options, Depth::Names).diagnoses;
+    let plain = model.blame_by_parts(network, parts, &options, Depth::Names).diagnoses;
     let mut plain: Vec<_> = plain.into_iter().filter(|one| !one.rules.iter().any(is_weak)).collect();
     plain.iter_mut().for_each(|one| one.level = promised(protocol, one));
     plain.retain(|one| !blamed.diagnoses.iter().any(|other| other.rules == one.rules));
@@ -172,7 +175,7 @@ fn unexcused<P: Protocol>(
 }
 
 /// The level of a diagnosis, with the levels that the rules have in this run.
-fn promised<P: Protocol>(protocol: &P, one: &Diagnosis) -> Level {
+fn promised(protocol: &dyn AnyProtocol, one: &Diagnosis) -> Level {
     let rules = protocol.model().rules().iter().filter(|rule| one.rules.contains(&rule.name));
     rules.map(|rule| protocol.level(rule)).max().unwrap_or(one.level)
 }
@@ -188,14 +191,14 @@ struct Worth {
 
 /// The level of a refuted trace, which is no higher than this. The other parts are less of the same evidence: what nothing
 /// explains there, nothing explains at all.
-fn worth<P: Protocol>(
-    protocol: &P,
-    parts: &[&[Event<Msg<P>>]],
+fn worth(
+    protocol: &dyn AnyProtocol,
+    parts: &[&[Event<SharedMessage>]],
     relaxed: &[&'static str],
     budget: &Budget<'_>,
     at_most: Level,
 ) -> Worth {
-    let (model, network) = (protocol.model(), Tcp::default());
+    let (model, network) = (protocol.model(), protocol.network());
     let start = Instant::now();
     // Half of the time for the likeliest level, or there is none left to find out what else can be proven.
     let is_first = Cell::new(true);
@@ -213,7 +216,7 @@ fn worth<P: Protocol>(
             relaxed: relaxed.iter().copied().chain(weaker).collect(),
             ..Options::default()
         };
-        let mut verdicts = parts.iter().map(|trace| judge(model, &network, trace, &options));
+        let mut verdicts = parts.iter().map(|trace| model.judge(network, trace, &options));
         let mut verdict = Verdict::Unrefuted;
         while !verdict.is_refuted()
             && let Some(next) = verdicts.next()

@@ -8,7 +8,7 @@ use confute::{Diagnosis, Refutation};
 
 use super::sink::News;
 use super::{Outcome, Plan};
-use crate::protocol::{Msg, Protocol};
+use crate::erased::{AnyAsk, AnyMessage};
 use crate::raw::Chunk;
 use crate::script::Step;
 use crate::shrink::{Shrunk, Unshrunk};
@@ -26,7 +26,7 @@ pub struct Proof {
 }
 
 /// One distinct violation.
-pub struct Finding<P: Protocol> {
+pub struct Finding {
     /// Counted from one.
     pub number: usize,
     /// Which rules must have been broken: sets each of which explains the case, those with the fewest deviations first. Empty
@@ -46,9 +46,9 @@ pub struct Finding<P: Protocol> {
     /// What its choices came from.
     pub seed: u64,
     /// What was done.
-    pub script: Vec<Step<P::Ask>>,
+    pub script: Vec<Step<AnyAsk>>,
     /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<Msg<P>>>,
+    pub trace: Vec<Event<AnyMessage>>,
     /// When each event was noted, in microseconds since the case began.
     pub micros: Vec<u64>,
     /// Rules that were not asked for in this case.
@@ -62,15 +62,15 @@ pub struct Finding<P: Protocol> {
     /// Why nothing explains it; `None` while nobody looked for a proof, or none was found.
     pub proof: Option<Proof>,
     /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
-    pub shrunk: Option<Result<Box<Shrunk<P>>, Unshrunk>>,
-    /// Where there is none: what of the trace is enough by itself, if not all of it is needed.
-    pub evidence: Option<Box<Evidence<P>>>,
+    pub shrunk: Option<Result<Box<Shrunk>, Unshrunk>>,
+    /// Where there is none: the part of the trace that is enough by itself, if not all of it is needed.
+    pub excerpt: Option<Box<Excerpt>>,
 }
 
 /// A part of a trace that nothing explains.
-pub struct Evidence<P: Protocol> {
+pub struct Excerpt {
     /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<Msg<P>>>,
+    pub trace: Vec<Event<AnyMessage>>,
     /// When each event was noted, in microseconds since the case began.
     pub micros: Vec<u64>,
     /// What was seen, and what was expected instead.
@@ -78,11 +78,11 @@ pub struct Evidence<P: Protocol> {
 }
 
 /// A case of a finding.
-pub struct Shown<'a, P: Protocol> {
+pub struct Shown<'a> {
     /// What was done.
-    pub script: &'a [Step<P::Ask>],
+    pub script: &'a [Step<AnyAsk>],
     /// What happened, up to the event that nothing explains.
-    pub trace: &'a [Event<Msg<P>>],
+    pub trace: &'a [Event<AnyMessage>],
     /// When each event was noted, in microseconds since the case began.
     pub micros: &'a [u64],
     /// What was seen, and what was expected instead.
@@ -97,9 +97,9 @@ pub struct Shown<'a, P: Protocol> {
     pub again: Option<(u32, u32)>,
 }
 
-impl<P: Protocol> Finding<P> {
+impl Finding {
     /// The case that is shown to people: the smaller one, if there is one, or else what is enough of it.
-    pub fn shown(&self) -> Shown<'_, P> {
+    pub fn shown(&self) -> Shown<'_> {
         match &self.shrunk {
             Some(Ok(small)) => Shown {
                 script: &small.script,
@@ -111,7 +111,7 @@ impl<P: Protocol> Finding<P> {
                 name: &small.name,
                 again: Some(small.again),
             },
-            _ => match &self.evidence {
+            _ => match &self.excerpt {
                 Some(part) => Shown {
                     trace: &part.trace,
                     micros: &part.micros,
@@ -124,7 +124,7 @@ impl<P: Protocol> Finding<P> {
     }
 
     /// The case as it was met.
-    pub fn as_found(&self) -> Shown<'_, P> {
+    pub fn as_found(&self) -> Shown<'_> {
         Shown {
             script: &self.script,
             trace: &self.trace,
@@ -214,7 +214,7 @@ impl<P: Protocol> Finding<P> {
 
     /// Shows a smaller case from now on. Rules that explain the larger case only are dropped from the title: it names none
     /// that does not explain what is shown.
-    pub fn adopt(&mut self, shrunk: Shrunk<P>) {
+    pub fn adopt(&mut self, shrunk: Shrunk) {
         let explains = |one: &Diagnosis| shrunk.diagnoses.iter().any(|other| other.rules == one.rules);
         if !shrunk.incomplete && shrunk.level >= self.level && self.diagnoses.iter().any(explains) {
             let before = self.diagnoses.len();
@@ -240,9 +240,9 @@ pub(crate) enum Remedy<'a> {
     Either([&'a [&'static str]; 2]),
 }
 
-impl<P: Protocol> Outcome<P> {
+impl Outcome {
     /// These findings, and no others, were to be expected after all: they do not refute.
-    pub fn expect_those(&mut self, known: impl Fn(&Finding<P>) -> bool, plan: &Plan) {
+    pub fn expect_those(&mut self, known: impl Fn(&Finding) -> bool, plan: &Plan) {
         for finding in &mut self.findings {
             finding.known = known(finding);
         }
@@ -251,13 +251,13 @@ impl<P: Protocol> Outcome<P> {
 }
 
 /// All of them, each once.
-pub(super) struct Findings<P: Protocol> {
-    pub(super) list: Vec<Finding<P>>,
+pub(super) struct Findings {
+    pub(super) list: Vec<Finding>,
     /// Whether what has the fewest requests is kept, even if another one proves more.
     pub(super) smallest: bool,
 }
 
-impl<P: Protocol> Findings<P> {
+impl Findings {
     /// Takes a finding in: a new one, or one that is known. Where it is now, and what is new about it.
     ///
     /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven: the two
@@ -265,7 +265,7 @@ impl<P: Protocol> Findings<P> {
     ///
     /// A case whose blame is incomplete does not say that A does not explain it, so it takes nothing away from A or B: the
     /// level of a finding rises only by a case that proves it.
-    pub(super) fn take(&mut self, mut found: Finding<P>) -> (usize, News) {
+    pub(super) fn take(&mut self, mut found: Finding) -> (usize, News) {
         let Some(place) = self.list.iter().position(|known| is_same(known, &found)) else {
             found.number = self.list.iter().map(|known| known.number).max().unwrap_or(0) + 1;
             self.list.push(found);
@@ -337,7 +337,7 @@ impl<P: Protocol> Findings<P> {
     }
 }
 
-fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
+fn is_same(known: &Finding, found: &Finding) -> bool {
     if known.diagnoses.is_empty() || found.diagnoses.is_empty() {
         // Nothing tells them apart but what they are worth, and whether that is all there is to say.
         return known.diagnoses.is_empty()
@@ -351,60 +351,15 @@ fn is_same<P: Protocol>(known: &Finding<P>, found: &Finding<P>) -> bool {
 }
 
 /// Whether whatever the second may be blamed on, the first may be too.
-fn covers<P: Protocol>(these: &Finding<P>, those: &Finding<P>) -> bool {
+fn covers(these: &Finding, those: &Finding) -> bool {
     those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
 }
 
 #[cfg(test)]
 mod tests {
-    use confute::lang::{Io, Rule, ServerModel, Turn};
     use confute::trace::WireConn;
 
     use super::*;
-    use crate::protocol::{Past, Reader, Side};
-
-    /// A server of which nothing is asked, for findings that are made up.
-    struct Silence;
-
-    impl ServerModel for Silence {
-        type Msg = u8;
-        type Out = u8;
-        fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
-            io.recv().map(drop)
-        }
-        fn rules(&self) -> &'static [Rule] {
-            &[]
-        }
-    }
-
-    struct Nothing;
-
-    impl Reader<u8> for Nothing {
-        fn feed(&mut self, _: &[u8], _: &mut Vec<u8>) {}
-        fn end(&mut self, _: bool, _: &mut Vec<u8>) {}
-        fn held(&self) -> usize {
-            0
-        }
-    }
-
-    impl Protocol for Nothing {
-        type Model = Silence;
-        type Ask = u8;
-        type Reader = Nothing;
-        fn model(&self) -> &Silence {
-            &Silence
-        }
-        fn resolve(&self, _: &u8, _: &str, _: &Past<Self>) -> Option<u8> {
-            None
-        }
-        fn encode(&self, _: &u8, _: &mut Vec<u8>) {}
-        fn answers(&self, _: &u8) -> u32 {
-            1
-        }
-        fn reader(&self, _: Side) -> Nothing {
-            Nothing
-        }
-    }
 
     const MUST: &str = "m/chunks";
     const OTHER: &str = "m/own-answer";
@@ -427,7 +382,7 @@ mod tests {
     }
 
     /// A case of so many requests that is explained by these sets of rules and no others.
-    fn case(sets: &[&[&'static str]], requests: usize) -> Finding<Nothing> {
+    fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
         let diagnoses: Vec<_> = sets.iter().map(|rules| diagnosis(rules)).collect();
         Finding {
             number: 0,
@@ -445,7 +400,7 @@ mod tests {
             name: format!("{sets:?} {requests}"),
             seed: 0,
             script: Vec::new(),
-            trace: vec![Event::Sent(WireConn(0), 0); requests],
+            trace: vec![Event::Sent(WireConn(0), AnyMessage::new(0)); requests],
             micros: vec![0; requests],
             relaxed: Vec::new(),
             raw: Vec::new(),
@@ -453,16 +408,16 @@ mod tests {
             times: 1,
             proof: None,
             shrunk: None,
-            evidence: None,
+            excerpt: None,
         }
     }
 
     /// The same, but there was no time to try all rules, and only this level was proven.
-    fn incomplete(sets: &[&[&'static str]], proven: Level, requests: usize) -> Finding<Nothing> {
+    fn incomplete(sets: &[&[&'static str]], proven: Level, requests: usize) -> Finding {
         Finding { incomplete: true, level: Some(proven), ..case(sets, requests) }
     }
 
-    fn taken(cases: Vec<Finding<Nothing>>) -> Vec<Finding<Nothing>> {
+    fn taken(cases: Vec<Finding>) -> Vec<Finding> {
         let mut findings = Findings { list: Vec::new(), smallest: false };
         for case in cases {
             findings.take(case);
@@ -470,15 +425,15 @@ mod tests {
         findings.list
     }
 
-    fn named(findings: &[Finding<Nothing>]) -> Vec<(String, Option<Level>)> {
-        let title = |finding: &Finding<Nothing>| {
+    fn named(findings: &[Finding]) -> Vec<(String, Option<Level>)> {
+        let title = |finding: &Finding| {
             finding.diagnoses.iter().map(|one| one.rules.join("+")).collect::<Vec<_>>().join("|")
         };
         findings.iter().map(|finding| (title(finding), finding.level)).collect()
     }
 
     /// Every rule of a title explains the case that is shown.
-    fn fits(finding: &Finding<Nothing>) -> bool {
+    fn fits(finding: &Finding) -> bool {
         let named = |one: &Diagnosis| finding.name.contains(&format!("{:?}", one.rules));
         finding.diagnoses.iter().all(named)
     }
@@ -557,7 +512,7 @@ mod tests {
         assert_eq!(found.shown().diagnoses, found.diagnoses);
     }
 
-    fn shrunk(sets: &[&[&'static str]]) -> Shrunk<Nothing> {
+    fn shrunk(sets: &[&[&'static str]]) -> Shrunk {
         let small = case(sets, 2);
         Shrunk {
             script: small.script,

@@ -16,20 +16,20 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use confute::Verdict;
-use confute::lang::{Level, ServerModel as _};
+use confute::lang::Level;
 
+use crate::erased::AnyProtocol;
 use crate::figures::{Figures, Gauge};
 use crate::guard::guarded;
 use crate::limits::{Limits, Target};
-use crate::protocol::Protocol;
-use crate::talk::Talk;
+use crate::talk::Caller;
 use crate::trouble::Trouble;
 use finding::Findings;
 use worker::{Remedies, Shared, Told, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
-pub use finding::{Evidence, Finding, Proof};
-pub use reduce::evidence;
+pub use finding::{Excerpt, Finding, Proof};
+pub use reduce::excerpt;
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};
 
@@ -140,11 +140,11 @@ impl Tally {
 }
 
 /// All that is known at the end.
-pub struct Outcome<P: Protocol> {
+pub struct Outcome {
     /// The verdict.
     pub conclusion: Conclusion,
     /// Every distinct violation.
-    pub findings: Vec<Finding<P>>,
+    pub findings: Vec<Finding>,
     /// What went wrong, and how often.
     pub troubles: Vec<(Trouble, u64)>,
     /// How the cases ended.
@@ -155,36 +155,36 @@ pub struct Outcome<P: Protocol> {
     pub elapsed: Duration,
     /// Rules that were no longer asked for at the end.
     pub relaxed: Vec<&'static str>,
-    /// What there was to [reach](Protocol::branches), and how often it was.
+    /// What there was to [reach](crate::Evidence::branches), and how often it was.
     pub branches: Vec<(String, u64)>,
 }
 
 /// Runs a campaign. It ends soon after `stop` is set, with what is known by then.
-pub fn campaign<P: Protocol>(
-    protocol: &P,
+pub fn campaign(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
-    make: Factory<'_, P>,
-    sink: &mut dyn Sink<P>,
+    make: Factory<'_>,
+    sink: &mut dyn Sink,
     stop: &AtomicBool,
-) -> Outcome<P> {
+) -> Outcome {
     campaign_after(protocol, plan, Vec::new(), make, sink, stop)
 }
 
 /// The same, after these violations were found otherwise: they are among its own, and their rules are relaxed.
-pub fn campaign_after<P: Protocol>(
-    protocol: &P,
+pub fn campaign_after(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
-    found: Vec<Finding<P>>,
-    make: Factory<'_, P>,
-    sink: &mut dyn Sink<P>,
+    found: Vec<Finding>,
+    make: Factory<'_>,
+    sink: &mut dyn Sink,
     stop: &AtomicBool,
-) -> Outcome<P> {
+) -> Outcome {
     let start = Instant::now();
     let end = plan.max_time.map(|most| start + most + (most / GRACE).clamp(LEAST_GRACE, MOST_GRACE));
     let limits = Limits { end, ..plan.limits.clone() };
     let run = format!("{}{}", plan.prefix, run_name(plan.seed));
-    let talk = Talk::new(protocol, plan.target, &limits).named(format!("{run}-survey"));
-    let allow = [&plan.allow[..], &protocol.waives(&talk)].concat();
+    let caller = Caller::new(plan.target, &limits).named(format!("{run}-survey"));
+    let allow = [&plan.allow[..], &protocol.waives(&caller)].concat();
     let plan = &Plan { limits, allow, ..plan.clone() };
     let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
     let shared = Shared {
@@ -195,7 +195,7 @@ pub fn campaign_after<P: Protocol>(
         run,
     };
     found.into_iter().for_each(|found| campaign.found(found, &shared));
-    match protocol.survey(&talk) {
+    match protocol.survey(&caller) {
         Ok(remarks) => campaign.sink.surveyed(&remarks),
         Err(trouble) => {
             campaign.trouble(trouble);
@@ -255,10 +255,10 @@ fn run_name(seed: u64) -> String {
     format!("{seed:x}-{:010x}", hasher.finish() & 0xff_ffff_ffff)
 }
 
-struct Campaign<'a, P: Protocol> {
+struct Campaign<'a> {
     plan: &'a Plan,
-    sink: &'a mut dyn Sink<P>,
-    findings: Findings<P>,
+    sink: &'a mut dyn Sink,
+    findings: Findings,
     troubles: Vec<(Trouble, u64)>,
     tally: Tally,
     figures: Figures,
@@ -274,8 +274,8 @@ struct Campaign<'a, P: Protocol> {
     told: (Duration, u64),
 }
 
-impl<'a, P: Protocol> Campaign<'a, P> {
-    fn new(plan: &'a Plan, sink: &'a mut dyn Sink<P>, rules: usize) -> Self {
+impl<'a> Campaign<'a> {
+    fn new(plan: &'a Plan, sink: &'a mut dyn Sink, rules: usize) -> Self {
         Self {
             plan,
             sink,
@@ -291,7 +291,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         }
     }
 
-    fn hear(&mut self, told: Told<P>, shared: &Shared) {
+    fn hear(&mut self, told: Told, shared: &Shared) {
         match told {
             Told::Started(number, name) => self.sink.started(number, &name),
             Told::Ended(case) => self.ended(*case),
@@ -329,7 +329,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         }
     }
 
-    fn found(&mut self, found: Finding<P>, shared: &Shared) {
+    fn found(&mut self, found: Finding, shared: &Shared) {
         let level = self.plan.level;
         let counts = found.refutes(level) || found.is_undecided(level);
         self.unblamed += usize::from(found.diagnoses.is_empty() && counts);
@@ -356,8 +356,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     }
 
     fn has_enough(&self) -> bool {
-        let counts =
-            |finding: &&Finding<P>| !finding.diagnoses.is_empty() && finding.refutes(self.plan.level);
+        let counts = |finding: &&Finding| !finding.diagnoses.is_empty() && finding.refutes(self.plan.level);
         let blamed = self.findings.list.iter().filter(counts).count();
         blamed + self.unblamed >= self.plan.max_failures || self.troubled >= ENOUGH
     }
@@ -391,7 +390,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
         self.plan.max_time.map_or(elapsed, |most| elapsed.min(most.max(self.tested)))
     }
 
-    fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome<P> {
+    fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome {
         self.findings.number();
         let elapsed = self.testing(start.elapsed());
         let mut outcome = Outcome {
@@ -409,7 +408,7 @@ impl<'a, P: Protocol> Campaign<'a, P> {
     }
 }
 
-impl<P: Protocol> Outcome<P> {
+impl Outcome {
     fn concluded(&self, plan: &Plan) -> Conclusion {
         let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
         if self.findings.iter().any(|finding| finding.refutes(plan.level)) {

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute::network::Tcp;
+use confute::erased::SharedMessage;
 use confute::trace::{Event, WireConn};
-use confute::{Options, Pulse, explain, judge};
+use confute::{Options, Pulse};
 
-use super::finding::{Evidence, Finding};
-use crate::protocol::{Msg, Protocol};
+use super::finding::{Excerpt, Finding};
+use crate::erased::{AnyMessage, AnyProtocol, all_shared};
 
 /// How many turns one judgement may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
@@ -36,45 +36,48 @@ impl Pair {
 }
 
 /// The same trace with less in it, but still refuted. `is_late` says when to be content with what there is.
-pub(super) fn reduce<P: Protocol>(
-    protocol: &P,
-    trace: &[Event<Msg<P>>],
+pub(super) fn reduce(
+    protocol: &dyn AnyProtocol,
+    trace: &[Event<AnyMessage>],
+    events: &[Event<SharedMessage>],
     options: &Options<'_>,
     is_late: &dyn Fn() -> bool,
-) -> Vec<Event<Msg<P>>> {
-    chosen(trace, &kept(protocol, trace, options, is_late))
+) -> Vec<Event<SharedMessage>> {
+    chosen(events, &kept(protocol, trace, events, options, is_late))
 }
 
-/// What of a finding's trace is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
-pub fn evidence<P: Protocol>(
-    protocol: &P,
-    finding: &Finding<P>,
+/// The part of a finding's trace that is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
+pub fn excerpt(
+    protocol: &dyn AnyProtocol,
+    finding: &Finding,
     time: Duration,
     stop: &AtomicBool,
-) -> Option<Evidence<P>> {
+) -> Option<Excerpt> {
     let start = Instant::now();
     let is_late = || start.elapsed() > time || stop.load(Ordering::Relaxed);
     let watch = |_: &Pulse| is_late();
     let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
-    let kept = kept(protocol, &finding.trace, &options, &is_late);
+    let events = all_shared(&finding.trace);
+    let kept = kept(protocol, &finding.trace, &events, &options, &is_late);
     if kept.iter().all(|kept| *kept) {
         return None;
     }
-    let mut trace = chosen(&finding.trace, &kept);
-    let model = protocol.model();
-    let refutation = explain(model, &Tcp::default(), &trace, &finding.refutation, &options);
+    let (mut trace, events) = (chosen(&finding.trace, &kept), chosen(&events, &kept));
+    let (model, network) = (protocol.model(), protocol.network());
+    let refutation = model.explain(network, &events, &finding.refutation, &options);
     trace.truncate(refutation.event + 1);
-    if !judge(model, &Tcp::default(), &trace, &options).is_refuted() {
+    if !model.judge(network, &events[..trace.len()], &options).is_refuted() {
         return None;
     }
     let micros = finding.micros.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(micros, _)| *micros);
-    Some(Evidence { micros: micros.take(trace.len()).collect(), trace, refutation })
+    Some(Excerpt { micros: micros.take(trace.len()).collect(), trace, refutation })
 }
 
 /// Which events are left.
-fn kept<P: Protocol>(
-    protocol: &P,
-    trace: &[Event<Msg<P>>],
+fn kept(
+    protocol: &dyn AnyProtocol,
+    trace: &[Event<AnyMessage>],
+    events: &[Event<SharedMessage>],
     options: &Options<'_>,
     is_late: &dyn Fn() -> bool,
 ) -> Vec<bool> {
@@ -84,8 +87,8 @@ fn kept<P: Protocol>(
     let without = |these: &[&Pair], kept: &[bool]| {
         let mut kept = kept.to_vec();
         these.iter().flat_map(|pair| pair.events()).for_each(|event| kept[event] = false);
-        let fewer = chosen(trace, &kept);
-        judge(protocol.model(), &Tcp::default(), &fewer, &options).is_refuted().then_some(kept)
+        let fewer = chosen(events, &kept);
+        protocol.model().judge(protocol.network(), &fewer, &options).is_refuted().then_some(kept)
     };
     // Most of all what is about something else than the last event, or than what was never answered.
     let is_silent = matches!(trace.last(), Some(Event::Quiescent));
@@ -127,7 +130,7 @@ fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {
 }
 
 /// Requests with their answers, on connections where each request has one.
-fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
+fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
     let mut lines: BTreeMap<WireConn, Option<Vec<Pair>>> = BTreeMap::new();
     let mut opened: BTreeMap<WireConn, Errand> = BTreeMap::new();
     for (at, event) in trace.iter().enumerate() {
@@ -174,7 +177,7 @@ fn pairs<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>]) -> Vec<Pair> {
         }
     }
     let mut pairs: Vec<Pair> = lines.into_values().flatten().flatten().collect();
-    if protocol.exchanges_apart() {
+    if protocol.has_single_exchanges() {
         for errand in opened.into_values().filter(|errand| errand.subject.is_some()) {
             if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject == errand.subject) {
                 pair.passed.extend(errand.events);

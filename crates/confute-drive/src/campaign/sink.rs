@@ -7,7 +7,6 @@ use confute::Verdict;
 use super::finding::Finding;
 use crate::case::Ended;
 use crate::figures::Figures;
-use crate::protocol::Protocol;
 use crate::trouble::Trouble;
 
 /// A case that has ended.
@@ -62,7 +61,7 @@ pub enum News {
 }
 
 /// Listens to a campaign. All is told on the thread that called it.
-pub trait Sink<P: Protocol> {
+pub trait Sink {
     /// What the server was found to be able to do.
     fn surveyed(&mut self, remarks: &[String]) {
         let _ = remarks;
@@ -79,7 +78,7 @@ pub trait Sink<P: Protocol> {
     }
 
     /// A violation was found.
-    fn found(&mut self, finding: &Finding<P>, news: News) {
+    fn found(&mut self, finding: &Finding, news: News) {
         let _ = (finding, news);
     }
 
@@ -95,4 +94,4 @@ pub trait Sink<P: Protocol> {
 }
 
 /// Does not listen.
-impl<P: Protocol> Sink<P> for () {}
+impl Sink for () {}

@@ -12,12 +12,12 @@ use super::Plan;
 use super::diagnose::{Budget, HURRY, diagnose};
 use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
-use crate::case::{CaseRun, Setup, run_case};
+use crate::case::{CaseRun, CaseSetup, run_case};
+use crate::erased::{AnyGenerator, AnyProtocol};
 use crate::figures::Gauge;
 use crate::limits::Limits;
 use crate::net::Net;
-use crate::protocol::{Generator, Protocol};
-use crate::talk::Talk;
+use crate::talk::Caller;
 use crate::trouble::Trouble;
 
 /// How often to knock at the door of a server that is gone.
@@ -30,7 +30,7 @@ const FEW: u32 = 4;
 const BRIEF: Duration = Duration::from_secs(1);
 
 /// Makes the generator of a case, by its number.
-pub type Factory<'a, P> = &'a (dyn Fn(u64) -> Box<dyn Generator<P> + 'a> + Sync);
+pub type Factory<'a> = &'a (dyn Fn(u64) -> AnyGenerator<'a> + Sync);
 
 /// What the threads share.
 pub(super) struct Shared {
@@ -57,7 +57,7 @@ pub(super) struct Remedies {
 
 impl Remedies {
     /// For these findings, besides what is allowed.
-    pub(super) fn of<P: Protocol>(findings: &[Finding<P>], allow: &[&'static str]) -> Self {
+    pub(super) fn of(findings: &[Finding], allow: &[&'static str]) -> Self {
         let mut remedies = Self { always: allow.to_vec(), either: Vec::new() };
         for finding in findings {
             match finding.remedy() {
@@ -83,22 +83,22 @@ impl Remedies {
 }
 
 /// What a thread has to tell.
-pub(super) enum Told<P: Protocol> {
+pub(super) enum Told {
     Started(u64, String),
     Ended(Box<CaseReport>),
-    Found(Box<Finding<P>>),
+    Found(Box<Finding>),
     /// The two judges do not agree.
     Doubt,
     Trouble(Trouble),
 }
 
-pub(super) fn work<P: Protocol>(
-    protocol: &P,
+pub(super) fn work(
+    protocol: &dyn AnyProtocol,
     plan: &Plan,
     shared: &Shared,
     gauge: &Gauge,
-    make: Factory<'_, P>,
-    tell: &Sender<Told<P>>,
+    make: Factory<'_>,
+    tell: &Sender<Told>,
 ) {
     // Nobody listens any more only when it is all over.
     let tell = |told| drop(tell.send(told));
@@ -110,7 +110,7 @@ pub(super) fn work<P: Protocol>(
             return;
         }
     };
-    let talk = Talk::new(protocol, plan.target, &plan.limits);
+    let caller = Caller::new(plan.target, &plan.limits);
     while !shared.halt.load(Ordering::Relaxed) {
         let number = shared.next.fetch_add(1, Ordering::Relaxed);
         if plan.cases.is_some_and(|cases| number >= cases) {
@@ -119,10 +119,10 @@ pub(super) fn work<P: Protocol>(
         let name = format!("{}-{number:x}", shared.run);
         let seed = case_seed(plan.seed, number);
         tell(Told::Started(number, name.clone()));
-        if let Err(trouble) = protocol.prepare(&name, &talk) {
+        if let Err(trouble) = protocol.prepare(&name, &caller) {
             let absent = trouble.is_absence();
             tell(Told::Trouble(known(trouble, shared)));
-            if absent && !returns(&talk, plan, shared) {
+            if absent && !returns(&caller, plan, shared) {
                 shared.halt.store(true, Ordering::Relaxed);
             }
             continue;
@@ -132,7 +132,7 @@ pub(super) fn work<P: Protocol>(
             .lock()
             .map_or_else(|held| held.into_inner().relaxed(seed), |held| held.relaxed(seed));
         let limits = subdued(&plan.limits, relaxed.len() - plan.allow.len().min(relaxed.len()));
-        let setup = Setup {
+        let setup = CaseSetup {
             protocol,
             target: plan.target,
             limits: &limits,
@@ -143,7 +143,7 @@ pub(super) fn work<P: Protocol>(
             gauge,
         };
         net.plant(protocol, plan.target, &limits, &format!("{}-canary", shared.run));
-        let mut run = run_case(&mut net, &setup, &mut *make(number));
+        let mut run = run_case(&mut net, &setup, &mut make(number));
         if run.figures.answers > 0 {
             shared.met.store(true, Ordering::Relaxed);
         }
@@ -160,7 +160,7 @@ pub(super) fn work<P: Protocol>(
                 None => tell(Told::Doubt),
             }
         }
-        if absent && !returns(&talk, plan, shared) {
+        if absent && !returns(&caller, plan, shared) {
             shared.halt.store(true, Ordering::Relaxed);
         }
     }
@@ -184,7 +184,7 @@ pub fn case_seed(seed: u64, number: u64) -> u64 {
     random.below(u64::MAX) ^ Random::new(number.wrapping_add(1)).below(u64::MAX)
 }
 
-fn report<P: Protocol>(run: &CaseRun<P>, number: u64, seed: u64) -> CaseReport {
+fn report(run: &CaseRun, number: u64, seed: u64) -> CaseReport {
     CaseReport {
         number,
         name: run.name.clone(),
@@ -207,11 +207,11 @@ fn known(trouble: Trouble, shared: &Shared) -> Trouble {
 }
 
 /// Whether a server that was gone takes connections again, within the patience.
-fn returns<P: Protocol>(talk: &Talk<'_, P>, plan: &Plan, shared: &Shared) -> bool {
+fn returns(caller: &Caller, plan: &Plan, shared: &Shared) -> bool {
     let end = Instant::now() + plan.limits.patience;
     // One that was never there is not waited for.
     while shared.met.load(Ordering::Relaxed) && Instant::now() < end && !shared.halt.load(Ordering::Relaxed) {
-        if talk.knock().is_ok() {
+        if caller.knock().is_ok() {
             return true;
         }
         std::thread::sleep(KNOCK);

@@ -12,28 +12,28 @@ use std::time::Instant;
 use confute::trace::Event;
 
 use super::Case;
+use crate::erased::AnyMessage;
 use crate::line::Line;
-use crate::protocol::{Msg, Protocol, Reader as _};
 use crate::script::Peer;
 
-impl<P: Protocol> Case<'_, P> {
+impl Case<'_> {
     /// What the server asks on a connection that it opened: what of it concerns this case now. `None` if the connection
     /// is to be ended.
     pub(super) fn sort_out(
         &mut self,
         token: usize,
-        line: &mut Line<P::Reader>,
-        message: Msg<P>,
-    ) -> Option<Option<Msg<P>>> {
+        line: &mut Line,
+        message: AnyMessage,
+    ) -> Option<Option<AnyMessage>> {
         let protocol = self.setup.protocol;
         line.prompted = false;
         // An answer that is not out yet may never be.
-        if line.asking || (protocol.exchanges_apart() && !line.outbox.is_empty()) {
+        if line.asking || (protocol.has_single_exchanges() && !line.outbox.is_empty()) {
             self.backlog.push((token, message));
             return Some(None);
         }
         if protocol.belongs(&message, self.setup.name) {
-            if protocol.exchanges_apart() {
+            if protocol.has_single_exchanges() {
                 line.asking = true;
                 line.wire = None;
                 if let Peer::Accepted(number) = line.peer
@@ -51,7 +51,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Takes up what the server asked before it had its answer, or prompts it; whether the connection goes on.
-    pub(super) fn go_on(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
+    pub(super) fn go_on(&mut self, token: usize, line: &mut Line) -> bool {
         while !line.asking
             && line.outbox.is_empty()
             && let Some(place) = self.backlog.iter().position(|(on, _)| *on == token)
@@ -78,24 +78,24 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Whether answers are due on a connection that the server has ended on its side, or were given and not yet written: then the
     /// server may still read them, though the tester is about to end the connection too.
-    pub(super) fn is_awaited(&self, token: usize, line: &Line<P::Reader>) -> bool {
+    pub(super) fn is_awaited(&self, token: usize, line: &Line) -> bool {
         let asks = line.asking || self.backlog.iter().any(|(on, _)| *on == token);
         self.is_apart(line) && ((asks && line.is_open()) || !line.outbox.is_empty())
     }
 
     /// Tells what the server asked on a connection that has ended, and nobody will answer.
-    pub(super) fn forgo(&mut self, token: usize, line: &mut Line<P::Reader>) {
+    pub(super) fn forgo(&mut self, token: usize, line: &mut Line) {
         let protocol = self.setup.protocol;
         while let Some(place) = self.backlog.iter().position(|(on, _)| *on == token) {
             let (_, mut message) = self.backlog.remove(place);
-            if !protocol.exchanges_apart() || !protocol.belongs(&message, self.setup.name) {
+            if !protocol.has_single_exchanges() || !protocol.belongs(&message, self.setup.name) {
                 continue;
             }
             protocol.dropped(&mut message);
             let wire = self.introduce(token, line);
             line.asking = true;
             self.record.tell(Event::Received(wire, message.clone()), self.owed);
-            self.past.asked.push((line.peer, message));
+            self.past.was_asked(line.peer, &message);
             self.part_apart(line);
             if let Some(slot) = self.accepted.last_mut() {
                 *slot = None;
@@ -104,7 +104,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// The end of such a connection: of interest only to who waits for an answer there.
-    pub(super) fn part_apart(&mut self, line: &Line<P::Reader>) {
+    pub(super) fn part_apart(&mut self, line: &Line) {
         let Some(wire) = line.wire.filter(|_| line.asking) else { return };
         let event = match self.setup.protocol.unanswered() {
             Some(mut message) => {
@@ -117,8 +117,8 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Whether exchanges on this connection are told apart.
-    pub(super) fn is_apart(&self, line: &Line<P::Reader>) -> bool {
-        matches!(line.peer, Peer::Accepted(_)) && self.setup.protocol.exchanges_apart()
+    pub(super) fn is_apart(&self, line: &Line) -> bool {
+        matches!(line.peer, Peer::Accepted(_)) && self.setup.protocol.has_single_exchanges()
     }
 
     /// While a case ends, nobody decides what to answer any more.

@@ -53,7 +53,7 @@ pub(super) struct Downfall {
 
 impl Downfall {
     /// The server has answered on a connection, where it has answered before or not, what was asked then.
-    pub(super) fn answered<R>(&mut self, line: &Line<R>, asked: Instant) {
+    pub(super) fn answered(&mut self, line: &Line, asked: Instant) {
         self.keeps |= line.answers > 1;
         if let Some(wire) = line.wire {
             self.survived(wire.0, asked);
@@ -66,7 +66,7 @@ impl Downfall {
     }
 
     /// The server has ended a connection, it was found then; there have been so many.
-    pub(super) fn note<R>(&mut self, line: &Line<R>, wires: u32, now: Instant) {
+    pub(super) fn note(&mut self, line: &Line, wires: u32, now: Instant) {
         if matches!(line.peer, Peer::Opened(_)) {
             self.ended += 1;
             let idle = now.saturating_duration_since(line.since) > IDLE;
@@ -89,7 +89,7 @@ impl Downfall {
     }
 
     /// Looks at who is left.
-    pub(super) fn look<'a, R: 'a>(&mut self, left: impl Iterator<Item = &'a Line<R>>) {
+    pub(super) fn look<'a>(&mut self, left: impl Iterator<Item = &'a Line>) {
         let opened = left.filter(|line| matches!(line.peer, Peer::Opened(_)));
         self.look_at(opened.filter_map(|line| line.wire.map(|wire| wire.0)));
     }

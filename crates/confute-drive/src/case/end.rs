@@ -6,7 +6,6 @@ use confute::trace::Event;
 
 use super::Case;
 use crate::line::Line;
-use crate::protocol::{Protocol, Reader as _};
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
@@ -19,7 +18,7 @@ const NOTICE: Duration = Duration::from_millis(20);
 /// How often a slow server may surprise us while we ask whether it is alive.
 const SURPRISES: u32 = 3;
 
-impl<P: Protocol> Case<'_, P> {
+impl Case<'_> {
     /// Waits for what is outstanding. What does not come is looked into.
     pub(super) fn finish(&mut self) {
         let patience = self.setup.limits.patience;
@@ -84,7 +83,7 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Whether everything was sent, and whoever owes an answer can still give it. Else its absence says nothing.
     fn is_all_out(&self) -> bool {
-        let is_out = |line: &Line<_>| line.outbox.is_empty() && !line.is_connecting();
+        let is_out = |line: &Line| line.outbox.is_empty() && !line.is_connecting();
         self.lines.iter().flatten().all(|line| is_out(line) && (line.owed.is_empty() || line.is_open()))
     }
 
@@ -134,9 +133,8 @@ impl<P: Protocol> Case<'_, P> {
             self.fail(Trouble::Unresponsive { address: setup.target.address, waited });
             return;
         }
-        let exchange = line.owed.front().and_then(|owed| self.past.exchanges.get(owed.exchange?));
-        let request =
-            exchange.map_or_else(|| "what was sent last".to_owned(), |one| crate::brief(&one.request));
+        let request = line.owed.front().and_then(|owed| self.past.request(owed.exchange?));
+        let request = request.map_or_else(|| "what was sent last".to_owned(), crate::brief);
         self.fail(Trouble::Silent { request, outstanding: self.owed, waited, alive });
     }
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use confute::trace::Event;
 
 use super::Case;
+use crate::erased::AnyMessage;
 use crate::line::{Got, Line, Wrote};
 use crate::net::LISTENER;
-use crate::protocol::{Msg, Protocol, Reader as _};
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
@@ -23,7 +23,7 @@ const SMALL_OVERLONG: usize = 1 << 20;
 /// A wait is never longer, so that a request to stop is heard.
 const NAP: Duration = Duration::from_millis(50);
 
-impl<P: Protocol> Case<'_, P> {
+impl Case<'_> {
     /// Waits until this is so; `false` if the case is over, or the time is up, first.
     pub(super) fn wait_until(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
         self.scatter();
@@ -146,7 +146,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// The same; whether the connection goes on.
-    fn serve(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
+    fn serve(&mut self, token: usize, line: &mut Line) -> bool {
         let was_connecting = line.is_connecting();
         let (outcome, _) = self.write_out(line);
         if let Wrote::Unconnected(error) = outcome {
@@ -235,7 +235,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Writes what can be; whether anything was.
-    pub(super) fn write_out(&mut self, line: &mut Line<P::Reader>) -> (Wrote, bool) {
+    pub(super) fn write_out(&mut self, line: &mut Line) -> (Wrote, bool) {
         let was_finished = line.finished;
         let (wire, raw, start) = (line.wire, &mut self.raw, self.start);
         let mut wrote = false;
@@ -263,7 +263,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Takes the messages that were read; whether the connection goes on.
-    fn take_in(&mut self, token: usize, line: &mut Line<P::Reader>) -> bool {
+    fn take_in(&mut self, token: usize, line: &mut Line) -> bool {
         if self.inbox.is_empty() {
             return true;
         }
@@ -273,7 +273,7 @@ impl<P: Protocol> Case<'_, P> {
         goes_on
     }
 
-    pub(super) fn received(&mut self, token: usize, line: &mut Line<P::Reader>, mut message: Msg<P>) -> bool {
+    pub(super) fn received(&mut self, token: usize, line: &mut Line, mut message: AnyMessage) -> bool {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         protocol.stamp(&mut message, self.micros(now));
@@ -288,9 +288,9 @@ impl<P: Protocol> Case<'_, P> {
             }
         }
         if let (Peer::Opened(_), Some(owed)) = (line.peer, line.owed.front())
-            && let Some(asked) = owed.exchange.and_then(|exchange| self.past.exchanges.get(exchange))
+            && let Some(request) = owed.exchange.and_then(|exchange| self.past.request(exchange))
         {
-            protocol.note_causes(&mut message, &asked.request, &self.past, self.ended_at());
+            protocol.note_causes(&mut message, request, &self.past, self.ended_at());
         }
         if matches!(line.peer, Peer::Opened(_)) && protocol.is_excused(&message) {
             self.lost += line.owed.len();
@@ -313,8 +313,8 @@ impl<P: Protocol> Case<'_, P> {
         self.record.figures.answers += 1;
         self.record.tell(Event::Received(wire, message.clone()), self.owed);
         let Peer::Opened(number) = line.peer else {
-            self.past.asked.push((line.peer, message.clone()));
-            if line.is_open() || !protocol.exchanges_apart() {
+            self.past.was_asked(line.peer, &message);
+            if line.is_open() || !protocol.has_single_exchanges() {
                 self.asked.push((line.peer, message));
             } else {
                 // The tester has ended it, so nobody will answer.
@@ -332,9 +332,9 @@ impl<P: Protocol> Case<'_, P> {
             done = owed.answers == 0;
             if done {
                 line.owed.pop_front();
-                if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get(exchange)) {
+                if let Some(step) = exchange.and_then(|exchange| self.past.step(exchange)) {
                     self.answered.retain(|(peer, _)| *peer != line.peer);
-                    self.answered.push((line.peer, exchange.step));
+                    self.answered.push((line.peer, step));
                 }
             }
             self.owed -= 1;
@@ -349,8 +349,9 @@ impl<P: Protocol> Case<'_, P> {
             self.completed += 1;
             self.fruitless = 0;
         }
-        if let Some(exchange) = exchange.and_then(|exchange| self.past.exchanges.get_mut(exchange)) {
-            if done && let Some(refusal) = protocol.refusal(&exchange.request, &message) {
+        if let Some((exchange, request)) = exchange.and_then(|place| Some((place, self.past.request(place)?)))
+        {
+            if done && let Some(refusal) = protocol.refusal(request, &message) {
                 let refusals = &mut self.record.figures.refusals;
                 *refusals.statuses.entry(refusal.status).or_default() += 1;
                 if let Some(pause) = refusal.retry_after {
@@ -358,9 +359,9 @@ impl<P: Protocol> Case<'_, P> {
                     self.retry_at = self.retry_at.max(now.checked_add(pause));
                 }
             }
-            exchange.replies.push(message);
+            self.past.reply(exchange, &message);
             if done {
-                self.setup.gauge.reach(protocol.reached(exchange));
+                self.setup.gauge.reach(protocol.reached(&self.past, exchange));
             }
         }
         true

@@ -9,7 +9,7 @@ use mio::{Interest, Token};
 
 use super::Case;
 use crate::line::Line;
-use crate::protocol::{Protocol, Side};
+use crate::protocol::Side;
 use crate::script::Peer;
 use crate::stream::Stream;
 use crate::trouble::Trouble;
@@ -17,9 +17,9 @@ use crate::trouble::Trouble;
 /// More connections than this nobody means.
 const MOST_OPENED: u32 = 1 << 16;
 
-impl<P: Protocol> Case<'_, P> {
+impl Case<'_> {
     /// Tells the tester of an accepted connection: now it carries something.
-    pub(super) fn introduce(&mut self, token: usize, line: &mut Line<P::Reader>) -> WireConn {
+    pub(super) fn introduce(&mut self, token: usize, line: &mut Line) -> WireConn {
         let wire = self.next_wire();
         line.wire = Some(wire);
         line.peer = Peer::Accepted(self.accepted.len() as u32);
@@ -35,7 +35,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// The server has ended a connection.
-    pub(super) fn ended(&mut self, line: &Line<P::Reader>, orderly: bool) {
+    pub(super) fn ended(&mut self, line: &Line, orderly: bool) {
         self.happened += 1;
         self.news = Instant::now();
         self.downfall.note(line, self.wires, self.polled);
@@ -58,7 +58,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Forgets a connection that has ended.
-    pub(super) fn retire(&mut self, token: usize, mut line: Line<P::Reader>) {
+    pub(super) fn retire(&mut self, token: usize, mut line: Line) {
         self.forgo(token, &mut line);
         self.free.push(token);
         self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
@@ -92,7 +92,7 @@ impl<P: Protocol> Case<'_, P> {
     }
 
     /// Tells the tester that it does.
-    pub(super) fn part(&mut self, line: &Line<P::Reader>) {
+    pub(super) fn part(&mut self, line: &Line) {
         if matches!(line.peer, Peer::Accepted(_)) {
             self.net.ended = Some(Instant::now());
         }

@@ -17,17 +17,15 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
-use confute::{Options, Pulse, Tester, Verdict};
+use confute::{Options, Pulse, Verdict};
 
-use crate::coverage::{Coverage, Watched};
+use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, AnyView};
 use crate::figures::{Figures, Gauge};
 use crate::limits::{Limits, Target};
 use crate::line::Line;
 use crate::net::Net;
-use crate::protocol::{Generator, Msg, Past, Protocol, View};
 use crate::raw::{Chunk, Raw};
 use crate::script::{Peer, Step, Until};
 use crate::trouble::Trouble;
@@ -45,9 +43,9 @@ const PAUSES: Duration = Duration::from_secs(2);
 const SHARE: u32 = 10;
 
 /// What a case needs to know.
-pub struct Setup<'a, P: Protocol> {
+pub struct CaseSetup<'a> {
     /// What is spoken.
-    pub protocol: &'a P,
+    pub protocol: &'a dyn AnyProtocol,
     /// With whom.
     pub target: Target,
     /// At what cost.
@@ -84,13 +82,13 @@ pub enum Ended {
 }
 
 /// What became of a case.
-pub struct CaseRun<P: Protocol> {
+pub struct CaseRun {
     /// Its name.
     pub name: String,
     /// What was done.
-    pub script: Vec<Step<P::Ask>>,
+    pub script: Vec<Step<AnyAsk>>,
     /// What happened.
-    pub trace: Vec<Event<Msg<P>>>,
+    pub trace: Vec<Event<AnyMessage>>,
     /// When each event was noted, in microseconds since the case began: what was sent just before its first byte was, what
     /// was received after its last.
     pub micros: Vec<u64>,
@@ -110,11 +108,7 @@ pub struct CaseRun<P: Protocol> {
 }
 
 /// Runs a case. The generator may be a [`Replay`](crate::Replay).
-pub fn run_case<P: Protocol>(
-    net: &mut Net,
-    setup: &Setup<'_, P>,
-    generator: &mut dyn Generator<P>,
-) -> CaseRun<P> {
+pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerator<'_>) -> CaseRun {
     let start = Instant::now();
     let thought = Cell::new(start);
     let (most, stop) = (setup.limits.thought, setup.stop);
@@ -128,10 +122,7 @@ pub fn run_case<P: Protocol>(
         relaxed: setup.relaxed.to_vec(),
         ..Options::default()
     };
-    let network = Tcp::default();
-    let coverage = Coverage::default();
-    let model = Watched(setup.protocol.model(), &coverage);
-    let tester = Tester::new(&model, &network, options);
+    let tester = setup.protocol.model().tester(setup.protocol.network(), options);
     let case = Case {
         setup,
         net,
@@ -144,7 +135,7 @@ pub fn run_case<P: Protocol>(
         owed: 0,
         asked: Vec::new(),
         backlog: Vec::new(),
-        past: Past::default(),
+        past: setup.protocol.past(),
         script: Vec::new(),
         wires: 0,
         start,
@@ -171,17 +162,15 @@ pub fn run_case<P: Protocol>(
         retry_at: None,
         crowd: setup.limits.alternatives,
     };
-    let mut run = case.run(generator);
-    run.figures.rules = coverage.names();
-    run
+    case.run(generator)
 }
 
-struct Case<'a, P: Protocol> {
-    setup: &'a Setup<'a, P>,
+struct Case<'a> {
+    setup: &'a CaseSetup<'a>,
     net: &'a mut Net,
-    record: Record<'a, Watched<'a, P::Model>>,
+    record: Record<'a>,
     /// Connections, by token.
-    lines: Vec<Option<Box<Line<P::Reader>>>>,
+    lines: Vec<Option<Box<Line>>>,
     /// Tokens that can be used again.
     free: Vec<usize>,
     /// Which connection `Peer::Opened(n)` is at present.
@@ -193,11 +182,11 @@ struct Case<'a, P: Protocol> {
     /// And over all of them.
     owed: usize,
     /// What the server asked and nobody answered yet.
-    asked: Vec<(Peer, Msg<P>)>,
+    asked: Vec<(Peer, AnyMessage)>,
     /// What it asked, by token, before it had the answer to what it asked before on the same connection.
-    backlog: Vec<(usize, Msg<P>)>,
-    past: Past<P>,
-    script: Vec<Step<P::Ask>>,
+    backlog: Vec<(usize, AnyMessage)>,
+    past: AnyPast,
+    script: Vec<Step<AnyAsk>>,
     /// How many connections the tester was told of.
     wires: u32,
     start: Instant,
@@ -214,7 +203,7 @@ struct Case<'a, P: Protocol> {
     news: Instant,
     /// Connections to attend to.
     ready: Vec<usize>,
-    inbox: Vec<Msg<P>>,
+    inbox: Vec<AnyMessage>,
     raw: Raw,
     trouble: Option<Trouble>,
     /// An answer did not come.
@@ -241,8 +230,8 @@ struct Case<'a, P: Protocol> {
     crowd: usize,
 }
 
-impl<P: Protocol> Case<'_, P> {
-    fn run(mut self, generator: &mut dyn Generator<P>) -> CaseRun<P> {
+impl Case<'_> {
+    fn run(mut self, generator: &mut AnyGenerator<'_>) -> CaseRun {
         let mut random = Random::new(self.setup.seed);
         let replays = generator.is_replay();
         let mut ended = Ended::Done;
@@ -266,12 +255,12 @@ impl<P: Protocol> Case<'_, P> {
             let (protocol, name, now) = (self.setup.protocol, self.setup.name, self.micros(Instant::now()));
             let (record, past) = (RefCell::new(&mut self.record), &self.past);
             let alternatives = record.borrow().alternatives;
-            let disagreement = |ask: &P::Ask| {
+            let disagreement = |ask: &AnyAsk| {
                 let Some(mut message) = protocol.resolve(ask, name, past) else { return 0 };
                 protocol.stamp(&mut message, now);
                 record.borrow_mut().disagreement(&message)
             };
-            let view = View {
+            let view = AnyView {
                 past,
                 steps: self.script.len(),
                 connections: self.setup.limits.connections.min(self.setup.limits.rivals),
@@ -292,11 +281,11 @@ impl<P: Protocol> Case<'_, P> {
         self.finish();
         let verdict = self.record.verdict();
         // Who only passes on what others say has nothing to forget.
-        let may_forget = verdict.is_refuted() && !self.setup.protocol.exchanges_apart();
+        let may_forget = verdict.is_refuted() && !self.setup.protocol.has_single_exchanges();
         if let (true, Some(connections)) = (may_forget, self.downfall.connections()) {
             // Connections that are left may keep the server from taking another one.
             self.hang_up_all();
-            let Setup { protocol, target, limits, .. } = *self.setup;
+            let CaseSetup { protocol, target, limits, .. } = *self.setup;
             if !self.net.has_canary(protocol, target, limits) {
                 self.fail(Trouble::Restarted { connections });
             }

@@ -1,13 +1,13 @@
 //! What is told to the tester, in the one order that counts.
 
 use std::cell::Cell;
-use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use confute::lang::ServerModel;
+use confute::Verdict;
+use confute::erased::Engine;
 use confute::trace::Event;
-use confute::{Tester, Verdict};
 
+use crate::erased::{AnyMessage, shared};
 use crate::figures::{Figures, Gauge};
 
 /// After so many events somebody looks at how the tester is doing.
@@ -19,9 +19,9 @@ const LONG: Duration = Duration::from_millis(10);
 /// So many hypotheses are asked what they think of a question.
 const OPINIONS: usize = 12;
 
-pub(super) struct Record<'a, S: ServerModel> {
-    tester: Tester<'a, S>,
-    pub(super) trace: Vec<Event<S::Msg>>,
+pub(super) struct Record<'a> {
+    tester: Engine<'a>,
+    pub(super) trace: Vec<Event<AnyMessage>>,
     /// When each of them was told, in microseconds since the case began.
     pub(super) micros: Vec<u64>,
     start: Instant,
@@ -36,9 +36,9 @@ pub(super) struct Record<'a, S: ServerModel> {
     over: bool,
 }
 
-impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
+impl<'a> Record<'a> {
     /// The case begins now: `thought` says when that is.
-    pub(super) fn new(tester: Tester<'a, S>, thought: &'a Cell<Instant>, gauge: &'a Gauge) -> Self {
+    pub(super) fn new(tester: Engine<'a>, thought: &'a Cell<Instant>, gauge: &'a Gauge) -> Self {
         let (trace, micros, figures) = (Vec::new(), Vec::new(), Figures::default());
         Self {
             tester,
@@ -56,15 +56,15 @@ impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
     }
 
     /// Tells the tester. Once it is done with this server, nothing is recorded any more.
-    pub(super) fn tell(&mut self, event: Event<S::Msg>, outstanding: usize) {
+    pub(super) fn tell(&mut self, event: Event<AnyMessage>, outstanding: usize) {
         if self.over {
             return;
         }
         let start = Instant::now();
         self.thought.set(start);
-        self.trace.push(event.clone());
         self.micros.push(start.saturating_duration_since(self.start).as_micros() as u64);
-        self.over = !self.tester.observe(event).is_unrefuted();
+        self.over = !self.tester.observe(shared(&event)).is_unrefuted();
+        self.trace.push(event);
         self.figures.events += 1;
         if self.figures.events.is_multiple_of(LOOK) {
             self.alternatives = self.tester.alternatives();
@@ -100,13 +100,10 @@ impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
     }
 
     /// How many different answers the live hypotheses would give to this.
-    pub(super) fn disagreement(&mut self, message: &S::Msg) -> usize
-    where
-        S::Msg: Debug,
-    {
+    pub(super) fn disagreement(&mut self, message: &AnyMessage) -> usize {
         let start = Instant::now();
         self.thought.set(start);
-        let answers = self.tester.disagreement(message, OPINIONS);
+        let answers = self.tester.disagreement(message.share(), OPINIONS);
         self.figures.thinking += start.elapsed();
         answers
     }
@@ -119,6 +116,7 @@ impl<'a, S: ServerModel<Msg: Clone>> Record<'a, S> {
         self.figures.alternatives.add(self.tester.alternatives() as u64);
         self.figures.thinking += start.elapsed();
         self.figures.turns = self.tester.turns();
+        self.figures.rules = self.tester.rules_asked();
         self.alternatives = 0;
         self.show(0);
         verdict

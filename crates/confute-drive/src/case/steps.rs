@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use confute::trace::{Event, WireConn};
 
 use super::Case;
+use crate::erased::{AnyAsk, AnyMessage};
 use crate::line::{Line, Owed, Wrote};
-use crate::protocol::{Exchange, Protocol, Reader as _};
 use crate::script::{Peer, Step, Until};
 
 /// So long is just now. Long enough for a burst: a server that answers faster than the tester asks would otherwise never have
@@ -19,7 +19,7 @@ const STALEMATE: Duration = Duration::from_millis(100);
 /// So much later than another one a question may come that came first the last time.
 const LATE: Duration = Duration::from_millis(20);
 
-impl<P: Protocol> Case<'_, P> {
+impl Case<'_> {
     /// Looks for news before the next step, unless it did so just now.
     pub(super) fn look_for_news(&mut self) {
         if self.gathered.is_none() && self.polled.elapsed() > FRESH {
@@ -33,7 +33,7 @@ impl<P: Protocol> Case<'_, P> {
         self.script.extend(waits);
     }
 
-    pub(super) fn step(&mut self, step: Step<P::Ask>, waits_for_references: bool) {
+    pub(super) fn step(&mut self, step: Step<AnyAsk>, waits_for_references: bool) {
         if !matches!(step, Step::Ask { .. } | Step::Hold(_) | Step::Gather) {
             self.scatter();
         }
@@ -89,7 +89,7 @@ impl<P: Protocol> Case<'_, P> {
         }
     }
 
-    fn ask(&mut self, on: Peer, ask: P::Ask, cuts: &[(usize, u64)], waits_for_references: bool) {
+    fn ask(&mut self, on: Peer, ask: AnyAsk, cuts: &[(usize, u64)], waits_for_references: bool) {
         if self.owed >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
         }
@@ -115,7 +115,7 @@ impl<P: Protocol> Case<'_, P> {
             self.skip();
             return;
         };
-        let exchange = self.past.exchanges.len();
+        let exchange = self.past.len();
         if let Some(place) = self.asked.iter().position(|(peer, _)| *peer == on) {
             self.asked.remove(place);
         }
@@ -124,7 +124,7 @@ impl<P: Protocol> Case<'_, P> {
             return;
         };
         let step = self.script.len() - 1;
-        self.past.exchanges.push(Exchange { step, on, ask, request, replies: Vec::new() });
+        self.past.ask(step, on, &ask, request);
         match &mut self.gathered {
             Some(gathered) => gathered.push(token),
             None => self.attend(token),
@@ -146,9 +146,9 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script
     /// is not quite the same: then it is the one that has waited longest, of those that it suits.
-    fn who_asks(&mut self, on: Peer, ask: &P::Ask, is_replay: bool) -> Option<Peer> {
+    fn who_asks(&mut self, on: Peer, ask: &AnyAsk, is_replay: bool) -> Option<Peer> {
         let protocol = self.setup.protocol;
-        let suits = |asked: &crate::protocol::Msg<P>| !is_replay || protocol.suits(ask, asked);
+        let suits = |asked: &AnyMessage| !is_replay || protocol.suits(ask, asked);
         let asks = |case: &Self| case.asked.iter().any(|(peer, asked)| *peer == on && suits(asked));
         let is_any = |case: &Self| case.asked.iter().any(|(_, asked)| suits(asked));
         let is_enough = |case: &Self| asks(case) || (is_replay && (is_any(case) || case.owed == 0));
@@ -172,10 +172,10 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn send(
         &mut self,
         token: usize,
-        mut message: crate::protocol::Msg<P>,
+        mut message: AnyMessage,
         cuts: &[(usize, u64)],
         exchange: Option<usize>,
-    ) -> Option<crate::protocol::Msg<P>> {
+    ) -> Option<AnyMessage> {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         let micros = self.micros(now);
@@ -193,8 +193,8 @@ impl<P: Protocol> Case<'_, P> {
     /// Puts a message out to be written. `None` if it cannot be.
     fn put_out(
         &mut self,
-        line: &mut Line<P::Reader>,
-        message: &mut crate::protocol::Msg<P>,
+        line: &mut Line,
+        message: &mut AnyMessage,
         cuts: &[(usize, u64)],
         (now, micros): (Instant, u64),
         exchange: Option<usize>,
@@ -251,10 +251,10 @@ impl<P: Protocol> Case<'_, P> {
     pub(super) fn wait(&mut self, until: Until) {
         match until {
             Until::Outstanding(most) => {
-                let asked = self.past.asked.len();
+                let asked = self.past.asked();
                 // What else has come is read later: so much is to be outstanding, and not less.
                 self.enough = Some(most);
-                self.wait_for(None, |case| case.counted() <= most || case.past.asked.len() > asked);
+                self.wait_for(None, |case| case.counted() <= most || case.past.asked() > asked);
                 self.enough = None;
                 if self.owed == 0 {
                     // That says it all.
@@ -289,9 +289,7 @@ impl<P: Protocol> Case<'_, P> {
 
     /// Whether an answer to this step is still to come.
     fn is_owed(&self, step: usize) -> bool {
-        let Ok(place) = self.past.exchanges.binary_search_by_key(&step, |exchange| exchange.step) else {
-            return false;
-        };
+        let Some(place) = self.past.place(step) else { return false };
         self.lines.iter().flatten().flat_map(|line| &line.owed).any(|owed| owed.exchange == Some(place))
     }
 

@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::protocol::Protocol;
+use crate::erased::{AnyAsk, AnyProtocol};
 use crate::script::{Peer, Step, Until};
 
 const BARRIER: Until = Until::Outstanding(0);
 
-pub(super) type Steps<P> = Vec<Step<<P as Protocol>::Ask>>;
+pub(super) type Steps = Vec<Step<AnyAsk>>;
 
 /// Steps, old ones by their number, in the order in which they are to be done now.
 type Plan<A> = Vec<(Option<usize>, Step<A>)>;
@@ -21,7 +21,7 @@ pub(super) fn asks<A>(steps: &[Step<A>]) -> usize {
 }
 
 /// What is done up to the n-th request, and the wait for what comes of it.
-pub(super) fn until<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], requests: usize) -> Steps<P> {
+pub(super) fn until(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], requests: usize) -> Steps {
     let mut left = requests;
     let mut plan = Vec::new();
     for (place, step) in steps.iter().enumerate() {
@@ -36,23 +36,23 @@ pub(super) fn until<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], requests:
 }
 
 /// The same without some.
-pub(super) fn without<P: Protocol>(
-    protocol: &P,
-    steps: &[Step<P::Ask>],
+pub(super) fn without(
+    protocol: &dyn AnyProtocol,
+    steps: &[Step<AnyAsk>],
     dropped: &BTreeSet<usize>,
-) -> Steps<P> {
+) -> Steps {
     let kept = steps.iter().enumerate().filter(|(place, _)| !dropped.contains(place));
     renumber(protocol, steps.len(), kept.map(|(place, step)| (Some(place), step.clone())).collect())
 }
 
 /// The same without this step, where what referred to it refers to another one. Nothing if nothing did, or if that one comes too
 /// late.
-pub(super) fn rerouted<P: Protocol>(
-    protocol: &P,
-    steps: &[Step<P::Ask>],
+pub(super) fn rerouted(
+    protocol: &dyn AnyProtocol,
+    steps: &[Step<AnyAsk>],
     from: usize,
     to: usize,
-) -> Option<Steps<P>> {
+) -> Option<Steps> {
     let mut other = steps.to_vec();
     let mut changed = false;
     for (place, step) in other.iter_mut().enumerate() {
@@ -81,7 +81,7 @@ pub(super) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
 }
 
 /// One after the other: every ordinary request is answered before the next. On one connection, if so wanted.
-pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one: bool) -> Steps<P> {
+pub(super) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one: bool) -> Steps {
     let odd = odd_peers(protocol, steps);
     let first = first_peer(steps, &odd);
     let mut plan = Plan::new();
@@ -107,17 +107,13 @@ pub(super) fn in_turn<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], on_one:
 }
 
 /// The same, with this one answered before the next, if it is not already.
-pub(super) fn barrier_after<P: Protocol>(
-    protocol: &P,
-    steps: &[Step<P::Ask>],
-    at: usize,
-) -> Option<Steps<P>> {
+pub(super) fn barrier_after(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
     let is_ask = matches!(steps.get(at), Some(Step::Ask { .. }));
     let is_done = matches!(steps.get(at + 1), None | Some(Step::Wait(BARRIER)));
     if !is_ask || is_done || is_answered_next(&steps[at + 1..]) {
         return None;
     }
-    let mut plan: Plan<P::Ask> =
+    let mut plan: Plan<AnyAsk> =
         steps.iter().cloned().enumerate().map(|(place, step)| (Some(place), step)).collect();
     plan.insert(at + 1, (None, Step::Wait(BARRIER)));
     Some(renumber(protocol, steps.len(), plan))
@@ -133,7 +129,7 @@ pub(super) fn replaced<A: Clone>(steps: &[Step<A>], at: usize, by: A) -> Vec<Ste
 }
 
 /// The same with this request written in one piece, if that changes anything and may be.
-pub(super) fn uncut<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], at: usize) -> Option<Steps<P>> {
+pub(super) fn uncut(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
     let mut steps = steps.to_vec();
     match steps.get_mut(at) {
         Some(Step::Ask { ask, cuts, .. }) if !cuts.is_empty() && protocol.is_plain(ask) => cuts.clear(),
@@ -143,7 +139,7 @@ pub(super) fn uncut<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>], at: usize
 }
 
 /// The connections that the tester opens for ordinary requests, in order.
-pub(super) fn ordinary_peers<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>]) -> Vec<Peer> {
+pub(super) fn ordinary_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Peer> {
     let odd = odd_peers(protocol, steps);
     let mut peers: Vec<Peer> = Vec::new();
     for step in steps {
@@ -198,7 +194,7 @@ fn is_answered_next<A>(steps: &[Step<A>]) -> bool {
 }
 
 /// Connections that carry something out of the ordinary.
-fn odd_peers<P: Protocol>(protocol: &P, steps: &[Step<P::Ask>]) -> BTreeSet<Peer> {
+fn odd_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> BTreeSet<Peer> {
     let odd = steps.iter().filter_map(|step| match step {
         Step::Ask { on, ask, .. } if !protocol.is_plain(ask) => Some(*on),
         _ => None,
@@ -215,9 +211,9 @@ fn first_peer<A>(steps: &[Step<A>], odd: &BTreeSet<Peer>) -> Option<Peer> {
 
 /// Steps with the numbers that they have now. What refers to something that is gone is gone too, and so are barriers with
 /// nothing to wait for.
-fn renumber<P: Protocol>(protocol: &P, before: usize, plan: Plan<P::Ask>) -> Steps<P> {
+fn renumber(protocol: &dyn AnyProtocol, before: usize, plan: Plan<AnyAsk>) -> Steps {
     let mut now: Vec<Option<usize>> = vec![None; before];
-    let mut steps = Steps::<P>::new();
+    let mut steps = Steps::new();
     for (old, step) in plan {
         let step = match step {
             Step::Ask { on, ask, cuts } => {

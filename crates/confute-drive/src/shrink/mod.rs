@@ -15,12 +15,12 @@ use confute::lang::Level;
 use confute::trace::Event;
 use confute::{Depth, Diagnosis, Refutation, Verdict};
 
-use crate::again::{Again, Deed, Rerun, judge_again};
+use crate::again::{Again, PastRun, Rerun, judge_again};
 use crate::campaign::Finding;
 use crate::case::CaseRun;
+use crate::erased::{AnyAsk, AnyMessage, AnyProtocol};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
-use crate::protocol::{Msg, Protocol};
 use crate::raw::Chunk;
 use crate::script::Step;
 use crate::trouble::Trouble;
@@ -45,9 +45,9 @@ const TRAIL: usize = 6;
 const FEW: usize = 12;
 
 /// Makes scripts smaller.
-pub struct Shrinker<'a, P: Protocol> {
+pub struct Shrinker<'a> {
     /// What is spoken.
-    pub protocol: &'a P,
+    pub protocol: &'a dyn AnyProtocol,
     /// With whom.
     pub target: Target,
     /// What a run may cost.
@@ -63,11 +63,11 @@ pub struct Shrinker<'a, P: Protocol> {
 }
 
 /// A smaller case that shows the same violation.
-pub struct Shrunk<P: Protocol> {
+pub struct Shrunk {
     /// What was done.
-    pub script: Vec<Step<P::Ask>>,
+    pub script: Vec<Step<AnyAsk>>,
     /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<Msg<P>>>,
+    pub trace: Vec<Event<AnyMessage>>,
     /// When each event was noted, in microseconds since the case began.
     pub micros: Vec<u64>,
     /// What was seen, and what was expected instead.
@@ -107,8 +107,8 @@ pub enum Unshrunk {
     NoTime,
 }
 
-impl<P: Protocol> Shrinker<'_, P> {
-    fn again(&self, end: Instant) -> Again<'_, P> {
+impl Shrinker<'_> {
+    fn again(&self, end: Instant) -> Again<'_> {
         let Shrinker { protocol, target, limits, blame_time, prefix, stop, .. } = *self;
         let left = end.saturating_duration_since(Instant::now());
         let limits = Limits { time: limits.time.min(left), end: Some(end), ..limits.clone() };
@@ -116,7 +116,7 @@ impl<P: Protocol> Shrinker<'_, P> {
     }
 
     /// Makes the case of a finding smaller. Tells how many requests are left.
-    pub fn shrink(&self, finding: &Finding<P>, tell: &mut dyn FnMut(usize)) -> Result<Shrunk<P>, Unshrunk> {
+    pub fn shrink(&self, finding: &Finding, tell: &mut dyn FnMut(usize)) -> Result<Shrunk, Unshrunk> {
         // Silence is seen by waiting: that takes as long as the patience each time.
         let silent = matches!(finding.trace.last(), Some(Event::Quiescent));
         if silent && self.time < self.limits.patience * WAITS {
@@ -149,19 +149,19 @@ impl<P: Protocol> Shrinker<'_, P> {
 }
 
 /// What a finding did, with another script.
-fn deed<'d, P: Protocol>(finding: &'d Finding<P>, script: &'d [Step<P::Ask>]) -> Deed<'d, P::Ask> {
-    Deed { script, name: &finding.name, seed: finding.seed, relaxed: &finding.relaxed }
+fn deed<'d>(finding: &'d Finding, script: &'d [Step<AnyAsk>]) -> PastRun<'d> {
+    PastRun { script, name: &finding.name, seed: finding.seed, relaxed: &finding.relaxed }
 }
 
 /// The smallest so far, and what came of it.
-struct Best<P: Protocol> {
-    steps: Steps<P>,
-    found: Finding<P>,
+struct Best {
+    steps: Steps,
+    found: Finding,
 }
 
-struct Search<'a, 'b, P: Protocol> {
-    shrinker: &'a Shrinker<'b, P>,
-    finding: &'a Finding<P>,
+struct Search<'a, 'b> {
+    shrinker: &'a Shrinker<'b>,
+    finding: &'a Finding,
     net: Net,
     end: Instant,
     runs: u64,
@@ -172,7 +172,7 @@ struct Search<'a, 'b, P: Protocol> {
     /// Whether it has to be blamed on nothing else.
     strict: bool,
     /// The latest that count, the smallest last.
-    trail: VecDeque<Best<P>>,
+    trail: VecDeque<Best>,
     /// Whether requests were pipelined from the start.
     pipelined: bool,
     /// The server has gone away.
@@ -180,9 +180,9 @@ struct Search<'a, 'b, P: Protocol> {
     tell: &'a mut dyn FnMut(usize),
 }
 
-impl<P: Protocol> Search<'_, '_, P> {
+impl Search<'_, '_> {
     /// Runs what was run before, until it is known how often it fails.
-    fn begin(&mut self, scripts: &[Steps<P>; 2]) -> Result<(), Unshrunk> {
+    fn begin(&mut self, scripts: &[Steps; 2]) -> Result<(), Unshrunk> {
         for strict in [true, false] {
             self.strict = strict;
             for steps in &scripts[..=usize::from(scripts[0] != scripts[1])] {
@@ -289,7 +289,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     fn retell(&mut self) {
         let protocol = self.shrinker.protocol;
         let steps = self.steps();
-        let asks: Vec<&P::Ask> = steps
+        let asks: Vec<&AnyAsk> = steps
             .iter()
             .filter_map(|step| if let Step::Ask { ask, .. } = step { Some(ask) } else { None })
             .collect();
@@ -345,12 +345,12 @@ impl<P: Protocol> Search<'_, '_, P> {
         }
     }
 
-    fn steps(&self) -> Steps<P> {
+    fn steps(&self) -> Steps {
         self.trail.back().map(|best| best.steps.clone()).unwrap_or_default()
     }
 
     /// Whether this shows the violation too. Then it is the best so far.
-    fn attempt(&mut self, steps: Steps<P>) -> bool {
+    fn attempt(&mut self, steps: Steps) -> bool {
         let hopeless = draft::asks(&steps) == 0 || steps == self.steps();
         if hopeless || (!self.pipelined && draft::is_pipelined(&steps)) {
             return false;
@@ -374,7 +374,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     /// It is the best so far.
-    fn accept(&mut self, steps: Steps<P>, found: Finding<P>) {
+    fn accept(&mut self, steps: Steps, found: Finding) {
         (self.tell)(draft::asks(&steps));
         if self.trail.back().is_some_and(|best| best.steps == steps) {
             return;
@@ -386,7 +386,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     /// Runs this once: the violation, if it shows.
-    fn once(&mut self, steps: &Steps<P>) -> Option<Finding<P>> {
+    fn once(&mut self, steps: &Steps) -> Option<Finding> {
         if self.is_late() {
             return None;
         }
@@ -395,7 +395,7 @@ impl<P: Protocol> Search<'_, '_, P> {
         self.shows(run)
     }
 
-    fn run(&mut self, steps: &Steps<P>) -> Option<CaseRun<P>> {
+    fn run(&mut self, steps: &Steps) -> Option<CaseRun> {
         match self.shrinker.again(self.end).run(&mut self.net, &deed(self.finding, steps)) {
             Ok(run) => {
                 self.gone = run.trouble.clone().filter(Trouble::is_absence);
@@ -409,7 +409,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     /// The same violation, if it is one.
-    fn shows(&self, run: CaseRun<P>) -> Option<Finding<P>> {
+    fn shows(&self, run: CaseRun) -> Option<Finding> {
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
@@ -424,7 +424,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     /// Counts how often the smallest shows it, in the time that is left for that.
-    fn conclude(mut self, before: usize, end: Instant) -> Result<Shrunk<P>, Unshrunk> {
+    fn conclude(mut self, before: usize, end: Instant) -> Result<Shrunk, Unshrunk> {
         let unfinished = self.is_late();
         self.end = end;
         let Some(mut best) = self.trail.pop_back() else { return Err(Unshrunk::NoTime) };
@@ -458,7 +458,7 @@ impl<P: Protocol> Search<'_, '_, P> {
 
     /// Blames the result once more, to the full depth: candidates were blamed by name only, and the level that is reported
     /// has to be the one that this case proves by itself.
-    fn proven(&self, found: Finding<P>) -> Finding<P> {
+    fn proven(&self, found: Finding) -> Finding {
         let left = self.end.saturating_duration_since(Instant::now()).min(self.shrinker.blame_time);
         let Shrinker { protocol, limits, stop, .. } = *self.shrinker;
         let deed = deed(self.finding, &found.script);
@@ -474,7 +474,7 @@ impl<P: Protocol> Search<'_, '_, P> {
     }
 
     /// In how many runs of how many it shows. What could not be judged does not count.
-    fn count(&mut self, steps: &Steps<P>) -> (u32, u32) {
+    fn count(&mut self, steps: &Steps) -> (u32, u32) {
         let (mut shown, mut runs) = (0, 0);
         while runs < LAST && !self.is_late() {
             let Some(run) = self.run(steps) else { break };

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use confute::lang::Level;
 use confute_drive::{
-    CaseReport, Conclusion, Finding, Generator, Limits, Live, News, Outcome, Peer, Plan, Replay, Sink, Step,
-    Target, Trouble, Until, campaign,
+    AnyGenerator, CaseReport, Conclusion, Finding, Limits, Live, News, Outcome, Peer, Plan, Replay, Sink,
+    Step, Target, Trouble, Until, campaign,
 };
 
 use crate::limits;
@@ -25,16 +25,16 @@ fn plan(address: SocketAddr) -> Plan {
     }
 }
 
-fn make(_: u64) -> Box<dyn Generator<Lines>> {
-    Box::new(Busy { most: 1, ..Busy::new(400) })
+fn make(_: u64) -> AnyGenerator<'static> {
+    AnyGenerator::new(Busy { most: 1, ..Busy::new(400) })
 }
 
-fn go(plan: &Plan) -> Outcome<Lines> {
+fn go(plan: &Plan) -> Outcome {
     campaign(&Lines { has_probe: true, ..Lines::default() }, plan, &make, &mut (), &AtomicBool::new(false))
 }
 
 /// What one case comes to, and how often the server was taken for restarted.
-fn once(manner: Manner, has_canary: bool) -> (Outcome<Lines>, u64) {
+fn once(manner: Manner, has_canary: bool) -> (Outcome, u64) {
     let server = Server::start(manner);
     let plan = Plan { cases: Some(1), ..plan(server.address) };
     let lines = Lines { has_probe: true, has_canary };
@@ -67,7 +67,7 @@ fn a_canary_tells_a_restart_from_many_ends() {
     assert!(noticed > 0);
 }
 
-fn rules(outcome: &Outcome<Lines>) -> Vec<Vec<&'static str>> {
+fn rules(outcome: &Outcome) -> Vec<Vec<&'static str>> {
     let found = outcome.findings.iter().map(|finding| {
         finding.diagnoses.iter().flat_map(|one| one.rules.iter().copied()).collect::<Vec<_>>()
     });
@@ -86,14 +86,14 @@ fn correct_server() {
 }
 
 /// So many scripts: a value is set and got again, once, twice, and so on.
-fn go_through(scripts: u64, plan: Plan, stop: bool) -> Outcome<Lines> {
-    let script = |case: u64| -> Box<dyn Generator<Lines>> {
+fn go_through(scripts: u64, plan: Plan, stop: bool) -> Outcome {
+    let script = |case: u64| -> AnyGenerator<'_> {
         let ask = |ask| Step::Ask { on: Peer::Opened(0), ask, cuts: Vec::new() };
         let steps = (0..=case as u32).flat_map(|time| {
             let barrier = || Step::Wait(Until::Outstanding(0));
             [ask(Ask::Set(0, time + 1)), barrier(), ask(Ask::Get(0)), barrier()]
         });
-        Box::new(Replay::new(steps.collect()))
+        AnyGenerator::new::<Lines>(Replay::new(steps.collect()))
     };
     let plan = Plan { cases: Some(scripts), exhaustive: true, max_time: None, ..plan };
     campaign(&Lines { has_probe: true, ..Lines::default() }, &plan, &script, &mut (), &AtomicBool::new(stop))
@@ -241,9 +241,9 @@ fn trouble_is_no_violation() {
 #[test]
 fn a_defect_of_the_tester_costs_its_case() {
     let server = Server::start(Manner::ReadsNothing(5));
-    let make = |case: u64| -> Box<dyn Generator<Lines>> {
+    let make = |case: u64| -> AnyGenerator<'_> {
         assert!(case != 25, "a generator with a defect");
-        Box::new(Busy::new(100))
+        AnyGenerator::new(Busy::new(100))
     };
     let plan = plan(server.address);
     let outcome = campaign(&Lines::default(), &plan, &make, &mut (), &AtomicBool::new(false));
@@ -261,7 +261,7 @@ struct Notes {
     ticks: u64,
 }
 
-impl Sink<Lines> for Notes {
+impl Sink for Notes {
     fn started(&mut self, _: u64, _: &str) {
         self.started += 1;
     }
@@ -269,7 +269,7 @@ impl Sink<Lines> for Notes {
         assert!(!case.name.is_empty());
         self.ended += 1;
     }
-    fn found(&mut self, _: &Finding<Lines>, news: News) {
+    fn found(&mut self, _: &Finding, news: News) {
         self.found.push(news);
     }
     fn tick(&mut self, live: &Live) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::{Ended, Generator, Limits, Peer, Replay, Step, Until, View};
+use confute_drive::{Ended, Generator, Limits, Peer, Replay, Step, Until, View, typed_events, typed_steps};
 
 use crate::protocol::{Ask, Busy, Lines, Message};
 use crate::server::{Manner, Server};
@@ -71,15 +71,16 @@ fn cuts_and_waits_take_time() {
     ];
     let run = run(server.address, &limits(), 0, &mut Replay::new(script.clone()));
     assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
-    assert_eq!(run.script, script);
+    assert_eq!(typed_steps::<Ask>(&run.script), script);
     let seen = server.seen.lock().unwrap();
     let words: Vec<&str> = seen.iter().map(|(_, line)| &line[..3]).collect();
     // The cut request was begun first, and came last.
     assert_eq!(words, ["get", "set", "get"]);
     assert!(seen[1].0 - seen[0].0 >= Duration::from_millis(30), "{seen:?}");
     assert!(seen[2].0 - seen[1].0 >= Duration::from_millis(30), "{seen:?}");
-    let sent = run.trace.iter().filter(|event| matches!(event, Event::Sent(..)));
-    assert!(matches!(sent.clone().next(), Some(Event::Sent(_, Message::Set(..)))));
+    let trace = typed_events(&run.trace);
+    let mut sent = trace.iter().filter(|event| matches!(event, Event::Sent(..)));
+    assert!(matches!(sent.next(), Some(Event::Sent(_, Message::Set(..)))));
     let pieces: Vec<&[u8]> = run
         .raw
         .iter()
@@ -138,11 +139,10 @@ fn held_answers_are_seen_late() {
     let run = run(server.address, &limits(), 0, &mut Replay::new(script));
     assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
     // The read happened before the second write, and was seen after it.
-    let seen: Vec<Message> = run
-        .trace
-        .iter()
+    let seen: Vec<Message> = typed_events(&run.trace)
+        .into_iter()
         .filter_map(|event| match event {
-            Event::Received(_, message) => Some(message.clone()),
+            Event::Received(_, message) => Some(message),
             _ => None,
         })
         .collect();
@@ -155,16 +155,16 @@ fn replay_sends_the_same() {
     let first = run(server.address, &limits(), 3, &mut Busy { most: 1, ..Busy::new(400) });
     // Slower, so that references would be early if they did not wait.
     let server = Server::start(Manner::Slow(1));
-    let again = run(server.address, &limits(), 3, &mut Replay::new(first.script.clone()));
+    let again = run(server.address, &limits(), 3, Replay::new(typed_steps(&first.script)));
     assert_eq!(again.verdict, Verdict::Unrefuted);
     assert!(first.script == again.script);
-    let kinds = |run: &confute_drive::CaseRun<crate::protocol::Lines>| {
-        let sent = run.trace.iter().filter_map(|event| match event {
+    let kinds = |run: &confute_drive::CaseRun| {
+        let sent = typed_events(&run.trace).into_iter().filter_map(|event| match event {
             Event::Sent(conn, Message::Get(key)) => {
-                Some((*conn, 'g', key.rsplit_once('.').unwrap().1.to_owned()))
+                Some((conn, 'g', key.rsplit_once('.').unwrap().1.to_owned()))
             }
             Event::Sent(conn, Message::Set(key, _)) => {
-                Some((*conn, 's', key.rsplit_once('.').unwrap().1.to_owned()))
+                Some((conn, 's', key.rsplit_once('.').unwrap().1.to_owned()))
             }
             _ => None,
         });

@@ -13,7 +13,7 @@ mod trouble;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use confute_drive::{CaseRun, Gauge, Generator, Limits, Net, Setup, Target, run_case};
+use confute_drive::{AnyGenerator, CaseRun, CaseSetup, Gauge, Generator, Limits, Net, Target, run_case};
 
 use protocol::Lines;
 
@@ -22,8 +22,8 @@ fn run(
     address: std::net::SocketAddr,
     limits: &Limits,
     seed: u64,
-    generator: &mut dyn Generator<Lines>,
-) -> CaseRun<Lines> {
+    generator: impl Generator<Lines>,
+) -> CaseRun {
     run_as(&Lines::default(), address, limits, seed, generator)
 }
 
@@ -32,12 +32,12 @@ fn run_as(
     address: std::net::SocketAddr,
     limits: &Limits,
     seed: u64,
-    generator: &mut dyn Generator<Lines>,
-) -> CaseRun<Lines> {
+    generator: impl Generator<Lines>,
+) -> CaseRun {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let name = format!("c{}", COUNT.fetch_add(1, Ordering::Relaxed));
     let mut net = Net::new(None).unwrap();
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol,
         target: Target::new(address),
         limits,
@@ -47,7 +47,7 @@ fn run_as(
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    let run = run_case(&mut net, &setup, generator);
+    let run = run_case(&mut net, &setup, &mut AnyGenerator::new(generator));
     confute::trace::validate(&run.trace).unwrap();
     run
 }

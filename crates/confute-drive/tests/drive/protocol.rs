@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use confute::lang::{Io, Level, Rule, ServerModel, Table, Turn};
 use confute_drive::{
-    Generator, Past, Peer, Protocol, Reader, Refusal, Side, Step, Talk, Trouble, Until, View,
+    Asks, Dialogue, Evidence, Generator, Past, Peer, Protocol, Reader, Refusal, Setup, Side, Step, Talk,
+    Trouble, Until, View,
 };
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +126,28 @@ impl Protocol for Lines {
         bytes.extend_from_slice(line.as_bytes());
     }
 
+    fn reader(&self, _: Side) -> LineReader {
+        LineReader::default()
+    }
+
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn asks(&self) -> &dyn Asks<Self> {
+        self
+    }
+
+    fn evidence(&self) -> &dyn Evidence<Self> {
+        self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+}
+
+impl Dialogue<Lines> for Lines {
     fn answers(&self, _: &Message) -> u32 {
         1
     }
@@ -133,7 +156,22 @@ impl Protocol for Lines {
         let retry_after = Some(Duration::from_millis(100));
         (*reply == Message::Busy).then_some(Refusal { status: 503, retry_after })
     }
+}
 
+impl Asks<Lines> for Lines {
+    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        match ask {
+            Ask::More(key, step) => Ask::More(*key, now(*step)),
+            other => other.clone(),
+        }
+    }
+
+    fn probe(&self) -> Option<Ask> {
+        self.has_probe.then_some(Ask::Get(255))
+    }
+}
+
+impl Evidence<Lines> for Lines {
     fn subject(&self, request: &Message) -> Option<String> {
         match request {
             Message::Get(key) | Message::Set(key, _) => Some(key.to_string()),
@@ -144,18 +182,9 @@ impl Protocol for Lines {
     fn is_idle(&self, request: &Message, _: Option<&Message>) -> bool {
         matches!(request, Message::Get(_))
     }
+}
 
-    fn reader(&self, _: Side) -> LineReader {
-        LineReader::default()
-    }
-
-    fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
-        match ask {
-            Ask::More(key, step) => Ask::More(*key, now(*step)),
-            other => other.clone(),
-        }
-    }
-
+impl Setup<Lines> for Lines {
     fn plant(&self, talk: &Talk<'_, Self>) -> bool {
         self.has_canary && talk.ask(&Ask::Set(0, 77), talk.name()).is_ok_and(|answers| !answers.is_empty())
     }
@@ -166,10 +195,6 @@ impl Protocol for Lines {
             Some(Message::Value(value)) => Ok(Some(value.to_string())),
             _ => Err(Trouble::Unprepared("no value".to_owned())),
         }
-    }
-
-    fn probe(&self) -> Option<Ask> {
-        self.has_probe.then_some(Ask::Get(255))
     }
 }
 

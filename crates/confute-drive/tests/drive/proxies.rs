@@ -9,8 +9,9 @@ use std::time::Duration;
 use confute::Verdict;
 use confute::trace::Event;
 use confute_drive::{
-    CaseRun, Gauge, Generator, Net, Past, Peer, Protocol, Reader, Replay, Setup, Side, Step, Talk, Target,
-    Until, View, run_case,
+    AnyGenerator, AnyMessage, Caller, CaseRun, CaseSetup, Dialogue, Gauge, Generator, Net, Past, Peer,
+    Protocol, Reader, Replay, Side, Step, Talk, Target, Until, Upstream, View, run_case, typed_events,
+    typed_steps,
 };
 use confute_models::proxy::{Message, Proxy};
 
@@ -52,20 +53,32 @@ impl Protocol for Proxied {
         bytes.push(b'\n');
     }
 
-    fn answers(&self, message: &Message) -> u32 {
-        u32::from(matches!(message, Message::Request(_)))
-    }
-
     fn reader(&self, side: Side) -> Words {
         Words { side, held: Vec::new() }
     }
 
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn upstream(&self) -> &dyn Upstream<Self> {
+        self
+    }
+}
+
+impl Dialogue<Proxied> for Proxied {
+    fn answers(&self, message: &Message) -> u32 {
+        u32::from(matches!(message, Message::Request(_)))
+    }
+}
+
+impl Upstream<Proxied> for Proxied {
     fn belongs(&self, message: &Message, case: &str) -> bool {
         let (Message::Request(text) | Message::Response(text)) = message;
         text.starts_with(case)
     }
 
-    fn exchanges_apart(&self) -> bool {
+    fn has_single_exchanges(&self) -> bool {
         self.apart
     }
 
@@ -157,16 +170,11 @@ impl Generator<Proxied> for Traffic {
     }
 }
 
-fn run(
-    twice: bool,
-    connections: u32,
-    name: &str,
-    generator: &mut dyn Generator<Proxied>,
-) -> CaseRun<Proxied> {
+fn run(twice: bool, connections: u32, name: &str, generator: impl Generator<Proxied>) -> CaseRun {
     let mut net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
     let address = start_proxy(net.listens_at().unwrap(), twice);
     let limits = confute_drive::Limits { connections, patience: Duration::from_secs(2), ..limits() };
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol: &Proxied::default(),
         target: Target::new(address),
         limits: &limits,
@@ -176,7 +184,7 @@ fn run(
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    run_case(&mut net, &setup, generator)
+    run_case(&mut net, &setup, &mut AnyGenerator::new(generator))
 }
 
 /// Forwards all that a client sends on one connection to the origin, without waiting for answers; its health check comes
@@ -233,11 +241,11 @@ impl Generator<Proxied> for Pipelined {
     }
 }
 
-fn run_apart(lies: bool, stops_at: u64, name: &str) -> CaseRun<Proxied> {
+fn run_apart(lies: bool, stops_at: u64, name: &str) -> CaseRun {
     let mut net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
     let address = start_pipe(net.listens_at().unwrap(), lies);
     let limits = confute_drive::Limits { connections: 2, patience: Duration::from_secs(2), ..limits() };
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol: &Proxied { apart: true },
         target: Target::new(address),
         limits: &limits,
@@ -247,7 +255,7 @@ fn run_apart(lies: bool, stops_at: u64, name: &str) -> CaseRun<Proxied> {
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    run_case(&mut net, &setup, &mut Pipelined { left: 24, stops_at })
+    run_case(&mut net, &setup, &mut AnyGenerator::new(Pipelined { left: 24, stops_at }))
 }
 
 #[test]
@@ -256,7 +264,7 @@ fn a_connection_that_is_used_again_is_many() {
     assert_eq!((&run.verdict, &run.trouble), (&Verdict::Unrefuted, &None));
     // Two connections, but as many exchanges as requests; the health checks were answered and not told.
     assert_eq!((run.figures.accepted, run.figures.answers), (24, 48));
-    let accepted = |event: &&Event<Message>| matches!(event, Event::Accepted(_));
+    let accepted = |event: &&Event<AnyMessage>| matches!(event, Event::Accepted(_));
     assert_eq!(run.trace.iter().filter(accepted).count(), 24);
     let run = run_apart(true, 0, "a2");
     assert!(run.verdict.is_refuted(), "{:?} {:?}", run.verdict, run.trouble);
@@ -268,7 +276,7 @@ fn what_nobody_answers_is_answered_at_the_end() {
     assert_eq!((&run.verdict, &run.trouble), (&Verdict::Unrefuted, &None));
     assert_eq!((run.figures.accepted, run.figures.answers), (7, 14));
     let courteous = |event: &&Event<Message>| matches!(event, Event::Sent(_, Message::Response(text)) if text.starts_with("courtesy"));
-    assert_eq!(run.trace.iter().filter(courteous).count(), 7);
+    assert_eq!(typed_events(&run.trace).iter().filter(courteous).count(), 7);
 }
 
 #[test]
@@ -279,8 +287,7 @@ fn a_question_is_passed_on() {
     let protocol = Proxied { apart: true };
     let talk = Talk::new(
         &protocol,
-        Target { listen: Some(origin), ..Target::new(start_proxy(origin, false)) },
-        &limits,
+        Caller::new(Target { listen: Some(origin), ..Target::new(start_proxy(origin, false)) }, &limits),
     );
     let passed = talk.through(&Message::Request("hello".into())).unwrap();
     assert_eq!(passed.asked, [Message::Request("hello".into())]);
@@ -295,11 +302,11 @@ fn a_proxy_is_client_and_server() {
     assert_eq!(first.figures.accepted, 20);
     assert_eq!(first.trace.iter().filter(|event| matches!(event, Event::Accepted(_))).count(), 20);
     assert_eq!(first.figures.answers, 40);
-    let again = run(false, 3, "p2", &mut Replay::new(first.script));
+    let again = run(false, 3, "p2", &mut Replay::new(typed_steps(&first.script)));
     assert_eq!((again.verdict, again.trouble), (Verdict::Unrefuted, None));
     // Whose request comes first is up to the proxy. With one client there is but one order.
     let first = run(false, 1, "p4", &mut Traffic { left: 20 });
-    let again = run(false, 1, "p5", &mut Replay::new(first.script.clone()));
+    let again = run(false, 1, "p5", &mut Replay::new(typed_steps(&first.script)));
     assert_eq!((again.verdict, again.trouble), (Verdict::Unrefuted, None));
     assert_eq!((again.figures.requests, again.figures.skipped), (first.figures.requests, 0));
 }

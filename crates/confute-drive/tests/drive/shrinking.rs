@@ -6,20 +6,21 @@ use std::time::{Duration, Instant};
 use confute::network::Tcp;
 use confute::{Diagnosis, Options, judge};
 use confute_drive::{
-    Finding, Generator, Limits, Outcome, Plan, Shrinker, Shrunk, Step, Target, Unshrunk, campaign, evidence,
+    AnyAsk, AnyGenerator, Finding, Limits, Outcome, Plan, Shrinker, Shrunk, Step, Target, Unshrunk, campaign,
+    excerpt, typed_events,
 };
 
 use crate::limits;
 use crate::protocol::{Ask, Busy, Lines, Store};
 use crate::server::{Manner, Server, nobody};
 
-fn found(server: &Server) -> Outcome<Lines> {
+fn found(server: &Server) -> Outcome {
     let plan = Plan { limits: limits(), seed: 3, max_failures: 1, ..Plan::new(Target::new(server.address)) };
-    let make = |_| -> Box<dyn Generator<Lines>> { Box::new(Busy { most: 1, ..Busy::new(400) }) };
+    let make = |_| AnyGenerator::new(Busy { most: 1, ..Busy::new(400) });
     campaign(&Lines::default(), &plan, &make, &mut (), &AtomicBool::new(false))
 }
 
-fn shrink(finding: &Finding<Lines>, target: Target, time: Duration) -> Result<Shrunk<Lines>, Unshrunk> {
+fn shrink(finding: &Finding, target: Target, time: Duration) -> Result<Shrunk, Unshrunk> {
     let limits: Limits = limits();
     let shrinker = Shrinker {
         protocol: &Lines::default(),
@@ -33,9 +34,9 @@ fn shrink(finding: &Finding<Lines>, target: Target, time: Duration) -> Result<Sh
     shrinker.shrink(finding, &mut |_| {})
 }
 
-fn asks(script: &[Step<Ask>]) -> Vec<&Ask> {
+fn asks(script: &[Step<AnyAsk>]) -> Vec<&Ask> {
     let asked = script.iter().filter_map(|step| match step {
-        Step::Ask { ask, .. } => Some(ask),
+        Step::Ask { ask, .. } => ask.typed(),
         _ => None,
     });
     asked.collect()
@@ -59,7 +60,9 @@ fn only_what_matters_is_left() {
         assert_eq!((shrunk.again.0, shrunk.unfinished), (shrunk.again.1, false));
         // What is shown is a proof by itself, of the same.
         assert_eq!(shrunk.refutation.event + 1, shrunk.trace.len());
-        assert!(judge(&Store, &Tcp::default(), &shrunk.trace, &Options::default()).is_refuted());
+        assert!(
+            judge(&Store, &Tcp::default(), &typed_events(&shrunk.trace), &Options::default()).is_refuted()
+        );
         let known = |one: &Diagnosis| finding.diagnoses.iter().any(|other| other.rules == one.rules);
         assert!(shrunk.diagnoses.iter().any(known));
         assert_ne!(shrunk.name, finding.name);
@@ -73,7 +76,7 @@ fn now_and_then_is_enough() {
     let outcome = found(&server);
     let shrunk = shrink(&outcome.findings[0], Target::new(server.address), Duration::from_secs(20)).unwrap();
     assert!(shrunk.requests.1 <= 6, "{:?}", shrunk.script);
-    assert!(judge(&Store, &Tcp::default(), &shrunk.trace, &Options::default()).is_refuted());
+    assert!(judge(&Store, &Tcp::default(), &typed_events(&shrunk.trace), &Options::default()).is_refuted());
     // How often depends on how its length goes with the server's counting.
     assert!(shrunk.again.1 > 0 && shrunk.again.0 <= shrunk.again.1, "{:?}", shrunk.again);
 }
@@ -83,10 +86,10 @@ fn what_does_not_show_again_is_shown_in_part() {
     let outcome = found(&Server::start(Manner::ReadsNothing(60)));
     let finding = &outcome.findings[0];
     let stop = AtomicBool::new(false);
-    let part = evidence(&Lines::default(), finding, Duration::from_secs(10), &stop).unwrap();
+    let part = excerpt(&Lines::default(), finding, Duration::from_secs(10), &stop).unwrap();
     assert!(part.trace.len() * 4 < finding.trace.len(), "{} of {}", part.trace.len(), finding.trace.len());
     assert_eq!((part.micros.len(), part.refutation.event + 1), (part.trace.len(), part.trace.len()));
-    assert!(judge(&Store, &Tcp::default(), &part.trace, &Options::default()).is_refuted());
+    assert!(judge(&Store, &Tcp::default(), &typed_events(&part.trace), &Options::default()).is_refuted());
 }
 
 #[test]

@@ -106,15 +106,15 @@ struct Views<'a> {
     serving: Vec<u32>,
     /// and such as come from the origin.
     passing: Vec<u32>,
-    asked: Vec<(Peer, crate::proxy::message::Message)>,
+    asked: Vec<(Peer, &'a crate::proxy::message::Message)>,
 }
 
 impl<'s> Views<'s> {
-    fn of(view: &View<'_, Dual>, past: &'s Past<Http>) -> Self {
+    fn of(view: &View<'s, Dual>, past: &'s Past<Http>) -> Self {
         let passing: Vec<u32> =
             (0..).zip(view.outstanding).map(|(on, count)| passing(view, on, *count)).collect();
         let serving = view.outstanding.iter().zip(&passing).map(|(all, passing)| all - passing).collect();
-        let asked = view.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?.clone())));
+        let asked = view.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?)));
         Self { past, none: Past::default(), serving, passing, asked: asked.collect() }
     }
 

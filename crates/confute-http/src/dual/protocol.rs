@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 
 use confute::lang::{Level, Rule};
 use confute::trace::Event;
-use confute_drive::{Exchange, Exports, Kept, Past, Protocol, Refusal, Side, Talk, Trouble};
+use confute_drive::{
+    Asks, Dialogue, Evidence, Exchange, Exporting, Exports, Kept, Past, Protocol, Refusal, Setup, Side, Talk,
+    Trouble, Upstream,
+};
 use serde::{Deserialize, Serialize};
 
 use super::message::Message;
@@ -113,17 +116,6 @@ impl Protocol for Dual {
         &self.model
     }
 
-    fn level(&self, rule: &Rule) -> Level {
-        self.http.level(rule)
-    }
-
-    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
-        match (request, reply) {
-            (Message::Passed(request), Message::Passed(reply)) => self.proxy.refusal(request, reply),
-            _ => self.http.refusal(request.served()?, reply.served()?),
-        }
-    }
-
     fn resolve(&self, ask: &Ask, case: &str, past: &Past<Self>) -> Option<Message> {
         match ask {
             Ask::Serve(ask) => self.http.resolve(ask, case, &Self::referred(ask, past)).map(Message::Served),
@@ -131,18 +123,52 @@ impl Protocol for Dual {
         }
     }
 
-    fn branches(&self) -> Vec<String> {
-        self.http.branches()
-    }
-
-    fn reached(&self, exchange: &Exchange<Ask, Message>) -> Option<usize> {
-        self.http.reached(&one_served(exchange)?)
-    }
-
     fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
         match message {
             Message::Served(message) | Message::Behind(message) => self.http.encode(message, bytes),
             Message::Passed(message) => self.proxy.encode(message, bytes),
+        }
+    }
+
+    fn reader(&self, side: Side) -> DualReader {
+        DualReader::new(side)
+    }
+
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.http.conceal(bytes);
+        self.proxy.conceal(bytes);
+    }
+
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn asks(&self) -> &dyn Asks<Self> {
+        self
+    }
+
+    fn upstream(&self) -> &dyn Upstream<Self> {
+        self
+    }
+
+    fn evidence(&self) -> &dyn Evidence<Self> {
+        self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+
+    fn exporting(&self) -> &dyn Exporting<Self> {
+        self
+    }
+}
+
+impl Dialogue<Dual> for Dual {
+    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
+        match (request, reply) {
+            (Message::Passed(request), Message::Passed(reply)) => self.proxy.refusal(request, reply),
+            _ => self.http.refusal(request.served()?, reply.served()?),
         }
     }
 
@@ -171,58 +197,11 @@ impl Protocol for Dual {
         }
     }
 
-    fn reader(&self, side: Side) -> DualReader {
-        DualReader::new(side)
-    }
-
     fn announces_end(&self, reply: &Message) -> bool {
         match reply {
             Message::Served(reply) | Message::Behind(reply) => self.http.announces_end(reply),
             Message::Passed(reply) => self.proxy.announces_end(reply),
         }
-    }
-
-    fn belongs(&self, message: &Message, case: &str) -> bool {
-        message.passed().is_some_and(|message| self.proxy.belongs(message, case))
-    }
-
-    fn exchanges_apart(&self) -> bool {
-        self.proxy.exchanges_apart()
-    }
-
-    fn courtesy(&self, asked: &Message) -> Option<Message> {
-        self.proxy.courtesy(asked.passed()?).map(Message::Passed)
-    }
-
-    fn suits(&self, ask: &Ask, asked: &Message) -> bool {
-        match (ask, asked.passed()) {
-            (Ask::Pass(ask), Some(asked)) => self.proxy.suits(ask, asked),
-            _ => true,
-        }
-    }
-
-    fn unanswered(&self) -> Option<Message> {
-        self.proxy.unanswered().map(Message::Passed)
-    }
-
-    fn dropped(&self, question: &mut Message) {
-        if let Message::Passed(question) = question {
-            self.proxy.dropped(question);
-        }
-    }
-
-    fn half_closed(&self, answer: &mut Message) {
-        if let Message::Passed(answer) = answer {
-            self.proxy.half_closed(answer);
-        }
-    }
-
-    fn note_causes(&self, reply: &mut Message, request: &Message, past: &Past<Self>, ended: Option<i64>) {
-        let (Message::Passed(reply), Some(request)) = (reply, request.passed()) else { return };
-        let asked = past.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?)));
-        let answers =
-            past.exchanges.iter().filter_map(|exchange| Some((exchange.on, exchange.request.passed()?)));
-        note_causes(reply, request, asked, answers, ended);
     }
 
     fn is_excused(&self, answer: &Message) -> bool {
@@ -235,45 +214,11 @@ impl Protocol for Dual {
             Message::Passed(message) => self.proxy.is_last(message),
         }
     }
+}
 
-    fn subject(&self, request: &Message) -> Option<String> {
-        match request {
-            Message::Served(request) | Message::Behind(request) => self.http.subject(request),
-            Message::Passed(request) => self.proxy.subject(request),
-        }
-    }
-
-    fn annotate(&self, trace: &mut [Event<Message>]) {
-        stray::note(trace, Message::served, Message::served_mut);
-        settled::note(trace, Message::served, Message::served_mut);
-    }
-
-    fn is_idle(&self, request: &Message, reply: Option<&Message>) -> bool {
-        match request {
-            Message::Served(request) | Message::Behind(request) => {
-                self.http.is_idle(request, reply.and_then(Message::served))
-            }
-            Message::Passed(request) => self.proxy.is_idle(request, reply.and_then(Message::passed)),
-        }
-    }
-
+impl Asks<Dual> for Dual {
     fn probe(&self) -> Option<Ask> {
         self.http.probe().map(Ask::Serve)
-    }
-
-    fn conceal(&self, bytes: &mut [u8]) {
-        self.http.conceal(bytes);
-        self.proxy.conceal(bytes);
-    }
-
-    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
-        export::of_gateway(kept)
-    }
-
-    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
-        let mut said = self.http.survey(&talk.speaking(&self.http))?;
-        said.extend(self.proxy.survey(&talk.speaking(&self.proxy))?);
-        Ok(said)
     }
 
     fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
@@ -313,9 +258,103 @@ impl Protocol for Dual {
             Ask::Pass(ask) => self.proxy.is_plain(ask),
         }
     }
+}
+
+impl Upstream<Dual> for Dual {
+    fn belongs(&self, message: &Message, case: &str) -> bool {
+        message.passed().is_some_and(|message| self.proxy.belongs(message, case))
+    }
+
+    fn has_single_exchanges(&self) -> bool {
+        self.proxy.has_single_exchanges()
+    }
+
+    fn courtesy(&self, asked: &Message) -> Option<Message> {
+        self.proxy.courtesy(asked.passed()?).map(Message::Passed)
+    }
+
+    fn suits(&self, ask: &Ask, asked: &Message) -> bool {
+        match (ask, asked.passed()) {
+            (Ask::Pass(ask), Some(asked)) => self.proxy.suits(ask, asked),
+            _ => true,
+        }
+    }
+
+    fn unanswered(&self) -> Option<Message> {
+        self.proxy.unanswered().map(Message::Passed)
+    }
+
+    fn dropped(&self, question: &mut Message) {
+        if let Message::Passed(question) = question {
+            self.proxy.dropped(question);
+        }
+    }
+
+    fn half_closed(&self, answer: &mut Message) {
+        if let Message::Passed(answer) = answer {
+            self.proxy.half_closed(answer);
+        }
+    }
+
+    fn note_causes(&self, reply: &mut Message, request: &Message, past: &Past<Self>, ended: Option<i64>) {
+        let (Message::Passed(reply), Some(request)) = (reply, request.passed()) else { return };
+        let asked = past.asked.iter().filter_map(|(peer, message)| Some((*peer, message.passed()?)));
+        let answers =
+            past.exchanges.iter().filter_map(|exchange| Some((exchange.on, exchange.request.passed()?)));
+        note_causes(reply, request, asked, answers, ended);
+    }
+}
+
+impl Evidence<Dual> for Dual {
+    fn level(&self, rule: &Rule) -> Level {
+        self.http.level(rule)
+    }
+
+    fn branches(&self) -> Vec<String> {
+        self.http.branches()
+    }
+
+    fn reached(&self, exchange: &Exchange<Ask, Message>) -> Option<usize> {
+        self.http.reached(&one_served(exchange)?)
+    }
+
+    fn subject(&self, request: &Message) -> Option<String> {
+        match request {
+            Message::Served(request) | Message::Behind(request) => self.http.subject(request),
+            Message::Passed(request) => self.proxy.subject(request),
+        }
+    }
+
+    fn annotate(&self, trace: &mut [Event<Message>]) {
+        stray::note(trace, Message::served, Message::served_mut);
+        settled::note(trace, Message::served, Message::served_mut);
+    }
+
+    fn is_idle(&self, request: &Message, reply: Option<&Message>) -> bool {
+        match request {
+            Message::Served(request) | Message::Behind(request) => {
+                self.http.is_idle(request, reply.and_then(Message::served))
+            }
+            Message::Passed(request) => self.proxy.is_idle(request, reply.and_then(Message::passed)),
+        }
+    }
+}
+
+impl Setup<Dual> for Dual {
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let mut said = self.http.survey(&talk.speaking(&self.http))?;
+        said.extend(self.proxy.survey(&talk.speaking(&self.proxy))?);
+        Ok(said)
+    }
 
     fn prepare(&self, case: &str, talk: &Talk<'_, Self>) -> Result<(), Trouble> {
         self.http.prepare(case, &talk.speaking(&self.http))?;
         self.proxy.prepare(case, &talk.speaking(&self.proxy))
+    }
+}
+
+impl Exporting<Dual> for Dual {
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        export::of_gateway(kept)
     }
 }

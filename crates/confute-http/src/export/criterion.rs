@@ -429,7 +429,7 @@ mod tests {
 
     use confute::Refutation;
     use confute::trace::WireConn;
-    use confute_drive::{Judge, Past, Peer, Protocol as _, Step, is_refuted};
+    use confute_drive::{AnyMessage, Judge, KeptCase, Past, Peer, Protocol as _, Step, is_refuted};
 
     use super::*;
     use crate::message::Span;
@@ -454,7 +454,7 @@ mod tests {
             hypotheses: 1,
             more: false,
         };
-        let kept = Kept {
+        let kept = KeptCase {
             number: 1,
             script: &script,
             trace: &trace,
@@ -473,7 +473,10 @@ mod tests {
     }
 
     fn last(http: &Http, exchanges: &[(Ask, Response)]) -> Check {
-        let judge = |events: &[Event<Msg>], also: &[&'static str]| is_refuted(http, events, also.to_vec());
+        let judge = |events: &[Event<Msg>], also: &[&'static str]| {
+            let events: Vec<_> = events.iter().map(|event| event.clone().map(AnyMessage::new)).collect();
+            is_refuted(http, &events, also.to_vec())
+        };
         match found(http, exchanges, &judge) {
             Ok(Criterion::Answers(checks)) => checks.last().unwrap().clone(),
             Ok(Criterion::Flaws(flaws)) => panic!("{flaws:?}"),

@@ -13,7 +13,7 @@ mod program;
 mod python;
 
 use confute::trace::Event;
-use confute_drive::{Export, Exports, Kept, Protocol, guarded};
+use confute_drive::{Export, Exports, Kept, KeptCase, guarded};
 
 use crate::protocol::Http;
 use criterion::criterion;
@@ -73,7 +73,7 @@ fn defect(why: &str) -> String {
 }
 
 /// The recording alone. Whoever tests a gateway is its origin too, and no short script is that.
-pub(crate) fn recorded<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
+pub(crate) fn recorded<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
     if kept.raw.is_empty() {
         return Exports { files: Vec::new(), remarks: vec!["no traffic.har: no bytes were kept".to_owned()] };
     }
@@ -96,7 +96,7 @@ pub(crate) fn recorded<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
 }
 
 /// The same, with the reason why there is nothing else.
-pub(crate) fn of_gateway<P: Protocol + ?Sized>(kept: &Kept<'_, P>) -> Exports {
+pub(crate) fn of_gateway<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
     let mut exports = recorded(kept);
     let why =
         "no reproduce.sh, no reproduce.py: the tester was also the origin, which these scripts cannot be";

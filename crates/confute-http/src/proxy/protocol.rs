@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use confute_drive::{
-    Exports, Kept, Limits, Past, Peer, Protocol, Refusal, Side, Talk, Target as Place, Trouble,
+    Asks, Caller, Dialogue, Evidence, Exporting, Exports, Kept, Limits, Past, Peer, Protocol, Refusal, Setup,
+    Side, Talk, Target as Place, Trouble, Upstream,
 };
 use serde::{Deserialize, Serialize};
 
@@ -61,7 +62,7 @@ impl Proxy {
     #[must_use]
     pub fn discovered(mut self, place: Place, limits: &Limits) -> Self {
         let place = Place { listen: Some(self.origin), ..place };
-        let found = self.discover(&Talk::new(&self, place, limits));
+        let found = self.discover(&Talk::new(&self, Caller::new(place, limits)));
         let said = found.map(|(to, host)| {
             let host = host.map_or_else(|| "without Host".to_owned(), |host| format!("with Host: {host}"));
             let said = format!("what is below {} arrives at the origin below {to}, {host}", self.prefix);
@@ -236,19 +237,6 @@ impl Protocol for Proxy {
         &self.model
     }
 
-    /// What `gateway/forwarded` is about: an answer of the gateway itself. 502 and 504 tell what became of the origin.
-    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
-        let (Message::Request(request), Message::Response(response)) = (request, reply) else { return None };
-        let is_plain = !matches!(&*request.method, "OPTIONS" | "TRACE");
-        let is_own = response.fields.mark().is_none();
-        let is_refused = response.status >= 300 && !matches!(response.status, 502 | 504);
-        (is_plain && is_own && is_refused).then(|| {
-            let seconds =
-                response.fields.all("Retry-After").next().and_then(|value| value.trim().parse().ok());
-            Refusal { status: response.status, retry_after: seconds.map(Duration::from_secs) }
-        })
-    }
-
     fn resolve(&self, ask: &Ask, case: &str, _: &Past<Self>) -> Option<Message> {
         let question = match ask {
             Ask::Send(question) => question,
@@ -276,6 +264,53 @@ impl Protocol for Proxy {
         bytes.extend(encode::message(message, &self.target));
     }
 
+    fn reader(&self, side: Side) -> ProxyReader {
+        ProxyReader::new(side)
+    }
+
+    fn conceal(&self, bytes: &mut [u8]) {
+        self.target.conceal(bytes);
+    }
+
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
+    fn asks(&self) -> &dyn Asks<Self> {
+        self
+    }
+
+    fn upstream(&self) -> &dyn Upstream<Self> {
+        self
+    }
+
+    fn evidence(&self) -> &dyn Evidence<Self> {
+        self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+
+    fn exporting(&self) -> &dyn Exporting<Self> {
+        self
+    }
+}
+
+impl Dialogue<Proxy> for Proxy {
+    /// What `gateway/forwarded` is about: an answer of the gateway itself. 502 and 504 tell what became of the origin.
+    fn refusal(&self, request: &Message, reply: &Message) -> Option<Refusal> {
+        let (Message::Request(request), Message::Response(response)) = (request, reply) else { return None };
+        let is_plain = !matches!(&*request.method, "OPTIONS" | "TRACE");
+        let is_own = response.fields.mark().is_none();
+        let is_refused = response.status >= 300 && !matches!(response.status, 502 | 504);
+        (is_plain && is_own && is_refused).then(|| {
+            let seconds =
+                response.fields.all("Retry-After").next().and_then(|value| value.trim().parse().ok());
+            Refusal { status: response.status, retry_after: seconds.map(Duration::from_secs) }
+        })
+    }
+
     fn stamp(&self, message: &mut Message, micros: u64) {
         let micros = i64::try_from(micros).unwrap_or(i64::MAX);
         match message {
@@ -289,10 +324,31 @@ impl Protocol for Proxy {
         u32::from(matches!(message, Message::Request(_)))
     }
 
-    fn reader(&self, side: Side) -> ProxyReader {
-        ProxyReader::new(side)
+    /// Errors of the gateway's own that come late: the tester may have been a slow origin.
+    fn is_excused(&self, answer: &Message) -> bool {
+        let Message::Response(answer) = answer else { return false };
+        let is_late = answer.asked_at.is_some_and(|asked| answer.at - asked >= PATIENCE);
+        is_late && answer.fields.mark().is_none() && (answer.status >= 500 || answer.status == 408)
     }
 
+    fn is_last(&self, message: &Message) -> bool {
+        matches!(message, Message::Response(answer) if answer.close)
+    }
+}
+
+impl Asks<Proxy> for Proxy {
+    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
+        smaller::simpler(ask)
+    }
+
+    fn probe(&self) -> Option<Ask> {
+        let question =
+            Question { method: "GET".into(), name: "probe".into(), mark: u64::MAX, ..Question::default() };
+        Some(Ask::Send(question))
+    }
+}
+
+impl Upstream<Proxy> for Proxy {
     fn belongs(&self, message: &Message, case: &str) -> bool {
         match message {
             Message::Request(request) => {
@@ -304,7 +360,7 @@ impl Protocol for Proxy {
         }
     }
 
-    fn exchanges_apart(&self) -> bool {
+    fn has_single_exchanges(&self) -> bool {
         true
     }
 
@@ -347,18 +403,9 @@ impl Protocol for Proxy {
         let answers = past.exchanges.iter().map(|exchange| (exchange.on, &exchange.request));
         note_causes(reply, request, asked, answers, ended);
     }
+}
 
-    /// Errors of the gateway's own that come late: the tester may have been a slow origin.
-    fn is_excused(&self, answer: &Message) -> bool {
-        let Message::Response(answer) = answer else { return false };
-        let is_late = answer.asked_at.is_some_and(|asked| answer.at - asked >= PATIENCE);
-        is_late && answer.fields.mark().is_none() && (answer.status >= 500 || answer.status == 408)
-    }
-
-    fn is_last(&self, message: &Message) -> bool {
-        matches!(message, Message::Response(answer) if answer.close)
-    }
-
+impl Evidence<Proxy> for Proxy {
     /// Every request is a matter of its own, on both sides.
     fn subject(&self, request: &Message) -> Option<String> {
         match request {
@@ -366,26 +413,16 @@ impl Protocol for Proxy {
             _ => None,
         }
     }
+}
 
-    fn simpler(&self, ask: &Ask) -> Vec<Ask> {
-        smaller::simpler(ask)
-    }
-
-    fn probe(&self) -> Option<Ask> {
-        let question =
-            Question { method: "GET".into(), name: "probe".into(), mark: u64::MAX, ..Question::default() };
-        Some(Ask::Send(question))
-    }
-
-    fn conceal(&self, bytes: &mut [u8]) {
-        self.target.conceal(bytes);
-    }
-
-    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
-        export::of_gateway(kept)
-    }
-
+impl Setup<Proxy> for Proxy {
     fn survey(&self, _: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
         self.surveyed.clone().into_iter().collect()
+    }
+}
+
+impl Exporting<Proxy> for Proxy {
+    fn exports(&self, kept: &Kept<'_, Self>) -> Exports {
+        export::of_gateway(kept)
     }
 }

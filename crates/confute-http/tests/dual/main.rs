@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use confute_drive::{Generator, Limits, Outcome, Plan, Target, campaign};
+use confute_drive::{AnyGenerator, Limits, Outcome, Plan, Target, campaign};
 use confute_http::dual::{Dual, Mixture};
 use confute_http::proxy::Proxy;
 use confute_http::{Http, encode};
@@ -17,7 +17,7 @@ fn number(name: &str, other: u64) -> u64 {
 }
 
 /// So many cases against the embedded server, which forwards what is below one prefix to the tester.
-fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome<Dual> {
+fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome {
     let origin = free_port().unwrap();
     let config = Config { bugs: bugs.to_vec(), ..Config::default() };
     let server = Embedded::start(config.proxy("/proxy/", origin)).unwrap();
@@ -34,7 +34,7 @@ fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome<Dual> {
         limits: Limits { connections: 8, ..Limits::default() },
         ..Plan::new(Target { listen: Some(origin), ..place })
     };
-    let make = |case: u64| -> Box<dyn Generator<Dual>> { Box::new(Mixture::of_case(http.clone(), case)) };
+    let make = |case: u64| AnyGenerator::new(Mixture::of_case(http.clone(), case));
     campaign(&dual, &plan, &make, &mut (), &AtomicBool::new(false))
 }
 

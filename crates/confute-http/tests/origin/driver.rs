@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::{Gauge, Limits, Net, Setup, Target, run_case};
+use confute_drive::{AnyGenerator, CaseSetup, Gauge, Limits, Net, Target, run_case, typed_events};
 use confute_http::message::Msg;
 use confute_http::{Http, Traffic};
 
@@ -37,7 +37,7 @@ pub(crate) fn run_relaxed(
 ) -> Outcome {
     let mut http = Http { prefix: "/".to_owned(), model: ORIGIN, ..Http::default() };
     http.target.host = address.to_string();
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol: &http,
         target: Target::new(address),
         limits: &Limits { connections, patience: PATIENCE, ..Limits::default() },
@@ -47,8 +47,8 @@ pub(crate) fn run_relaxed(
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    let mut traffic = Traffic::new(http.clone(), steps).holding(150);
+    let mut traffic = AnyGenerator::new(Traffic::new(http.clone(), steps).holding(150));
     let run = run_case(&mut Net::new(None).unwrap(), &setup, &mut traffic);
     let requests = run.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count();
-    Outcome { verdict: run.verdict, requests, events: run.trace, turns: run.figures.turns }
+    Outcome { verdict: run.verdict, requests, events: typed_events(&run.trace), turns: run.figures.turns }
 }

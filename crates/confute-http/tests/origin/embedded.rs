@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use confute::network::Tcp;
 use confute::trace::{Event, Header, Limits, Trace, read};
 use confute::{Options, Tester, Verdict, judge};
-use confute_drive::{Protocol as _, Talk, Target};
+use confute_drive::{Caller, Setup as _, Talk, Target};
 use confute_http::Http;
 use confute_http::message::Msg;
 use confute_http::rules::RULES;
@@ -221,7 +221,8 @@ fn a_canary_is_lost_with_everything_else() {
     let server = Embedded::start(Config::default()).unwrap();
     let http = Http { prefix: "/".to_owned(), ..Http::default() };
     let limits = confute_drive::Limits::default();
-    let talk = |http, address| Talk::new(http, Target::new(address), &limits).named("bird".to_owned());
+    let talk =
+        |http, address| Talk::new(http, Caller::new(Target::new(address), &limits).named("bird".to_owned()));
     assert!(http.plant(&talk(&http, server.addr())));
     let seen = http.canary(&talk(&http, server.addr())).unwrap();
     assert!(seen.as_ref().is_some_and(|seen| seen.contains("bird") && seen.contains("Some")), "{seen:?}");

@@ -4,7 +4,7 @@ use confute::lang::Level;
 use confute::network::Tcp;
 use confute::trace::Event;
 use confute::{Options, blame};
-use confute_drive::Protocol as _;
+use confute_drive::Evidence as _;
 use confute_http::Http;
 use confute_http::message::{Flaw, Msg, Response};
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use confute::lang::Level;
-use confute_drive::{Conclusion, Generator, Outcome, Peer, Plan, Replay, Step, Target, Until, campaign};
+use confute_drive::{AnyGenerator, Conclusion, Outcome, Peer, Plan, Replay, Step, Target, Until, campaign};
 use confute_http::encode::Target as Authority;
 use confute_http::message::{Method, Tag};
 use confute_http::{Ask, AskTag, AskTags, Http};
@@ -102,7 +102,7 @@ fn ask(method: Method) -> Ask {
 }
 
 /// Three requests, each after the answer to the one before.
-fn script(kind: u64) -> Box<dyn Generator<Http>> {
+fn script(kind: u64) -> AnyGenerator<'static> {
     // Steps alternate with waits, so the PUT is step 0.
     let last = match kind {
         0 => Ask { if_none_match: Some(AskTags::one(AskTag::Seen(0))), ..ask(Method::Put) },
@@ -116,11 +116,11 @@ fn script(kind: u64) -> Box<dyn Generator<Http>> {
     let steps = [ask(Method::Put), ask(Method::Get), last].into_iter().flat_map(|ask| {
         [Step::Ask { on: Peer::Opened(0), ask, cuts: Vec::new() }, Step::Wait(Until::Outstanding(0))]
     });
-    Box::new(Replay::new(steps.collect()))
+    AnyGenerator::new::<Http>(Replay::new(steps.collect()))
 }
 
 /// Five cases that a weak rule explains, and then all kinds by turns.
-fn go(manner: Manner) -> Outcome<Http> {
+fn go(manner: Manner) -> Outcome {
     let address = start(manner);
     let target = Authority { host: address.to_string(), ..Authority::default() };
     let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
@@ -129,7 +129,7 @@ fn go(manner: Manner) -> Outcome<Http> {
     campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false))
 }
 
-fn titles(outcome: &Outcome<Http>) -> Vec<String> {
+fn titles(outcome: &Outcome) -> Vec<String> {
     let title = |sets: &[confute::Diagnosis]| {
         sets.iter().map(|one| one.rules.join(" + ")).collect::<Vec<_>>().join(" | ")
     };

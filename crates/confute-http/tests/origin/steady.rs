@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use confute::lang::Level;
 use confute::network::Tcp;
 use confute::{Options, blame, judge};
-use confute_drive::Protocol as _;
+use confute_drive::Evidence as _;
 use confute_http::Http;
 use confute_http::message::{Flaw, IfRange, Method, Odd, Request, Response, Span, Tag, Told};
 use confute_http::rules::RULES;

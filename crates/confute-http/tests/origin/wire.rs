@@ -3,7 +3,7 @@
 use confute::Options;
 use confute::lang::Level;
 use confute::network::Tcp;
-use confute_drive::Protocol as _;
+use confute_drive::Evidence as _;
 use confute_http::Http;
 use confute_http::message::{Flaw, Odd, Request, Response};
 

@@ -7,7 +7,8 @@ use std::time::Duration;
 use confute::network::Tcp;
 use confute::{Options, Verdict, blame, judge};
 use confute_drive::{
-    CaseRun, Gauge, Generator, Limits, Net, Outcome, Plan, Setup, Target, campaign, run_case,
+    AnyGenerator, CaseRun, CaseSetup, Gauge, Limits, Net, Outcome, Plan, Target, campaign, run_case,
+    typed_events,
 };
 use confute_http::encode;
 use confute_http::proxy::{Passage, Proxy};
@@ -33,9 +34,9 @@ pub(crate) fn run(
     (name, seed): (&str, u64),
     (requests, most): (usize, usize),
     relaxed: &[&'static str],
-) -> CaseRun<Proxy> {
+) -> CaseRun {
     let limits = Limits { connections: 12, patience: Duration::from_secs(3), ..Limits::default() };
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol,
         target: Target::new(gateway),
         limits: &limits,
@@ -45,18 +46,14 @@ pub(crate) fn run(
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    run_case(net, &setup, &mut Passage::new(requests, most))
+    run_case(net, &setup, &mut AnyGenerator::new(Passage::new(requests, most)))
 }
 
 /// What a refuted case is blamed on: all that it could be, one rule each time.
-pub(crate) fn accuse(
-    protocol: &Proxy,
-    run: &CaseRun<Proxy>,
-    relaxed: &[&'static str],
-) -> Vec<Vec<&'static str>> {
+pub(crate) fn accuse(protocol: &Proxy, run: &CaseRun, relaxed: &[&'static str]) -> Vec<Vec<&'static str>> {
     let options = Options { turns: 3_000_000, relaxed: relaxed.to_vec(), ..Options::default() };
     let network = Tcp::default();
-    let mut trace = run.trace.clone();
+    let mut trace = typed_events(&run.trace);
     if let Verdict::Refuted(found) = judge(&protocol.model, &network, &trace, &options) {
         trace.truncate(found.event + 1);
     }
@@ -65,7 +62,7 @@ pub(crate) fn accuse(
 }
 
 /// What happened at last, for people.
-pub(crate) fn tail(run: &CaseRun<Proxy>) -> String {
+pub(crate) fn tail(run: &CaseRun) -> String {
     let from = run.trace.len().saturating_sub(30);
     run.trace[from..].iter().map(|event| format!("{event:?}")).collect::<Vec<_>>().join("\n")
 }
@@ -76,7 +73,7 @@ pub(crate) fn tour(
     seed: u64,
     cases: u64,
     failures: usize,
-) -> Outcome<Proxy> {
+) -> Outcome {
     let proxy = proxy(gateway, prefix, origin).discovered(Target::new(gateway), &Limits::default());
     let plan = Plan {
         seed,
@@ -86,8 +83,8 @@ pub(crate) fn tour(
         limits: Limits { connections: 12, patience: Duration::from_secs(1), ..Limits::default() },
         ..Plan::new(Target { listen: Some(origin), ..Target::new(gateway) })
     };
-    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        Box::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }).hinting(case))
+    let make = |case: u64| -> AnyGenerator<'_> {
+        AnyGenerator::new(Passage::new(60, if case < 8 { 1 } else { 1 + case as usize % 4 }).hinting(case))
     };
     campaign(&proxy, &plan, &make, &mut (), &AtomicBool::new(false))
 }

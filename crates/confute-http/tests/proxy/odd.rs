@@ -7,8 +7,7 @@ use std::thread;
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::CaseRun;
-use confute_http::proxy::Proxy;
+use confute_drive::{CaseRun, typed_events};
 use confute_http::proxy::message::{Message, Response};
 
 use crate::lab::{accuse, net, proxy, run, tail};
@@ -248,7 +247,7 @@ fn passed(head: &str, more: &str) -> String {
 }
 
 /// A few cases, none of which is refuted; what became of them.
-fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun<Proxy>> {
+fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun> {
     let (mut net, origin) = net();
     let gateway = start(origin, oddity);
     let protocol = proxy(gateway, "/", origin);
@@ -269,8 +268,8 @@ fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun<Proxy>> {
 }
 
 /// How many events are of this kind.
-fn count(runs: &[CaseRun<Proxy>], is: impl Fn(&Event<Message>) -> bool) -> usize {
-    runs.iter().flat_map(|run| &run.trace).filter(|event| is(event)).count()
+fn count(runs: &[CaseRun], is: impl Fn(&Event<Message>) -> bool) -> usize {
+    runs.iter().flat_map(|run| typed_events(&run.trace)).filter(|event| is(event)).count()
 }
 
 fn received(event: &Event<Message>) -> Option<&Response> {

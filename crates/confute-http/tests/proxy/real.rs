@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use confute_drive::{Generator, Limits, Plan, Target, campaign};
+use confute_drive::{AnyGenerator, Limits, Plan, Target, campaign};
 use confute_http::encode;
 use confute_http::proxy::{Passage, Proxy};
 
@@ -32,8 +32,8 @@ fn named() {
         ..Plan::new(Target { listen: Some(origin), ..Target::new(address) })
     };
     let most = number("MOST", 4);
-    let make = |case: u64| -> Box<dyn Generator<Proxy>> {
-        Box::new(Passage::new(60, if case < 6 { 1 } else { 1 + (case % most) as usize }))
+    let make = |case: u64| -> AnyGenerator<'_> {
+        AnyGenerator::new(Passage::new(60, if case < 6 { 1 } else { 1 + (case % most) as usize }))
     };
     let outcome = campaign(&proxy, &plan, &make, &mut (), &AtomicBool::new(false));
     println!("{:?}\n{:?} {:?}\n{:?}", outcome.conclusion, outcome.tally, outcome.troubles, outcome.figures);

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::{Gauge, Generator, Limits, Net, Setup, Spread, Step, Target, View, run_case};
+use confute_drive::{
+    AnyGenerator, CaseSetup, Gauge, Generator, Limits, Net, Spread, Step, Target, View, run_case,
+    typed_events,
+};
 use confute_memcached::{Ask, Habits, Memcached, MemcachedModel, Message, Traffic};
 
 /// A memcached of its own on a free port, ended when dropped.
@@ -91,7 +94,7 @@ impl Generator<Memcached> for Disturbed {
 /// Runs one case.
 pub fn run(address: SocketAddr, plan: &mut Plan) -> Ran {
     let protocol = Memcached::new(MemcachedModel { keeps: plan.keeps });
-    let setup = Setup {
+    let setup = CaseSetup {
         protocol: &protocol,
         target: Target::new(address),
         limits: &Limits { connections: plan.connections, thought: plan.time, ..Limits::default() },
@@ -101,12 +104,11 @@ pub fn run(address: SocketAddr, plan: &mut Plan) -> Ran {
         stop: &AtomicBool::new(false),
         gauge: &Gauge::default(),
     };
-    let mut generator =
-        Disturbed { traffic: Traffic::new(plan.habits.clone()), nuisance: plan.nuisance.take() };
-    let run = run_case(&mut Net::new(None).unwrap(), &setup, &mut generator);
+    let generator = Disturbed { traffic: Traffic::new(plan.habits.clone()), nuisance: plan.nuisance.take() };
+    let run = run_case(&mut Net::new(None).unwrap(), &setup, &mut AnyGenerator::new(generator));
     assert_eq!(run.trouble, None);
     Ran {
-        events: run.trace,
+        events: typed_events(&run.trace),
         verdict: run.verdict,
         thinking: run.figures.thinking,
         turns: run.figures.turns,

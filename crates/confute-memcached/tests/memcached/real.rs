@@ -13,7 +13,7 @@ use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
-use confute_drive::{Conclusion, Generator, Limits, Outcome, Plan as Campaign, Target, campaign};
+use confute_drive::{AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, campaign};
 use confute_memcached::{Answer, Command, Habits, Line, Memcached, MemcachedModel, Message, Traffic, rules};
 
 /// How many messages: more with `CONFUTE_MEMCACHED_MESSAGES`.
@@ -141,7 +141,7 @@ fn expiring_items_are_allowed() {
 }
 
 /// So many cases, as on the command line.
-fn cases(server: &Server, seed: u64, cases: u64) -> Outcome<Memcached> {
+fn cases(server: &Server, seed: u64, cases: u64) -> Outcome {
     let plan = Campaign {
         limits: Limits { connections: 8, ..Limits::default() },
         prefix: "confute-".to_owned(),
@@ -151,12 +151,12 @@ fn cases(server: &Server, seed: u64, cases: u64) -> Outcome<Memcached> {
         ..Campaign::new(Target::new(server.address))
     };
     let habits = Habits { large: false, ..Habits::default() };
-    let make = |_| -> Box<dyn Generator<Memcached>> { Box::new(Traffic::new(habits.clone())) };
+    let make = |_| AnyGenerator::new(Traffic::new(habits.clone()));
     campaign(&Memcached::default(), &plan, &make, &mut (), &AtomicBool::new(false))
 }
 
-fn blamed(outcome: &Outcome<Memcached>) -> Vec<(Option<Level>, Vec<&'static str>)> {
-    let rules = |one: &confute_drive::Finding<Memcached>| {
+fn blamed(outcome: &Outcome) -> Vec<(Option<Level>, Vec<&'static str>)> {
+    let rules = |one: &confute_drive::Finding| {
         one.diagnoses.iter().flat_map(|one| one.rules.iter().copied()).collect()
     };
     outcome.findings.iter().map(|one| (one.level, rules(one))).collect()

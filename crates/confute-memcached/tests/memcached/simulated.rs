@@ -5,7 +5,7 @@ use confute::random::Random;
 use confute::simulate::{Plan, exchange};
 use confute::trace::Event;
 use confute::{Options, Tester, Verdict};
-use confute_drive::Protocol;
+use confute_drive::Dialogue as _;
 use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store, rules};
 
 const KEYS: u64 = 6;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use confute::random::Random;
-use confute_drive::{Exchange, Generator, Past, Peer, Protocol, Step, Until, View};
+use confute_drive::{Dialogue as _, Exchange, Generator, Past, Peer, Protocol, Step, Until, View};
 use confute_memcached::{
     Ask, Command, Habits, Line, Memcached, Message, Request, Store, StoreKind, TokenRef, Traffic,
 };

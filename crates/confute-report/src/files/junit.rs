@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use confute_drive::{Conclusion, Finding, Protocol};
+use confute_drive::{Conclusion, Finding};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::Run;
@@ -15,7 +15,7 @@ use crate::standing::{self, Standing};
 use crate::violation::{name, violation};
 
 /// The whole file.
-pub(super) fn junit<P: Protocol>(run: &Run<'_, P>) -> Result<String, quick_junit::SerializeError> {
+pub(super) fn junit(run: &Run<'_>) -> Result<String, quick_junit::SerializeError> {
     let Run { subject, plan, outcome, .. } = *run;
     let mut suite = TestSuite::new(printable(subject.model));
     suite.set_time(outcome.elapsed);
@@ -53,19 +53,19 @@ pub(super) fn junit<P: Protocol>(run: &Run<'_, P>) -> Result<String, quick_junit
     report.to_string()
 }
 
-fn case<P: Protocol>(run: &Run<'_, P>, name: &str, status: TestCaseStatus) -> TestCase {
+fn case(run: &Run<'_>, name: &str, status: TestCaseStatus) -> TestCase {
     let mut case = TestCase::new(printable(name), status);
     // Nobody knows how long a single rule took; without a time some readers trip.
     case.set_classname(printable(run.subject.model)).set_time(Duration::ZERO);
     case
 }
 
-fn rule_status<P: Protocol>(run: &Run<'_, P>, rule: &str, standing: &Standing) -> TestCaseStatus {
+fn rule_status(run: &Run<'_>, rule: &str, standing: &Standing) -> TestCaseStatus {
     let Run { plan, outcome, .. } = *run;
-    let is_first = |finding: &&Finding<P>| {
+    let is_first = |finding: &&Finding| {
         finding.refutes(plan.level) && finding.diagnoses.first().is_some_and(|one| one.rules.contains(&rule))
     };
-    let failures: Vec<&Finding<P>> = outcome.findings.iter().filter(is_first).collect();
+    let failures: Vec<&Finding> = outcome.findings.iter().filter(is_first).collect();
     if !failures.is_empty() {
         return told(run, NonSuccessKind::Failure, &failures);
     }
@@ -87,7 +87,7 @@ fn rule_status<P: Protocol>(run: &Run<'_, P>, rule: &str, standing: &Standing) -
 }
 
 /// What the terminal says of these findings.
-fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Finding<P>]) -> TestCaseStatus {
+fn told(run: &Run<'_>, kind: NonSuccessKind, findings: &[&Finding]) -> TestCaseStatus {
     let mut text = Vec::new();
     for finding in findings {
         // Nothing fails to be written into memory.
@@ -106,7 +106,7 @@ fn told<P: Protocol>(run: &Run<'_, P>, kind: NonSuccessKind, findings: &[&Findin
 }
 
 /// Why, in a line.
-fn reason<P: Protocol>(finding: &Finding<P>) -> String {
+fn reason(finding: &Finding) -> String {
     let refutation = finding.shown().refutation;
     let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
     let is_some = |one: &&confute::Expectation| one.message.is_some();

@@ -12,7 +12,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use confute_drive::{Exports, Finding, Outcome, Plan, Protocol, guarded};
+use confute_drive::{AnyProtocol, Exports, Finding, Outcome, Plan, guarded};
 use serde_json::{Value, json};
 
 use crate::lines::{self, Lines, SUMMARY_SCHEMA};
@@ -35,15 +35,15 @@ const EACH: [&str; 6] = [CASE, TEST, FOUND, "reproduce.py", "reproduce.sh", "tra
 const WHOLE: [&str; 5] = ["events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
 
 /// All there is to say about a run.
-pub struct Run<'a, P: Protocol> {
+pub struct Run<'a> {
     /// What was spoken.
-    pub protocol: &'a P,
+    pub protocol: &'a dyn AnyProtocol,
     /// What was tested.
     pub subject: &'a Subject<'a>,
     /// How.
     pub plan: &'a Plan,
     /// What came of it.
-    pub outcome: &'a Outcome<P>,
+    pub outcome: &'a Outcome,
     /// What happened on the way.
     pub lines: &'a Lines,
     /// What the server was found to be able to do.
@@ -53,7 +53,7 @@ pub struct Run<'a, P: Protocol> {
 }
 
 /// The folder of a violation.
-pub(crate) fn folder<P: Protocol>(finding: &Finding<P>) -> String {
+pub(crate) fn folder(finding: &Finding) -> String {
     format!("{FOLDER}{}", finding.number)
 }
 
@@ -145,7 +145,7 @@ impl Reports {
     }
 
     /// Writes everything that can be written.
-    pub fn write<P: Protocol>(&self, run: &Run<'_, P>) -> Written {
+    pub fn write(&self, run: &Run<'_>) -> Written {
         let Run { subject, plan, outcome, .. } = *run;
         let mut written = Written::default();
         let findings: Vec<Value> =
@@ -176,12 +176,7 @@ impl Reports {
     }
 
     /// Writes the files about one violation. What the summary says of it is handed back.
-    fn finding<P: Protocol>(
-        &self,
-        run: &Run<'_, P>,
-        finding: &Finding<P>,
-        written: &mut Written,
-    ) -> Option<Value> {
+    fn finding(&self, run: &Run<'_>, finding: &Finding, written: &mut Written) -> Option<Value> {
         let Run { subject, plan, protocol, .. } = *run;
         let folder = self.root.join(folder(finding));
         let mut about = None;

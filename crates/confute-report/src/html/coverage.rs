@@ -1,6 +1,5 @@
 //! What was put to the test, and what was not: of that the verdict says nothing.
 
-use confute_drive::Protocol;
 use maud::{Markup, html};
 
 use crate::files::Run;
@@ -11,7 +10,7 @@ use crate::text::grouped;
 const BRANCHES: usize = 2_000;
 
 /// Every rule with its standing, the worst first.
-pub(super) fn rules<P: Protocol>(run: &Run<'_, P>) -> Markup {
+pub(super) fn rules(run: &Run<'_>) -> Markup {
     let mut rules = standing::all(run.subject, run.plan, run.outcome);
     rules.sort_by_key(|(_, standing)| rank(standing));
     let number = |fits: fn(&Standing) -> bool| rules.iter().filter(|(_, standing)| fits(standing)).count();
@@ -68,7 +67,7 @@ fn rank(standing: &Standing) -> u8 {
 }
 
 /// What there was to reach, the rarest first.
-pub(super) fn branches<P: Protocol>(run: &Run<'_, P>) -> Markup {
+pub(super) fn branches(run: &Run<'_>) -> Markup {
     let mut branches: Vec<&(String, u64)> = run.outcome.branches.iter().collect();
     branches.sort_by_key(|(_, times)| *times);
     let reached = branches.iter().filter(|(_, times)| *times > 0).count();

@@ -14,7 +14,7 @@ mod violation;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
-use confute_drive::{Conclusion, Protocol};
+use confute_drive::Conclusion;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::Exit;
@@ -60,7 +60,7 @@ impl Most {
 }
 
 /// The whole page. It leads to these files of the violations.
-pub(crate) fn page<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> String {
+pub(crate) fn page(run: &Run<'_>, files: &[PathBuf]) -> String {
     let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     let policy = format!(
         "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
@@ -94,7 +94,7 @@ pub(crate) fn page<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> String {
     page
 }
 
-fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
+fn header(run: &Run<'_>) -> Markup {
     let (subject, plan, outcome) = (run.subject, run.plan, run.outcome);
     let (figures, tally) = (&outcome.figures, &outcome.tally);
     let word = Exit::from(&outcome.conclusion).name();
@@ -164,7 +164,7 @@ fn header<P: Protocol>(run: &Run<'_, P>) -> Markup {
 }
 
 /// Each as large as its share of the page allows.
-fn violations<P: Protocol>(run: &Run<'_, P>, files: &[PathBuf]) -> Markup {
+fn violations(run: &Run<'_>, files: &[PathBuf]) -> Markup {
     let findings = &run.outcome.findings;
     let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
     html! {
@@ -191,7 +191,7 @@ fn fitting(share: usize, show: impl Fn(&Most) -> Markup) -> Markup {
     }
 }
 
-fn troubles<P: Protocol>(run: &Run<'_, P>) -> Markup {
+fn troubles(run: &Run<'_>) -> Markup {
     html! {
         @if !run.outcome.troubles.is_empty() {
             section {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use confute::trace::{Event, WireConn};
-use confute_drive::{Finding, Msg, Protocol, alternatives_of};
+use confute_drive::{AnyMessage, AnyProtocol, Finding, alternatives_of};
 
 use super::bytes::{Bytes, by_event};
 use super::{Most, clipped};
@@ -66,7 +66,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new<P: Protocol>(protocol: &P, finding: &Finding<P>, open: &[usize], most: &Most) -> Self {
+    pub(super) fn new(protocol: &dyn AnyProtocol, finding: &Finding, open: &[usize], most: &Most) -> Self {
         let case = finding.shown();
         let (trace, micros, raw, refutation) = (case.trace, case.micros, case.raw, case.refutation);
         let places = ladder::drawn(trace);
@@ -114,7 +114,7 @@ impl Scene {
 }
 
 /// While each request of the tester was under way: answers come in order on a connection.
-fn spans<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>], shown: &[usize]) -> Vec<Span> {
+fn spans(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], shown: &[usize]) -> Vec<Span> {
     let mut waiting: BTreeMap<WireConn, Vec<(usize, u32)>> = BTreeMap::new();
     let mut apart: Vec<WireConn> = Vec::new();
     let mut all: Vec<(WireConn, usize, Option<usize>, bool)> = Vec::new();
@@ -164,7 +164,7 @@ fn spans<P: Protocol>(protocol: &P, trace: &[Event<Msg<P>>], shown: &[usize]) ->
 }
 
 /// How many alternatives the tester has open after each event, as far as it gets within its time, or the time that is left.
-pub(super) fn open<P: Protocol>(protocol: &P, finding: &Finding<P>, left: Option<Duration>) -> Vec<usize> {
+pub(super) fn open(protocol: &dyn AnyProtocol, finding: &Finding, left: Option<Duration>) -> Vec<usize> {
     let time = left.map_or(THOUGHT, |left| left.min(THOUGHT));
     alternatives_of(protocol, finding.shown().trace, &finding.relaxed, (time, MEMORY))
 }

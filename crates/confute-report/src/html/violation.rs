@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use confute_drive::{Finding, Protocol, Shrunk, Unshrunk};
+use confute_drive::{Finding, Shrunk, Unshrunk};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -15,9 +15,9 @@ use crate::text::{count, grouped};
 use crate::violation::{name, refutation, title};
 
 /// All about it.
-pub(super) fn section<P: Protocol>(
-    run: &Run<'_, P>,
-    finding: &Finding<P>,
+pub(super) fn section(
+    run: &Run<'_>,
+    finding: &Finding,
     open: &[usize],
     files: &[PathBuf],
     most: &Most,
@@ -58,11 +58,11 @@ pub(super) fn section<P: Protocol>(
 }
 
 /// The explanation in sentences, where there is one.
-fn because<P: Protocol>(finding: &Finding<P>) -> Vec<String> {
+fn because(finding: &Finding) -> Vec<String> {
     finding.proof.as_ref().map(|proof| proof.sentences.clone()).unwrap_or_default()
 }
 
-fn asked<P: Protocol>(run: &Run<'_, P>, finding: &Finding<P>) -> Markup {
+fn asked(run: &Run<'_>, finding: &Finding) -> Markup {
     let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
     let rules = broken.filter_map(|name| run.subject.rules.iter().find(|rule| rule.name == *name));
     html! {
@@ -78,7 +78,7 @@ fn asked<P: Protocol>(run: &Run<'_, P>, finding: &Finding<P>) -> Markup {
     }
 }
 
-fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
+fn expected(finding: &Finding, most: &Most) -> Markup {
     const FEW: usize = 6;
     let refutation = refutation(finding, false);
     html! {
@@ -100,7 +100,7 @@ fn expected<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
 }
 
 /// What it was, and the files that were written about it: they are in folders beside the page.
-fn case<P: Protocol>(finding: &Finding<P>, files: &[PathBuf]) -> Markup {
+fn case(finding: &Finding, files: &[PathBuf]) -> Markup {
     let folder = folder(finding);
     let files: Vec<&str> = files
         .iter()
@@ -127,7 +127,7 @@ fn case<P: Protocol>(finding: &Finding<P>, files: &[PathBuf]) -> Markup {
     }
 }
 
-fn smaller<P: Protocol>(small: &Shrunk<P>) -> Markup {
+fn smaller(small: &Shrunk) -> Markup {
     let ((before, now), (shown, runs)) = (small.requests, small.again);
     html! {
         "Made smaller from " (count(before as u64, "request")) " to " (grouped(now as u64))
@@ -182,7 +182,7 @@ fn listing(scene: &Scene) -> Markup {
 }
 
 /// The latest bytes, as they were written and read.
-fn pieces<P: Protocol>(finding: &Finding<P>, most: &Most) -> Markup {
+fn pieces(finding: &Finding, most: &Most) -> Markup {
     let raw = finding.shown().raw;
     let skipped = raw.len().saturating_sub(most.pieces);
     html! {

@@ -7,19 +7,21 @@ use std::time::Duration;
 use confute::lang::Level;
 use confute::trace::{Event, WireConn};
 use confute::{Diagnosis, Expectation, Refutation};
-use confute_drive::{Chunk, Conclusion, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target, Trouble};
+use confute_drive::{
+    AnyMessage, Chunk, Conclusion, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target, Trouble,
+};
 use confute_report::lines::Lines as Told;
 use confute_report::session::Beside;
 
 use crate::Ran;
-use crate::protocol::{Lines, Message, READ_CURRENT, SET_LASTS};
+use crate::protocol::{Message, READ_CURRENT, SET_LASTS};
 use crate::server::nobody;
 
 /// What a hostile server would send.
 pub(crate) const HOSTILE: &str =
     "</script></pre></title><img src=x onerror=\"document.title='owned'\">'\"&lt;<!--";
 
-type Trace = Vec<Event<Message>>;
+type Trace = Vec<Event<AnyMessage>>;
 
 /// So many messages over these connections, the last of which nothing explains, with their times and bytes.
 pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Trace, Vec<u64>, Vec<Chunk>) {
@@ -47,6 +49,7 @@ pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Tr
         micros.push(now);
         let at = if sent { now + 3 } else { now - 3 };
         raw.push(Chunk { conn, sent, micros: at, bytes: bytes.into_bytes() });
+        let message = AnyMessage::new(message);
         trace.push(if sent { Event::Sent(conn, message) } else { Event::Received(conn, message) });
     }
     let conn = WireConn(0);
@@ -57,19 +60,14 @@ pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Tr
         now += 2_500_000 * u64::from(!sent) + 400;
         micros.push(now);
         raw.push(Chunk { conn, sent, micros: now, bytes });
+        let message = AnyMessage::new(message);
         trace.push(if sent { Event::Sent(conn, message) } else { Event::Received(conn, message) });
     }
     (trace, micros, raw)
 }
 
 /// A finding made of it, shrunk to four messages or not.
-pub(crate) fn finding(
-    number: usize,
-    messages: usize,
-    connections: u32,
-    text: &str,
-    small: bool,
-) -> Finding<Lines> {
+pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &str, small: bool) -> Finding {
     let (trace, micros, raw) = conversation(messages, connections, text);
     let refutation = |events: usize| Refutation {
         event: events - 1,
@@ -122,12 +120,12 @@ pub(crate) fn finding(
         times: 12,
         proof: None,
         shrunk,
-        evidence: None,
+        excerpt: None,
     }
 }
 
 /// A run with these findings.
-pub(crate) fn run(findings: Vec<Finding<Lines>>) -> Ran {
+pub(crate) fn run(findings: Vec<Finding>) -> Ran {
     let plan = Plan { seed: 42, ..Plan::new(Target::new(nobody())) };
     let figures = Figures {
         requests: 123_456,

@@ -19,9 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute::lang::{Level, ServerModel as _};
-use confute_drive::{
-    CaseReport, Generator, Limits, Outcome, Plan, Protocol, Sink, Target, Trouble, campaign,
-};
+use confute_drive::{AnyGenerator, CaseReport, Limits, Outcome, Plan, Sink, Target, Trouble, campaign};
 use confute_report::files::{Reports, Run, Written};
 use confute_report::lines::Lines as Told;
 use confute_report::session::Beside;
@@ -33,7 +31,7 @@ use server::Server;
 /// A run that is over, and all that is needed to tell of it.
 struct Ran {
     plan: Plan,
-    outcome: Outcome<Lines>,
+    outcome: Outcome,
     told: Told,
     beside: Beside,
 }
@@ -43,7 +41,7 @@ fn ran(server: &Server, level: Level, cases: u64) -> Ran {
     let limits = Limits { patience: Duration::from_millis(300), ..Limits::default() };
     let target = Target::new(server.address);
     let plan = Plan { limits, seed: 3, cases: Some(cases), level, ..Plan::new(target) };
-    let make = |_| -> Box<dyn Generator<Lines>> { Box::new(Busy { most: 1, ..Busy::new(200) }) };
+    let make = |_| -> AnyGenerator<'_> { AnyGenerator::new(Busy { most: 1, ..Busy::new(200) }) };
     let mut hearer = Hearer(Told::new());
     let stop = AtomicBool::new(false);
     let mut outcome = campaign(&Lines::default(), &plan, &make, &mut hearer, &stop);
@@ -54,7 +52,7 @@ fn ran(server: &Server, level: Level, cases: u64) -> Ran {
 
 struct Hearer(Told);
 
-impl<P: Protocol> Sink<P> for Hearer {
+impl Sink for Hearer {
     fn ended(&mut self, case: &CaseReport) {
         self.0.case(case);
     }

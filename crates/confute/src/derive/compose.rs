@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::book::{CellBook, Seen, Sightings};
+use super::coverage::Coverage;
 use super::foresight::Fit;
 use super::hypothesis::{
     CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended,
@@ -39,6 +40,8 @@ pub(crate) struct Composed<'m> {
     pub(crate) deviates_at: Option<u64>,
     /// How many turns were run.
     pub(crate) runs: Cell<u64>,
+    /// The rules that were asked about.
+    pub(crate) coverage: Coverage,
     /// The first mistake of the model that was met.
     pub(crate) mistake: RefCell<Option<Mistake>>,
     /// An internal turn touched more than the part it was tried in.
@@ -84,6 +87,7 @@ impl<'m> Composed<'m> {
             free: Vec::new(),
             deviates_at: None,
             runs: Cell::new(0),
+            coverage: Coverage::default(),
             mistake: RefCell::new(None),
             escaped: Cell::new(false),
             took: Cell::new(false),
@@ -122,8 +126,12 @@ impl<'m> Composed<'m> {
         let count = self.runs.get() + 1;
         self.runs.set(count);
         let left = self.most_deviations.saturating_sub(hypothesis.deviations);
-        let leeway =
-            Leeway { relaxed: &self.relaxed, free: &self.free, left: if start.may_break { left } else { 0 } };
+        let leeway = Leeway {
+            relaxed: &self.relaxed,
+            free: &self.free,
+            left: if start.may_break { left } else { 0 },
+            coverage: &self.coverage,
+        };
         let own = (&self.book, &self.spare);
         if !count.is_power_of_two() {
             return Runner::new(own, leeway, hypothesis, start, path).run(self.model);

@@ -12,6 +12,7 @@
 pub(crate) mod backtrack;
 pub(crate) mod book;
 pub(crate) mod compose;
+pub(crate) mod coverage;
 pub(crate) mod dualize;
 pub(crate) mod foresight;
 pub(crate) mod hypothesis;

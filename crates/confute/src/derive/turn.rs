@@ -15,6 +15,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::book::CellBook;
+use super::coverage::Coverage;
 use super::hypothesis::{Footprint, Hypothesis};
 use crate::erased::{self, Letter, Message, Model};
 use crate::fingerprint::Fingerprint;
@@ -186,6 +187,8 @@ pub(crate) struct Leeway<'a> {
     pub(crate) free: &'a [&'static str],
     /// Deviations from the others that are left to the hypothesis.
     pub(crate) left: u32,
+    /// Takes down which rules are asked about.
+    pub(crate) coverage: &'a Coverage,
 }
 
 /// The world of one run.
@@ -496,6 +499,7 @@ impl Runner<'_> {
 
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         self.tick()?;
+        self.leeway.coverage.note(rule);
         if !self.leeway.relaxed.contains(&rule.name) {
             self.ran.kept.push(rule);
             return Ok(false);

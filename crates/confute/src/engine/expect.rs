@@ -14,7 +14,7 @@ use crate::verdict::Expectation;
 impl Engine<'_> {
     /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
     /// and whether some were left out.
-    pub(crate) fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool) {
+    pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool) {
         self.catch_up();
         let spot = self.spot(conn);
         let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
@@ -51,7 +51,7 @@ impl Engine<'_> {
     /// its own: if more than one, the answer may tell them apart. A hypothesis that leaves open what the server chose counts
     /// for each choice on which the answer depends; an answer that is free anyway counts once. At most so many hypotheses
     /// are asked. 0 if nobody knows: while answers are awaited, or where the message concerns what was never talked about.
-    pub(crate) fn disagreement(&mut self, message: Rc<Message>, most: usize) -> usize {
+    pub fn disagreement(&mut self, message: Rc<Message>, most: usize) -> usize {
         if !self.verdict.is_unrefuted() || self.lag() > 0 {
             return 0;
         }

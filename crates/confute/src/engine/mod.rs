@@ -9,6 +9,7 @@ mod budget;
 mod expect;
 mod route;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -42,7 +43,7 @@ struct Line {
 }
 
 /// Judges a server while it is talked to, whatever the types of its model.
-pub(crate) struct Engine<'m> {
+pub struct Engine<'m> {
     pub(crate) world: Composed<'m>,
     parts: Vec<Option<Part>>,
     /// Which part a cell belongs to.
@@ -103,7 +104,7 @@ impl<'m> Engine<'m> {
     }
 
     /// Takes the next event and says what to think of the server now.
-    pub(crate) fn observe(&mut self, event: Event<Rc<Message>>) -> &Verdict {
+    pub fn observe(&mut self, event: Event<Rc<Message>>) -> &Verdict {
         if !self.verdict.is_unrefuted() {
             return &self.verdict;
         }
@@ -119,12 +120,12 @@ impl<'m> Engine<'m> {
     }
 
     /// What it thinks of the server so far. `Unrefuted` may still change for the last [`Engine::lag`] events.
-    pub(crate) fn so_far(&self) -> &Verdict {
+    pub fn so_far(&self) -> &Verdict {
         &self.verdict
     }
 
     /// What it thinks of the server, all events considered.
-    pub(crate) fn verdict(&mut self) -> &Verdict {
+    pub fn verdict(&mut self) -> &Verdict {
         if self.verdict.is_unrefuted() {
             self.catch_up();
         }
@@ -134,33 +135,39 @@ impl<'m> Engine<'m> {
     /// How many events wait to be explained: while requests are under way whose answers will tell in which order they
     /// were handled, the tester waits for these instead of trying every order. So a violation may be told a few events
     /// late, as many as are outstanding.
-    pub(crate) fn lag(&self) -> usize {
+    pub fn lag(&self) -> usize {
         self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
     }
 
     /// How many events it has seen.
-    pub(crate) fn events(&self) -> u64 {
+    pub fn events(&self) -> u64 {
         self.events
     }
 
     /// How many turns of the model it has tried.
-    pub(crate) fn turns(&self) -> u64 {
+    pub fn turns(&self) -> u64 {
         self.world.runs.get()
     }
 
     /// How many alternatives are open, over all parts.
-    pub(crate) fn alternatives(&self) -> usize {
+    pub fn alternatives(&self) -> usize {
         self.parts.iter().flatten().map(Part::open).sum()
     }
 
     /// About how many bytes the search holds.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.parts.iter().flatten().map(Part::bytes).sum()
     }
 
     /// How many parts are searched apart.
-    pub(crate) fn parts(&self) -> usize {
+    pub fn parts(&self) -> usize {
         self.parts.iter().flatten().count()
+    }
+
+    /// The names of the rules that some hypothesis asked about. One that is not among them was surely never put to the test; one
+    /// that is was at least considered.
+    pub fn rules_asked(&self) -> BTreeSet<&'static str> {
+        self.world.coverage.names()
     }
 
     /// Explains what can be explained without guessing: up to where every request has been answered.

@@ -77,7 +77,7 @@ where
     blame_erased(model, network, &parts, options, depth)
 }
 
-fn blame_erased(
+pub(crate) fn blame_erased(
     model: &dyn Model,
     network: &dyn Network,
     parts: &[&[Event<Rc<Message>>]],

@@ -25,7 +25,7 @@ where
     explain_erased(model, network, &erased::events(events), refutation, options)
 }
 
-pub(super) fn explain_erased(
+pub(crate) fn explain_erased(
     model: &dyn Model,
     network: &dyn Network,
     events: &[Event<Rc<Message>>],

@@ -226,7 +226,7 @@ where
     reasons_of(model, network, &erased::events(events), diagnoses, options)
 }
 
-fn reasons_of(
+pub(crate) fn reasons_of(
     model: &dyn Model,
     network: &dyn Network,
     events: &[Event<Rc<Message>>],

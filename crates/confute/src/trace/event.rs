@@ -31,15 +31,21 @@ pub enum Event<M> {
 impl<M> Event<M> {
     /// The same event with another message.
     pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Event<N> {
-        match self {
+        let Ok(event) = self.try_map(|message| Ok::<_, std::convert::Infallible>(change(message)));
+        event
+    }
+
+    /// The same event with another message, if there is one.
+    pub fn try_map<N, E>(self, change: impl FnOnce(M) -> Result<N, E>) -> Result<Event<N>, E> {
+        Ok(match self {
             Event::Opened(conn) => Event::Opened(conn),
             Event::Accepted(conn) => Event::Accepted(conn),
-            Event::Sent(conn, message) => Event::Sent(conn, change(message)),
-            Event::Received(conn, message) => Event::Received(conn, change(message)),
+            Event::Sent(conn, message) => Event::Sent(conn, change(message)?),
+            Event::Received(conn, message) => Event::Received(conn, change(message)?),
             Event::Closed(conn) => Event::Closed(conn),
             Event::HungUp(conn) => Event::HungUp(conn),
             Event::Quiescent => Event::Quiescent,
-        }
+        })
     }
 
     /// The same event with a reference to its message.

@@ -3,7 +3,7 @@
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Options, blame, judge};
-use confute_drive::Protocol;
+use confute_drive::Dialogue as _;
 use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store};
 
 /// A trace in the making: every event comes a millisecond after the one before.
