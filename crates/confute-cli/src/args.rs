@@ -3,28 +3,74 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{ArgMatches, Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use confute::network::Network;
+use confute_kits::KITS;
 use confute_models::registry::{self, Named};
-use confute_report::quantity;
+use confute_run::kit::ReachArguments;
+use confute_run::{Kit, quantity};
 
 use crate::live::Flags;
-use crate::{catalogue, near};
+use crate::near;
 
 /// Proves networked servers wrong.
 ///
 /// From a model of every correct server Confute derives a tester. The tester judges what was seen of a server, live or
 /// recorded, and ends in one of three verdicts: refuted (no behaviour of the model explains what was seen), unrefuted
 /// (some behaviour does), or inconclusive (a budget ran out first).
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "confute", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = LONG)]
-pub(crate) struct Args {
+struct Fixed {
     /// When to use colour.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
-    pub(crate) color: Color,
+    color: Color,
     #[command(subcommand)]
+    command: Command,
+}
+
+/// The command line: what does not depend on a command, and the command.
+pub(crate) struct Args {
+    /// When to use colour.
+    pub(crate) color: Color,
+    /// The command.
     pub(crate) command: Command,
+}
+
+/// A test of a live server: the kit that tests it, with its arguments.
+pub(crate) struct Live {
+    pub(crate) kit: &'static dyn Kit,
+    pub(crate) arguments: ArgMatches,
+    pub(crate) flags: Flags,
+}
+
+/// The whole command line: the fixed commands, and one for each kit.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Fixed::command();
+    for (place, kit) in KITS.iter().enumerate() {
+        if let Some(own) = kit.command(clap::Command::new(kit.name())) {
+            command = command.subcommand(Flags::augment_args(own).display_order(place));
+        }
+    }
+    command
+}
+
+/// Parses the command line; ends the program with a message if it makes no sense.
+pub(crate) fn parse() -> Args {
+    read(&command().get_matches()).unwrap_or_else(|error| error.exit())
+}
+
+fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
+    if let Some((name, arguments)) = matches.subcommand()
+        && let Some(kit) = confute_kits::kit(name)
+    {
+        let color = arguments.get_one("color").copied().unwrap_or(Color::Auto);
+        let flags = Flags::from_arg_matches(arguments)?;
+        let live = Live { kit, arguments: arguments.clone(), flags };
+        return Ok(Args { color, command: Command::Kit(Box::new(live)) });
+    }
+    let Fixed { color, command } = Fixed::from_arg_matches(matches)?;
+    Ok(Args { color, command })
 }
 
 const EXAMPLES: &str = "\
@@ -54,131 +100,17 @@ Exit codes:
   3  inconclusive: a budget ran out
 Of several files the worst counts: 2 before 1 before 3 before 0.";
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum Command {
-    Http(Http),
-    Memcached(Memcached),
+    /// Of a kit: it is parsed apart.
+    #[command(skip)]
+    Kit(Box<Live>),
     Check(Check),
     Replay(Replay),
     Rules(Rules),
     Explain(Explain),
     Demo(Demo),
 }
-
-/// Test an HTTP/1.1 server: an origin, a gateway in front of one, or both.
-///
-/// Puts, gets and deletes resources below the URL, over many connections, and refutes the server when no server that keeps
-/// to RFC 9110 and 9112 could have answered so. Each case uses names that were never used before. Rules have levels: must
-/// (the standard demands it), store (what a store with one copy does), should (recommended: a warning unless --strict).
-/// The premise is that nobody else writes below the URL, and that PUT is allowed there.
-#[derive(Debug, Parser)]
-#[command(after_help = HTTP_EXAMPLES)]
-pub(crate) struct Http {
-    /// Below which URL to test: `http://HOST[:PORT][/PATH]`, or https://.
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
-    /// The server is a gateway (a reverse proxy), and the tester is its client and its origin: it listens here, HOST:PORT.
-    /// The server has to forward what is below the URL to this address.
-    #[arg(long, value_name = "ADDR")]
-    pub(crate) origin: Option<String>,
-    /// The server is a proxy that clients choose (a forward proxy): requests name the origin in full.
-    #[arg(long, requires = "origin")]
-    pub(crate) forward: bool,
-    /// The server is both: an origin below the URL, and a gateway that forwards what is below this path to --origin. Both
-    /// are tested in one run, on the same connections.
-    #[arg(long, value_name = "PATH", requires = "origin", conflicts_with_all = ["forward", "path"], value_parser = proxy_path)]
-    pub(crate) proxy_path: Option<String>,
-    /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) path: Vec<String>,
-    /// Try every script of up to N requests, the smallest first: GET, HEAD, PUT and DELETE of two resources, with If-Match or
-    /// If-None-Match or without, one after the other and two at a time. Exit code 0 only if all of them ran.
-    #[arg(
-        long,
-        value_name = "N",
-        value_parser = clap::value_parser!(u8).range(1..=5),
-        conflicts_with_all = ["path", "origin", "cases", "connections"]
-    )]
-    pub(crate) exhaustive: Option<u8>,
-    /// Don't find out first what the server takes: it is a store that takes GET, HEAD, PUT and DELETE below the URL, and is
-    /// refuted if it refuses a request.
-    #[arg(long, conflicts_with = "path")]
-    pub(crate) no_survey: bool,
-    #[command(flatten)]
-    pub(crate) reach: Reach,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-/// How to get through to an HTTP server.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Reach {
-    /// A header field for every request; can be given several times. Its value does not appear in reports.
-    #[arg(short = 'H', long, value_name = "NAME: VALUE")]
-    pub(crate) header: Vec<String>,
-    /// Trust only certificates issued by those in this file (PEM), for https://.
-    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
-    pub(crate) ca: Option<PathBuf>,
-    /// Trust any certificate, for https://. Whoever is in between is not noticed.
-    #[arg(long)]
-    pub(crate) insecure: bool,
-}
-
-impl Reach {
-    pub(crate) fn to_way(&self) -> confute_test::way::Reach {
-        let (fields, ca) = (self.header.clone(), self.ca.clone());
-        confute_test::way::Reach { fields, ca, insecure: self.insecure }
-    }
-}
-
-const HTTP_EXAMPLES: &str = "\
-Examples:
-  confute http http://127.0.0.1:8080/
-  confute http http://127.0.0.1:8080/dav --max-time 5m --workers 2
-  confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
-  confute http http://127.0.0.1:8080/ --report-dir found --format json
-  confute http http://127.0.0.1:8080/ --exhaustive 2    every script of up to two requests
-  confute http http://127.0.0.1:8080/proxy/ --origin 127.0.0.1:9090    a gateway
-  confute http http://127.0.0.1:8080/ --origin 127.0.0.1:9090 --proxy-path /proxy/    both at once
-  confute http http://127.0.0.1:3128/ --origin 127.0.0.1:9090 --forward    a proxy
-  confute http http://127.0.0.1:8080/ --path /index.html     a server that can only be read
-  confute http https://127.0.0.1:8443/ --ca ca.pem -H 'Authorization: Bearer …'
-
-Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
-
-/// Test a memcached server.
-///
-/// Sends requests of the text protocol over many connections, below keys of its own that no earlier run has used, and
-/// refutes the server when no correct memcached could have answered so. An item may be lost at any time: a cache may do
-/// that. The premise is that nobody else writes the same keys.
-#[derive(Debug, Parser)]
-#[command(after_help = MEMCACHED_EXAMPLES)]
-pub(crate) struct Memcached {
-    /// Where it listens: HOST, or HOST:PORT [default port: 11211].
-    #[arg(value_name = "ADDR")]
-    pub(crate) address: String,
-    /// The server has room and time enough: an item that disappears before it expires is a violation.
-    #[arg(long)]
-    pub(crate) keeps: bool,
-    /// Also count with numbers of 2^63 and more, which memcached 1.6 gets wrong now and then
-    /// (memcached/count-large).
-    #[arg(long)]
-    pub(crate) large: bool,
-    /// Also wait in every case until items must have expired: seven seconds each.
-    #[arg(long)]
-    pub(crate) expiry: bool,
-    #[command(flatten)]
-    pub(crate) flags: Flags,
-}
-
-const MEMCACHED_EXAMPLES: &str = "\
-Examples:
-  confute memcached 127.0.0.1
-  confute memcached 127.0.0.1:11311 --max-time 5m --connections 32
-  confute memcached 127.0.0.1 --allow memcached/count-large --large
-  confute memcached 127.0.0.1 --report-dir found --format json
-
-Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was tested.";
 
 /// Judge recorded histories and traces.
 ///
@@ -267,7 +199,7 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "ADDR", requires = "target")]
     pub(crate) origin: Option<String>,
     #[command(flatten)]
-    pub(crate) reach: Reach,
+    pub(crate) reach: ReachArguments,
     /// Do it to a server that is not on this machine. It will be written to.
     #[arg(long)]
     pub(crate) remote: bool,
@@ -340,22 +272,6 @@ pub(crate) enum Color {
     Never,
 }
 
-/// A path below which everything is forwarded.
-fn proxy_path(path: &str) -> Result<String, String> {
-    if !path.starts_with('/') || !path.ends_with('/') || path.contains("//") {
-        return Err("a path begins and ends with a slash and is the whole path, such as /proxy/".to_owned());
-    }
-    if path == "/" {
-        return Err(
-            "if everything is forwarded, the server is a gateway only: leave --proxy-path out".to_owned()
-        );
-    }
-    if !path.chars().all(|c| c.is_ascii_graphic() && !"?#".contains(c)) {
-        return Err("write what is no letter, digit or sign of a path as %XX".to_owned());
-    }
-    Ok(path.to_owned())
-}
-
 fn model(name: &str) -> Result<&'static str, String> {
     let names = || registry::models().iter().map(|model| model.name());
     registry::model(name).map(Named::name).ok_or_else(|| near::unknown("model", name, names()))
@@ -375,12 +291,12 @@ fn rule(name: &str) -> Result<&'static str, String> {
 }
 
 fn book(name: &str) -> Result<&'static str, String> {
-    let names = || catalogue::books().map(|book| book.name);
+    let names = || confute_kits::books().map(|book| book.name);
     names().find(|known| *known == name).ok_or_else(|| near::unknown("protocol or model", name, names()))
 }
 
 fn any_rule(name: &str) -> Result<&'static str, String> {
-    let names = || catalogue::books().flat_map(|book| book.rules).map(|rule| rule.name);
+    let names = || confute_kits::books().flat_map(|book| book.rules).map(|rule| rule.name);
     names().find(|known| *known == name).ok_or_else(|| {
         let hint = near::unknown("rule", name, names());
         format!("{hint} (`confute rules` lists all)")

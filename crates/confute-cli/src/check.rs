@@ -13,12 +13,12 @@ use confute::network::Network;
 use confute::{Blame, Options, Verdict};
 use confute_models::registry::{self, Case, Limits, Loaded, Named};
 
-use confute_drive::guarded;
+use confute_record::guarded;
 
 use crate::args::{Check, Color, Format};
 use crate::progress::Progress;
 use crate::{json, output, render};
-use confute_report::Exit;
+use confute_record::Exit;
 
 /// What became of one file.
 pub(crate) struct Judged {

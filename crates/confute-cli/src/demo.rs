@@ -15,11 +15,13 @@ use confute_http::message::Msg;
 use confute_http::{Http, Traffic, encode};
 use confute_report::note::note;
 use confute_report::violation::violation;
-use confute_report::{Secrets, Subject, because, shrink};
+use confute_run::kit::Reach;
+use confute_run::record::{plain, rules};
+use confute_run::{Subject, proof, shrink};
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use crate::args::Demo;
-use confute_report::Exit;
+use confute_record::Exit;
 use confute_report::style::{BAD, GOOD, OPEN, STRONG};
 use confute_report::text::{WIDTH, count, elapsed, wrap};
 
@@ -97,9 +99,10 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
         return Ok(false);
     };
     shrink::all(&http, &plan, SHRINK, &mut outcome.findings, &AtomicBool::new(false), &mut |_| {});
-    because::prove(&http, &mut outcome.findings[0]);
+    proof::prove(&http, &mut outcome.findings[0]);
     let finding = &outcome.findings[0];
-    violation(&subject(&plan), finding, &plan, false, &[], out)?;
+    let rules = rules(&subject(&server)?, &mut Vec::new());
+    violation(&rules, &plain(&http, &plan, finding), false, &[], out)?;
     verdict(&outcome, out)?;
     if let Some(path) = &args.save {
         save(args, finding, path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -136,18 +139,8 @@ fn plan(server: &Embedded, seed: u64, time: Duration) -> Plan {
     }
 }
 
-fn subject(plan: &Plan) -> Subject<'static> {
-    Subject {
-        model: "http",
-        premise: "nobody else writes below this URL",
-        shown: "the embedded server",
-        target: plan.target,
-        rules: confute_http::rules::RULES,
-        clause: confute_http::rules::clause,
-        settings: serde_json::Value::Null,
-        secrets: Secrets::default(),
-        bound: None,
-    }
+fn subject(server: &Embedded) -> Result<Subject> {
+    Ok(confute_http::origin(&format!("http://{}/", server.addr()), &Reach::default())?)
 }
 
 fn verdict(outcome: &Outcome, out: &mut dyn Write) -> Result<()> {

@@ -11,7 +11,7 @@ use confute::{Blame, Refutation, Verdict};
 use serde_json::{Value, json};
 
 use crate::check::Judged;
-use confute_report::Exit;
+use confute_record::Exit;
 
 const VERSION: u32 = 1;
 

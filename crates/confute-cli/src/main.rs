@@ -4,14 +4,10 @@
 //! the clock and the terminal are here. What it found is its exit code: see [`Exit`].
 
 mod args;
-mod catalogue;
 mod check;
 mod demo;
-mod gateway;
-mod http;
 mod json;
 mod live;
-mod memcached;
 mod near;
 mod output;
 mod progress;
@@ -24,14 +20,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Parser as _;
 
 use args::{Args, Command};
-use confute_drive::guarded;
-use confute_report::Exit;
+use confute_record::{Exit, guarded};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = args::parse();
     output::tell_of_defects(args.color);
     let mut out = output::stdout(args.color);
     let outcome = guarded(|| run(&args, &mut out));
@@ -55,8 +49,7 @@ fn main() -> ExitCode {
 
 fn run(args: &Args, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
-        Command::Http(http) => http::run(http, args.color, out),
-        Command::Memcached(memcached) => memcached::run(memcached, args.color, out),
+        Command::Kit(kit) => live::open_and_run(kit, args.color, out),
         Command::Check(check) => check::run(check, args.color, out),
         Command::Replay(replay) => replay::run(replay, out),
         Command::Rules(rules) => rules::list(rules, out),

@@ -56,7 +56,7 @@ pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::
 fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
     snippet::draw(&*judged.case, refutation.event, remark(refutation), in_full, out)?;
     if !refutation.expected.is_empty() {
-        expected(refutation, in_full, out)?;
+        expected(&refutation.into(), in_full, out)?;
     }
     if let Some(blame) = &judged.blame {
         diagnosis(blame, out)?;

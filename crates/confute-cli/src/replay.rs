@@ -3,31 +3,34 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use confute_report::stored::File;
+use confute_kits::KITS;
+use confute_record::Exit;
+use confute_report::lines;
 use confute_report::style::{BAD, GOOD, OPEN};
+use confute_report::summary::part;
 use confute_report::text::{WIDTH, wrap};
+use confute_report::violation::violation;
+use confute_run::kit::Reach;
+use confute_run::stored::File;
 use serde_json::json;
 
 use crate::args::{self, Format};
 use crate::live;
-use confute_report::Exit;
 
 pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
     let file = File::open(&args.file)?;
     let shown = args.file.display().to_string();
-    let replay = confute_test::replay::Replay {
+    let replay = confute_run::replay::Replay {
         target: args.target.clone(),
         runs: args.runs,
         patience: args.patience,
         max_time: args.max_time,
         allow: args.allow.clone(),
-        origin: args.origin.clone(),
-        reach: args.reach.to_way(),
+        reach: Reach { origin: args.origin.clone(), ..args.reach.reach() },
         remote: args.remote,
-        verbose: args.verbose,
     };
     let stop = live::stopped_by_signals()?;
-    let came = replay.go(file, &stop).with_context(|| shown.clone())?;
+    let came = replay.go(KITS, file, &stop).with_context(|| shown.clone())?;
     let exit = match (&came.now, &came.unknown) {
         (Some(_), _) => Exit::Refuted,
         (None, None) => Exit::Unrefuted,
@@ -47,13 +50,13 @@ pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
             "runs": came.rate.map(|rate| rate.of),
             "otherwise": came.otherwise,
             "unknown": came.unknown,
-            "violation": came.now.map(|now| now.json),
+            "violation": came.now.map(|now| lines::violation(&now.violation)),
         });
         writeln!(out, "{object}")?;
         return Ok(exit);
     }
     if let (Some(now), false) = (&came.now, args.quiet) {
-        write!(out, "{}", now.text)?;
+        part("violation", out, |out| violation(&now.rules, &now.violation, args.verbose, &[], out))?;
     }
     let word = exit.name();
     let style = match exit {

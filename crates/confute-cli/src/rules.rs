@@ -6,15 +6,15 @@ use anyhow::{Context as _, Result};
 use confute::lang::{Level, Rule};
 
 use crate::args::{Explain, Format, Rules};
-use crate::{catalogue, json};
-use confute_report::Exit;
+use crate::json;
+use confute_record::Exit;
 use confute_report::note::note;
 use confute_report::style::{NOTE, STRONG};
 use confute_report::text::{WIDTH, wrap};
 
 pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
     let books: Vec<_> =
-        catalogue::books().filter(|book| args.model.is_none_or(|name| name == book.name)).collect();
+        confute_kits::books().filter(|book| args.model.is_none_or(|name| name == book.name)).collect();
     if args.format == Format::Json {
         for book in books {
             book.rules.iter().try_for_each(|rule| json::rule(book.name, rule, out))?;
@@ -37,17 +37,17 @@ pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
 }
 
 pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
-    let (book, rule) = catalogue::rule(args.rule).context("the rule was looked up before")?;
+    let (book, rule) = confute_kits::rule(args.rule).context("the rule was looked up before")?;
     let name = rule.name;
     writeln!(out, "{STRONG}{name}{STRONG:#}")?;
     for line in wrap(rule.summary, WIDTH - 2) {
         writeln!(out, "  {line}")?;
     }
     writeln!(out)?;
-    if let Some((clause, text)) = catalogue::standard(name) {
-        note(out, "standard", &wrap(text, 64))?;
-        if !clause.is_empty() {
-            note(out, "clause", &wrap(clause, 64))?;
+    if let Some(more) = confute_kits::explain(name) {
+        note(out, "standard", &wrap(more.text, 64))?;
+        if !more.clause.is_empty() {
+            note(out, "clause", &wrap(more.clause, 64))?;
         }
     }
     note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;

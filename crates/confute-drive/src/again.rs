@@ -13,12 +13,13 @@ use confute::{Depth, Diagnosis, Options, Pulse, Reasons, Verdict};
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, CaseSetup, Ended, run_case};
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyProtocol, all_shared, shared};
-use crate::figures::{Figures, Gauge};
+use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::script::{Peer, Step};
 use crate::talk::Caller;
 use crate::trouble::Trouble;
+use confute_record::Figures;
 
 /// How many turns a judgement may take that is one of many, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;

@@ -8,8 +8,8 @@ use confute::{Diagnosis, Refutation};
 use crate::campaign::Finding;
 use crate::erased::{AnyAsk, AnyMessage};
 use crate::protocol::{Msg, Protocol};
-use crate::raw::Chunk;
 use crate::script::Step;
+use confute_record::Chunk;
 
 /// Judges events that were changed.
 pub type Judge<'a, M> = dyn Fn(&[Event<M>], &[&'static str]) -> Option<bool> + 'a;

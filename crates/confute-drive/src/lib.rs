@@ -12,7 +12,6 @@ mod case;
 mod erased;
 mod export;
 mod figures;
-mod guard;
 mod limits;
 mod line;
 mod net;
@@ -21,7 +20,6 @@ mod protocol;
 mod raw;
 mod script;
 mod shrink;
-mod spread;
 mod stream;
 mod talk;
 mod tls;
@@ -29,24 +27,23 @@ mod trouble;
 
 pub use again::{Again, PastRun, Rerun, alternatives_of, is_refuted, judge_again, proof_of};
 pub use campaign::{
-    CaseReport, Conclusion, Excerpt, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Tally,
-    campaign, campaign_after, case_seed, excerpt,
+    CaseReport, Excerpt, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, campaign, campaign_after,
+    case_seed, excerpt,
 };
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
+pub use confute_record::guarded;
+pub use confute_record::{Chunk, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};
-pub use figures::{Figures, Gauge, Refusal, Refusals};
-pub use guard::guarded;
+pub use figures::{Gauge, Refusal};
 pub use limits::{Limits, Target};
 pub use net::Net;
 pub use protocol::{
     Asks, Dialogue, Evidence, Exchange, Exporting, Generator, Msg, Past, Plain, Protocol, Reader, Setup,
     Side, Upstream, View,
 };
-pub use raw::Chunk;
 pub use script::{Peer, Replay, Step, Until};
 pub use shrink::{Shrinker, Shrunk, Unshrunk};
-pub use spread::{Quantiles, Spread};
 pub use talk::{Caller, Passed, Talk};
 pub use tls::{Tls, Trust};
 pub use trouble::Trouble;

@@ -1,19 +1,7 @@
 //! The latest bytes on the wire, both ways, for reports. Bounded, and without an allocation a message.
 
 use confute::trace::WireConn;
-
-/// Bytes as they were written or read in one go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chunk {
-    /// On which connection.
-    pub conn: WireConn,
-    /// Whether the tester wrote them.
-    pub sent: bool,
-    /// When, in microseconds since the case began.
-    pub micros: u64,
-    /// What.
-    pub bytes: Vec<u8>,
-}
+use confute_record::Chunk;
 
 /// Keeps them.
 #[derive(Default)]

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use confute::trace::{Event, WireConn};
+use confute_record::{numbered, with_messages};
 
 use crate::style::{BAD, STRONG};
 use crate::text::{WIDTH, clip, count};
@@ -16,27 +17,6 @@ const GAP: usize = 5;
 /// A message that is cut to fewer columns says too little.
 const ROOM: usize = 24;
 
-/// Places of the events that are drawn, each in a line of its own: not that a connection was opened, and nothing at all of
-/// connections that have no message. Idle connections explain nothing, and a case may have many of them.
-pub(crate) fn drawn<M>(trace: &[Event<M>]) -> Vec<usize> {
-    let conns = with_messages(trace);
-    let is_drawn = |event: &Event<M>| {
-        !matches!(event, Event::Opened(_))
-            && event.conn().is_none_or(|conn| conns.binary_search(&conn).is_ok())
-    };
-    (0..trace.len()).filter(|place| is_drawn(&trace[*place])).collect()
-}
-
-/// The connections that have messages, in order. A server that closes says something too: it may be what nothing explains.
-fn with_messages<M>(trace: &[Event<M>]) -> Vec<WireConn> {
-    let has_message =
-        |event: &&Event<M>| matches!(event, Event::Sent(..) | Event::Received(..) | Event::Closed(_));
-    let mut conns: Vec<WireConn> = trace.iter().filter(has_message).filter_map(Event::conn).collect();
-    conns.sort_unstable();
-    conns.dedup();
-    conns
-}
-
 /// Draws the events, the last of which nothing explains.
 pub(crate) fn draw(events: &[Event<String>], remark: &str, out: &mut dyn Write) -> io::Result<()> {
     let ladder = Ladder::new(events);
@@ -44,7 +24,7 @@ pub(crate) fn draw(events: &[Event<String>], remark: &str, out: &mut dyn Write) 
         writeln!(out, "{STRONG}{}{STRONG:#}", ladder.title())?;
         writeln!(out, "{}", ladder.rails().trim_end())?;
     }
-    for (number, place) in (1..).zip(drawn(events)) {
+    for (number, place) in (1..).zip(numbered(events)) {
         writeln!(out, "{}", ladder.step(number, &events[place]).trim_end())?;
     }
     if let Some(Event::Received(_, message)) = events.last() {
@@ -208,7 +188,7 @@ mod tests {
         events.push(Event::Sent(WireConn(19), "get k0".to_owned()));
         events.push(Event::HungUp(WireConn(4)));
         events.push(Event::Received(WireConn(19), "ok".to_owned()));
-        assert_eq!(drawn(&events), [20, 22]);
+        assert_eq!(numbered(&events), [20, 22]);
         let lines = lines(&events);
         assert!(lines[0].starts_with("      c19 ") && lines[0].ends_with("server"), "{lines:#?}");
         assert!(lines[3].starts_with("   2  │<── ok ─"), "{lines:#?}");
@@ -252,7 +232,7 @@ mod tests {
                 });
             }
             let lines = lines(&events);
-            for (number, place) in (1..).zip(drawn(&events)) {
+            for (number, place) in (1..).zip(numbered(&events)) {
                 let begin = format!(" {number:>3} ");
                 let line = lines.iter().find(|line| line.starts_with(&begin));
                 let line = line.unwrap_or_else(|| panic!("{seed}: no line {number}: {lines:#?}"));

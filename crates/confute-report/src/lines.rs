@@ -1,147 +1,58 @@
 //! The run for programs: one JSON object a line, with a version. Fields are only ever added within a version.
 //!
-//! A run may last for days. So of cases and troubles the first 5,000 are kept and the latest 5,000; a line between them says
-//! how many are missing. Violations are all told, the run with its counts comes last.
+//! Of cases and troubles the record keeps the first and the latest; a line between them says how many are missing. All violations are
+//! listed, and the run with its counts comes last.
 
-use std::collections::VecDeque;
 use std::io::{self, Write};
 
-use confute_drive::{CaseReport, Conclusion, Ended, Finding, Outcome, Plan, Refusals, Trouble, guarded};
+use confute::trace::Event;
+use confute_record::{Conclusion, Exit, MessageRecord, Refusals, RunRecord, Standing, Violation, guarded};
 use serde_json::{Value, json};
 
-use crate::session::Beside;
-use crate::{Exit, Subject, advice, said};
+use crate::bound;
 
 const VERSION: u32 = 1;
 
 /// What `summary.json` looks like, as a JSON Schema.
 pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/summary.schema.json");
 
-/// So many of the first cases and troubles are kept, and as many of the latest.
-const HALF: usize = 5_000;
-
-/// What happens in a run, to be told at the end: in order, and bounded however long it is.
-#[derive(Default)]
-pub struct Lines {
-    first: Vec<Value>,
-    latest: VecDeque<Value>,
-    /// How many lines between them are not kept.
-    cut: Cut,
-}
-
-/// What is left out.
-#[derive(Default)]
-struct Cut {
-    cases: u64,
-    troubles: u64,
-}
-
-impl Lines {
-    /// Nothing has happened yet.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A case has ended.
-    pub fn case(&mut self, case: &CaseReport) {
-        let verdict = match &case.verdict {
-            confute::Verdict::Unrefuted => "unrefuted",
-            confute::Verdict::Refuted(_) => "refuted",
-            confute::Verdict::Inconclusive(_) => "inconclusive",
-        };
-        let ended = match case.ended {
-            Ended::Done => "done",
-            Ended::Judged => "judged",
-            Ended::Limit => "limit",
-            Ended::Crowded => "crowded",
-            Ended::Stopped => "stopped",
-            _ => "trouble",
-        };
-        self.keep(json!({
-            "confute": "case",
-            "version": VERSION,
-            "number": case.number,
-            "name": case.name,
-            "seed": case.seed,
-            "verdict": verdict,
-            "ended": ended,
-            "trouble": case.trouble.as_ref().map(ToString::to_string),
-            "requests": case.figures.requests,
-            "answers": case.figures.answers,
-            "milliseconds": case.figures.elapsed.as_secs_f64() * 1e3,
-        }));
-    }
-
-    /// The conversation broke off.
-    pub fn trouble(&mut self, trouble: &Trouble) {
-        self.keep(json!({
-            "confute": "trouble",
-            "version": VERSION,
-            "what": trouble.to_string(),
-            "next": advice::next(trouble),
-        }));
-    }
-
-    fn keep(&mut self, line: Value) {
-        if self.first.len() < HALF {
-            self.first.push(line);
-            return;
-        }
-        self.latest.push_back(line);
-        if self.latest.len() > HALF
-            && let Some(line) = self.latest.pop_front()
-        {
-            let count = if line["confute"] == "case" { &mut self.cut.cases } else { &mut self.cut.troubles };
-            *count += 1;
-        }
-    }
-
-    /// The run has ended: writes it, with what happened on the way or without.
-    pub fn end(
-        &self,
-        subject: &Subject<'_>,
-        plan: &Plan,
-        outcome: &Outcome,
-        beside: &Beside,
-        all: bool,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        if all {
-            writeln!(out, "{}", start(subject, plan))?;
-            for line in &self.first {
-                writeln!(out, "{line}")?;
-            }
-            let Cut { cases, troubles } = self.cut;
-            if cases + troubles > 0 {
-                let cut =
-                    json!({ "confute": "cut", "version": VERSION, "cases": cases, "troubles": troubles });
-                writeln!(out, "{cut}")?;
-            }
-            for line in &self.latest {
-                writeln!(out, "{line}")?;
-            }
-        }
-        for one in &outcome.findings {
-            let line = guarded(|| finding(one, plan)).unwrap_or_else(|why| {
-                json!({ "confute": "missing", "version": VERSION, "violation": one.number, "why": why })
-            });
+/// Writes the run, with what happened on the way or without.
+pub fn write(run: &RunRecord, all: bool, out: &mut dyn Write) -> io::Result<()> {
+    if all {
+        writeln!(out, "{}", start(run))?;
+        for line in &run.log.first {
             writeln!(out, "{line}")?;
         }
-        writeln!(out, "{}", summary(subject, plan, outcome, beside))
+        let (cases, troubles) = (run.log.cut_cases, run.log.cut_troubles);
+        if cases + troubles > 0 {
+            let cut = json!({ "confute": "cut", "version": VERSION, "cases": cases, "troubles": troubles });
+            writeln!(out, "{cut}")?;
+        }
+        for line in &run.log.latest {
+            writeln!(out, "{line}")?;
+        }
     }
+    for one in &run.violations {
+        let line = guarded(|| violation(one)).unwrap_or_else(
+            |why| json!({ "confute": "missing", "version": VERSION, "violation": one.number, "why": why }),
+        );
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "{}", summary(run))
 }
 
 /// What was to be done.
-fn start(subject: &Subject<'_>, plan: &Plan) -> Value {
+fn start(run: &RunRecord) -> Value {
+    let plan = &run.plan;
     json!({
         "confute": "start",
         "version": VERSION,
-        "server": subject.shown,
-        "model": subject.model,
+        "server": run.server,
+        "model": run.model,
         "seed": plan.seed,
         "level": plan.level.name(),
-        "allowed": plan.allow,
-        "connections": plan.limits.connections,
+        "allowed": plan.allowed,
+        "connections": plan.connections,
         "workers": plan.workers,
         "cases": plan.cases,
         "max_milliseconds": plan.max_time.map(|time| time.as_secs_f64() * 1e3),
@@ -149,59 +60,60 @@ fn start(subject: &Subject<'_>, plan: &Plan) -> Value {
 }
 
 /// One violation.
-pub fn finding(finding: &Finding, plan: &Plan) -> Value {
+pub fn violation(finding: &Violation) -> Value {
     let diagnoses = finding
         .diagnoses
         .iter()
         .map(|one| json!({ "rules": one.rules, "deviations": one.deviations, "level": one.level.name() }));
-    let expected = finding.refutation.expected.iter();
+    let found = &finding.found;
+    let expected = found.refutation.expected.iter();
     let expected = expected
         .map(|one| json!({ "message": one.message, "rules": one.rules, "hypotheses": one.hypotheses }));
     json!({
         "confute": "violation",
         "version": VERSION,
         "number": finding.number,
-        "refutes": finding.refutes(plan.level),
-        "known": finding.known,
+        "refutes": finding.standing == Standing::Refutes,
+        "known": finding.standing == Standing::Known,
         "level": finding.level.map(confute::lang::Level::name),
         "blame": diagnoses.collect::<Vec<_>>(),
         "incomplete": finding.incomplete,
         "times": finding.times,
-        "case": finding.name,
+        "case": found.name,
         "case_seed": finding.seed,
-        "seen": finding.refutation.seen,
+        "seen": found.refutation.seen,
         "expected": expected.collect::<Vec<_>>(),
-        "more": finding.refutation.more,
-        "events": finding.trace.len(),
-        "steps": finding.script.len(),
+        "more": found.refutation.more,
+        "events": found.trace.len(),
+        "steps": found.steps,
         "relaxed": finding.relaxed,
-        "bytes": finding.raw.iter().rev().take(8).rev().map(|chunk| json!({
+        "bytes": found.raw.iter().rev().take(8).rev().map(|chunk| json!({
             "connection": chunk.conn.0,
             "sent": chunk.sent,
             "micros": chunk.micros,
             "text": String::from_utf8_lossy(&chunk.bytes[..chunk.bytes.len().min(4096)]),
         })).collect::<Vec<_>>(),
-        "last": finding.trace.last().map(said),
+        "last": found.trace.last().map(event),
         "because": finding.proof.as_ref().map(|proof| &proof.sentences),
         "shrunk": finding.shrunk.as_ref().map(|shrunk| match shrunk {
             Ok(shrunk) => json!({
                 "requests_before": shrunk.requests.0,
                 "requests": shrunk.requests.1,
-                "events": shrunk.trace.iter().map(said).collect::<Vec<_>>(),
-                "seen": shrunk.refutation.seen,
+                "events": shrunk.case.trace.iter().map(event).collect::<Vec<_>>(),
+                "seen": shrunk.case.refutation.seen,
                 "runs": shrunk.runs,
                 "shown_again": shrunk.again.0,
                 "of_runs": shrunk.again.1,
                 "unfinished": shrunk.unfinished,
             }),
-            Err(why) => json!({ "error": why.to_string() }),
+            Err(why) => json!({ "error": why }),
         }),
     })
 }
 
-/// Whether a finding is told and does not count.
-fn is_warning(finding: &Finding, plan: &Plan) -> bool {
-    !finding.refutes(plan.level) && !finding.known && !finding.is_undecided(plan.level)
+/// An event as text.
+fn event(event: &Event<MessageRecord>) -> String {
+    format!("{:?}", event.as_ref().map(|message| &message.text))
 }
 
 fn refusals(refusals: &Refusals) -> Value {
@@ -217,32 +129,43 @@ fn refusals(refusals: &Refusals) -> Value {
 }
 
 /// The whole run.
-pub fn summary(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome, beside: &Beside) -> Value {
-    let (figures, tally) = (&outcome.figures, &outcome.tally);
-    let never = subject.rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name));
-    let exit = Exit::from(&outcome.conclusion);
-    let reason = match &outcome.conclusion {
+pub fn summary(run: &RunRecord) -> Value {
+    let (figures, tally, plan) = (&run.figures, &run.tally, &run.plan);
+    let never = run.rules.iter().map(|rule| &*rule.name).filter(|name| !figures.rules.contains(*name));
+    let exit = Exit::from(&run.conclusion);
+    let reason = match &run.conclusion {
         Conclusion::Inconclusive(why) => Some(why),
         Conclusion::Refuted | Conclusion::Unrefuted => None,
     };
-    let trouble = |(trouble, times): &(Trouble, u64)| json!({ "what": trouble.to_string(), "next": advice::next(trouble), "times": times });
-    let troubles: Vec<Value> = outcome.troubles.iter().map(trouble).collect();
+    let trouble =
+        run.troubles.iter().map(|one| json!({ "what": one.what, "next": one.next, "times": one.times }));
+    let troubles: Vec<Value> = trouble.collect();
+    let millis = |time: std::time::Duration| time.as_secs_f64() * 1e3;
+    let budgets = run.budgets.map(|budgets| {
+        json!({
+            "testing": {
+                "milliseconds": millis(budgets.tested),
+                "of_milliseconds": budgets.testing.map(millis),
+            },
+            "after": { "milliseconds": millis(budgets.took), "of_milliseconds": millis(budgets.after) },
+        })
+    });
     json!({
         "confute": "run",
         "version": VERSION,
-        "server": subject.shown,
-        "model": subject.model,
+        "server": run.server,
+        "model": run.model,
         "verdict": exit.name(),
         "reason": reason,
         "exit": exit.code(),
         "seed": plan.seed,
         "level": plan.level.name(),
-        "allowed": plan.allow,
-        "relaxed": outcome.relaxed,
-        "violations": outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count(),
-        "known": outcome.findings.iter().filter(|finding| finding.known).count(),
-        "undecided": outcome.findings.iter().filter(|finding| finding.is_undecided(plan.level)).count(),
-        "warnings": outcome.findings.iter().filter(|finding| is_warning(finding, plan)).count(),
+        "allowed": plan.allowed,
+        "relaxed": run.relaxed,
+        "violations": run.standing(Standing::Refutes).count(),
+        "known": run.standing(Standing::Known).count(),
+        "undecided": run.standing(Standing::Undecided).count(),
+        "warnings": run.standing(Standing::Warning).count(),
         "cases": {
             "all": tally.cases,
             "unrefuted": tally.unrefuted,
@@ -254,13 +177,13 @@ pub fn summary(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome, beside: &B
             "doubtful": tally.doubtful,
         },
         "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
-        "branches": outcome.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
+        "branches": run.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
             .collect::<serde_json::Map<_, _>>(),
-        "tried": beside.tried,
-        "stored": beside.stored,
-        "missing": beside.missing,
-        "baseline": beside.baseline,
-        "exhaustive": subject.bound.map(|bound| bound.json(outcome)),
+        "tried": run.tried,
+        "stored": run.stored,
+        "missing": run.missing,
+        "baseline": run.baseline,
+        "exhaustive": run.bound.map(|bound| bound::json(bound, run)),
         "requests": figures.requests,
         "answers": figures.answers,
         "events": figures.events,
@@ -274,26 +197,8 @@ pub fn summary(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome, beside: &B
         "turns": figures.turns,
         "thinking_milliseconds": figures.thinking.as_secs_f64() * 1e3,
         "waiting_milliseconds": figures.waiting.as_secs_f64() * 1e3,
-        "milliseconds": outcome.elapsed.as_secs_f64() * 1e3,
-        "budgets": beside.budgets.map(|budgets| budgets.json()),
+        "milliseconds": run.elapsed.as_secs_f64() * 1e3,
+        "budgets": budgets,
         "troubles": troubles,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_run_is_cut_in_the_middle() {
-        let mut lines = Lines::new();
-        for number in 0..2 * HALF as u64 + 7 {
-            lines.keep(
-                json!({ "confute": if number % 2 == 0 { "case" } else { "trouble" }, "number": number }),
-            );
-        }
-        assert_eq!((lines.first.len(), lines.latest.len()), (HALF, HALF));
-        assert_eq!((lines.cut.cases, lines.cut.troubles), (4, 3));
-        assert_eq!(lines.latest[0]["number"], HALF as u64 + 7);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use confute::Refutation;
+use confute_record::RefutationRecord;
 
 use crate::style::{NOTE, STRONG};
 use crate::text::{WIDTH, clip_alike, differing, wrap};
@@ -25,7 +25,7 @@ pub fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()
 
 /// What was seen and what would have been right, in the same notation and cut at the same place; of messages with many fields
 /// those that differ, whole.
-pub fn expected(refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn expected(refutation: &RefutationRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
     let shown = &refutation.expected[..refutation.expected.len().min(MOST)];
     let told = shown.iter().map(|one| one.message.clone().unwrap_or_else(|| "nothing".to_owned()));
     let messages: Vec<String> = std::iter::once(refutation.seen.clone()).chain(told).collect();

@@ -1,13 +1,10 @@
 //! Where each rule of the model stands at the end of a run.
 
-use confute::lang::Rule;
-use confute_drive::{Finding, Outcome, Plan};
-
-use crate::Subject;
+use confute_record::{RuleRecord, RunRecord, Standing, Violation};
 
 /// What became of a rule. Numbers are those of findings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RuleStanding {
     /// Proven broken, at a level that counts.
     Violated(Vec<usize>),
     /// One of several that may be what was broken, or what it is worth is not known: nobody can say more.
@@ -24,65 +21,60 @@ pub enum Standing {
     Never,
 }
 
-impl Standing {
+impl RuleStanding {
     /// In a word.
     pub fn word(&self) -> &'static str {
         match self {
-            Standing::Violated(_) => "violated",
-            Standing::Suspected(_) => "suspected",
-            Standing::Known(_) => "known",
-            Standing::Warned(_) => "warning",
-            Standing::Allowed => "allowed",
-            Standing::Respected => "respected",
-            Standing::Never => "never tested",
+            RuleStanding::Violated(_) => "violated",
+            RuleStanding::Suspected(_) => "suspected",
+            RuleStanding::Known(_) => "known",
+            RuleStanding::Warned(_) => "warning",
+            RuleStanding::Allowed => "allowed",
+            RuleStanding::Respected => "respected",
+            RuleStanding::Never => "never tested",
         }
     }
 
     /// The findings that say so.
     pub fn findings(&self) -> &[usize] {
         match self {
-            Standing::Violated(list)
-            | Standing::Suspected(list)
-            | Standing::Known(list)
-            | Standing::Warned(list) => list,
+            RuleStanding::Violated(list)
+            | RuleStanding::Suspected(list)
+            | RuleStanding::Known(list)
+            | RuleStanding::Warned(list) => list,
             _ => &[],
         }
     }
 }
 
-/// Every rule, in the model's order.
-pub fn all(subject: &Subject<'_>, plan: &Plan, outcome: &Outcome) -> Vec<(&'static Rule, Standing)> {
-    subject.rules.iter().map(|rule| (rule, one(rule.name, plan, outcome))).collect()
+/// Every rule with its standing, in the model's order.
+pub fn all(run: &RunRecord) -> Vec<(&RuleRecord, RuleStanding)> {
+    run.rules.iter().map(|rule| (rule, one(&rule.name, run))).collect()
 }
 
-fn one(rule: &'static str, plan: &Plan, outcome: &Outcome) -> Standing {
-    let which = |fits: &dyn Fn(&Finding) -> bool| -> Vec<usize> {
-        let about = outcome.findings.iter().filter(|finding| is_blamed(finding, rule));
-        about.filter(|finding| fits(finding)).map(|finding| finding.number).collect()
+fn one(rule: &str, run: &RunRecord) -> RuleStanding {
+    let which = |fits: &dyn Fn(&Violation) -> bool| -> Vec<usize> {
+        let about = run.violations.iter().filter(|one| one.is_blamed_on(rule));
+        about.filter(|one| fits(one)).map(|one| one.number).collect()
     };
-    let counts = |finding: &Finding| finding.refutes(plan.level);
-    let violated = which(&|finding| counts(finding) && finding.diagnoses.len() == 1);
-    let suspected = which(&|finding| counts(finding) || finding.is_undecided(plan.level));
-    let known = which(&|finding| finding.known);
+    let counts = |one: &Violation| one.standing == Standing::Refutes;
+    let violated = which(&|one| counts(one) && one.diagnoses.len() == 1);
+    let suspected = which(&|one| counts(one) || one.standing == Standing::Undecided);
+    let known = which(&|one| one.standing == Standing::Known);
     let warned = which(&|_| true);
     if !violated.is_empty() {
-        Standing::Violated(violated)
+        RuleStanding::Violated(violated)
     } else if !suspected.is_empty() {
-        Standing::Suspected(suspected)
+        RuleStanding::Suspected(suspected)
     } else if !known.is_empty() {
-        Standing::Known(known)
+        RuleStanding::Known(known)
     } else if !warned.is_empty() {
-        Standing::Warned(warned)
-    } else if plan.allow.contains(&rule) {
-        Standing::Allowed
-    } else if outcome.figures.answers > 0 && outcome.figures.rules.contains(rule) {
-        Standing::Respected
+        RuleStanding::Warned(warned)
+    } else if run.plan.allowed.iter().any(|name| name == rule) {
+        RuleStanding::Allowed
+    } else if run.figures.answers > 0 && run.figures.rules.contains(rule) {
+        RuleStanding::Respected
     } else {
-        Standing::Never
+        RuleStanding::Never
     }
-}
-
-/// Whether a rule is among those that may have been broken.
-fn is_blamed(finding: &Finding, rule: &'static str) -> bool {
-    finding.diagnoses.iter().any(|one| one.rules.contains(&rule))
 }

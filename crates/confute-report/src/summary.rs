@@ -4,26 +4,22 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::Style;
-use confute::lang::Rule;
-use confute_drive::{Conclusion, Figures, Outcome, Plan, Refusals, Spread, guarded};
+use confute_record::{Compared, Conclusion, Exit, Figures, Refusals, RunRecord, Spread, Standing, guarded};
 
+use crate::bound;
 use crate::note::note;
 use crate::style::{BAD, GOOD, OPEN};
 use crate::text::{WIDTH, count, elapsed, grouped, wrap};
 use crate::violation::{kept, violation};
-use crate::{Exit, Subject, advice};
 
 /// So many things that were never put to the test are named.
 const NEVER: usize = 8;
 
-/// What else there is to say.
-pub struct Told<'a> {
-    /// What the server was found to be able to do.
-    pub remarks: &'a [String],
+/// How a run is to be shown.
+#[derive(Clone, Copy, Default)]
+pub struct Manner<'a> {
     /// The files that were written.
     pub paths: &'a [PathBuf],
-    /// Remarks of others: a label, and lines beside it.
-    pub notes: &'a [(&'static str, Vec<String>)],
     /// How to have files written, where none were.
     pub hint: &'a str,
     /// Only the verdict.
@@ -32,34 +28,71 @@ pub struct Told<'a> {
     pub verbose: bool,
 }
 
-/// Writes it all: the violations, the verdict, the figures, the paths.
-pub fn write(
-    subject: &Subject<'_>,
-    plan: &Plan,
-    outcome: &Outcome,
-    told: &Told<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if !told.quiet {
-        for finding in &outcome.findings {
-            let mut next = kept(subject, finding, told.paths);
+/// Writes the whole report: the violations, the verdict, the figures, the paths.
+pub fn write(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if !manner.quiet {
+        for finding in &run.violations {
+            let mut next = kept(run, finding, manner.paths);
             if next.is_empty() {
-                next = wrap(told.hint, WIDTH - 14);
+                next = wrap(manner.hint, WIDTH - 14);
             }
             let what = format!("violation {}", finding.number);
-            part(&what, out, |out| violation(subject, finding, plan, told.verbose, &next, out))?;
+            part(&what, out, |out| violation(&run.rules, finding, manner.verbose, &next, out))?;
         }
     }
-    part("verdict", out, |out| verdict(subject, plan, outcome, told, out))?;
-    if !told.quiet {
-        let remarks = told.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
+    part("verdict", out, |out| verdict(run, manner, out))?;
+    if !manner.quiet {
+        let remarks = run.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
         note(out, "server", &remarks.collect::<Vec<_>>())?;
-        part("basis", out, |out| basis(subject, plan, outcome, told.verbose, out))?;
-        told.notes.iter().try_for_each(|(label, lines)| note(out, label, lines))?;
-        let paths: Vec<String> = told.paths.iter().map(|path| path.display().to_string()).collect();
+        part("basis", out, |out| basis(run, manner.verbose, out))?;
+        notes(run).iter().try_for_each(|(label, lines)| note(out, label, lines))?;
+        let paths: Vec<String> = manner.paths.iter().map(|path| path.display().to_string()).collect();
         note(out, "reports", &paths)?;
     }
     Ok(())
+}
+
+/// Remarks beside the verdict: a label, and lines beside it.
+pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
+    let wrapped = |texts: Vec<String>| texts.iter().flat_map(|text| wrap(text, WIDTH - 14)).collect();
+    let budgets = run.budgets.map_or_else(Vec::new, |budgets| {
+        let of = |most: Option<_>| most.map(|most| format!(" of {}", elapsed(most))).unwrap_or_default();
+        vec![
+            format!("testing took {}{}", elapsed(budgets.tested), of(budgets.testing)),
+            format!(
+                "blame, smaller cases, proofs and reports took {}{}",
+                elapsed(budgets.took),
+                of(Some(budgets.after))
+            ),
+        ]
+    });
+    vec![
+        ("tried", wrapped(run.tried.iter().map(ToString::to_string).collect())),
+        ("stored", run.stored.iter().map(|path| path.display().to_string()).collect()),
+        ("baseline", run.baseline.as_ref().map(compared).unwrap_or_default()),
+        ("budgets", wrapped(budgets)),
+        ("missing", wrapped(run.missing.clone())),
+    ]
+}
+
+/// The comparison with the baseline, in lines.
+fn compared(compared: &Compared) -> Vec<String> {
+    let mut lines = vec![format!("{} met again", count(compared.met as u64, "known violation"))];
+    let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
+    if !compared.gone.is_empty() {
+        let (cases, answers) = (count(compared.cases, "case"), count(compared.answers, "answer"));
+        let what = format!("no longer met in {cases} with {answers}, though put to the test");
+        lines.extend(list(&what, &compared.gone));
+    }
+    if !compared.open.is_empty() {
+        lines.extend(list("not put to the test, or not to the end", &compared.open));
+    }
+    match &compared.written {
+        Some(path) => lines.push(format!("written to {}", path.display())),
+        None if compared.gone.is_empty() => {}
+        None => lines.push("--baseline-update removes what is no longer met".to_owned()),
+    }
+    lines
 }
 
 /// Writes a part of the report. If its writer panics, what it had written stays, and a line says that the rest is missing:
@@ -83,54 +116,48 @@ pub fn part(
     }
 }
 
-fn verdict(
-    subject: &Subject<'_>,
-    plan: &Plan,
-    outcome: &Outcome,
-    told: &Told<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let shown = subject.shown;
+fn verdict(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let shown = &run.server;
     let mut say = |style: Style, what: String| {
-        let word = Exit::from(&outcome.conclusion).name();
+        let word = Exit::from(&run.conclusion).name();
         // In a line of its own for programs, and where everything is shown as it is.
-        let width = if told.quiet || told.verbose { usize::MAX } else { WIDTH - word.len() - 2 };
+        let width = if manner.quiet || manner.verbose { usize::MAX } else { WIDTH - word.len() - 2 };
         writeln!(out, "{style}{word}{style:#}: {}", wrap(&format!("{shown}: {what}"), width).join("\n  "))
     };
-    let answers = count(outcome.figures.answers, "answer");
-    if outcome.figures.requests == 0
-        && let Conclusion::Inconclusive(why) = &outcome.conclusion
+    let answers = count(run.figures.answers, "answer");
+    if run.figures.requests == 0
+        && let Conclusion::Inconclusive(why) = &run.conclusion
     {
         return say(OPEN, format!("{why}; nothing was tested"));
     }
-    let time = elapsed(outcome.elapsed).replace(' ', "\u{a0}");
-    let over = match subject.bound {
+    let time = elapsed(run.elapsed).replace(' ', "\u{a0}");
+    let over = match run.bound {
         // How many there were is said already.
         Some(_) => format!("{answers}, {time}"),
-        None => format!("{answers} in {}, {time}", count(outcome.tally.cases, "case")),
+        None => format!("{answers} in {}, {time}", count(run.tally.cases, "case")),
     };
-    let alone = match outcome.figures.outstanding.median() {
+    let alone = match run.figures.outstanding.median() {
         // What is tried out to the end says itself what is concurrent.
-        1 if outcome.figures.requests > 0 && subject.bound.is_none() => {
+        1 if run.figures.requests > 0 && run.bound.is_none() => {
             "; median outstanding was one: hardly anything was concurrent"
         }
         _ => "",
     };
-    match &outcome.conclusion {
+    match &run.conclusion {
         Conclusion::Refuted => {
-            let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
+            let refuting = run.standing(Standing::Refutes).count();
             let number = count(refuting as u64, "violation");
             say(BAD, format!("{number} ({over}{alone})"))
         }
         Conclusion::Unrefuted => {
-            let known = outcome.findings.iter().filter(|finding| finding.known).count() as u64;
-            let explained = match subject.bound {
-                Some(bound) if outcome.findings.is_empty() => {
-                    format!("{}; nothing was refuted", bound.done(outcome))
+            let known = run.standing(Standing::Known).count() as u64;
+            let explained = match run.bound {
+                Some(bound) if run.violations.is_empty() => {
+                    format!("{}; nothing was refuted", bound::done(bound, run))
                 }
-                Some(bound) => format!("{}; nothing new was refuted", bound.done(outcome)),
+                Some(bound) => format!("{}; nothing new was refuted", bound::done(bound, run)),
                 None if known > 0 => format!("nothing but {}", count(known, "known violation")),
-                None => format!("all explained by {}", subject.model),
+                None => format!("all explained by {}", run.model),
             };
             say(GOOD, format!("{explained} ({over}{alone})"))
         }
@@ -139,16 +166,10 @@ fn verdict(
 }
 
 /// What the verdict rests on.
-fn basis(
-    subject: &Subject<'_>,
-    plan: &Plan,
-    outcome: &Outcome,
-    in_full: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let (figures, tally) = (&outcome.figures, &outcome.tally);
-    note(out, "seed", &[plan.seed.to_string()])?;
-    let mut next: Vec<&str> = outcome.troubles.iter().map(|(trouble, _)| advice::next(trouble)).collect();
+fn basis(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let (figures, tally) = (&run.figures, &run.tally);
+    note(out, "seed", &[run.plan.seed.to_string()])?;
+    let mut next: Vec<&str> = run.troubles.iter().map(|trouble| &*trouble.next).collect();
     next.retain(|advice| !advice.is_empty());
     next.dedup();
     if figures.requests == 0 {
@@ -159,9 +180,9 @@ fn basis(
             &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>(),
         );
     }
-    note(out, "premise", &wrap(subject.premise, WIDTH - 14))?;
-    if let Some(bound) = subject.bound {
-        note(out, "scripts", &bound.notes(outcome))?;
+    note(out, "premise", &wrap(&run.premise, WIDTH - 14))?;
+    if let Some(bound) = run.bound {
+        note(out, "scripts", &bound::notes(bound, run))?;
     }
     let mut cases =
         vec![format!("{} unrefuted, {} refuted", grouped(tally.unrefuted), grouped(tally.refuted))];
@@ -189,19 +210,19 @@ fn basis(
     let outstanding = format!("outstanding requests at each send: {}", spread(&figures.outstanding));
     let open = format!("open alternatives: {}", spread(&figures.alternatives));
     note(out, "load", &[outstanding, open].map(|one| wrap(&one, WIDTH - 14)).concat())?;
-    coverage(outcome, subject.rules, in_full, out)?;
+    coverage(run, in_full, out)?;
     let share =
         |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);
     let times = format!("{:.0} % thinking, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
-    note(out, "time", &[format!("{}, {times}", elapsed(outcome.elapsed))])?;
-    let troubles = outcome.troubles.iter().flat_map(|(trouble, times)| {
-        let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };
-        wrap(&format!("{trouble}{often}"), WIDTH - 14)
+    note(out, "time", &[format!("{}, {times}", elapsed(run.elapsed))])?;
+    let troubles = run.troubles.iter().flat_map(|trouble| {
+        let often = if trouble.times > 1 { format!(" ({} times)", trouble.times) } else { String::new() };
+        wrap(&format!("{}{often}", trouble.what), WIDTH - 14)
     });
     note(out, "trouble", &troubles.collect::<Vec<_>>())?;
     note(out, "next", &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>())?;
-    if !outcome.relaxed.is_empty() {
-        note(out, "relaxed", &wrap(&outcome.relaxed.join(", "), WIDTH - 14))?;
+    if !run.relaxed.is_empty() {
+        note(out, "relaxed", &wrap(&run.relaxed.join(", "), WIDTH - 14))?;
     }
     Ok(())
 }
@@ -233,20 +254,20 @@ pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
 }
 
 /// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.
-fn coverage(outcome: &Outcome, rules: &[Rule], in_full: bool, out: &mut dyn Write) -> io::Result<()> {
-    let figures = &outcome.figures;
+fn coverage(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+    let (figures, rules) = (&run.figures, &run.rules);
     let never: Vec<&str> =
-        rules.iter().map(|rule| rule.name).filter(|name| !figures.rules.contains(name)).collect();
+        rules.iter().map(|rule| &*rule.name).filter(|name| !figures.rules.contains(*name)).collect();
     let tested = rules.len() - never.len();
     let lines = [format!("{tested} of {} were put to the test", rules.len())];
     note(out, "rules", &[&lines[..], &nevers(&never, in_full)].concat())?;
-    if outcome.branches.is_empty() {
+    if run.branches.is_empty() {
         return Ok(());
     }
     let never: Vec<&str> =
-        outcome.branches.iter().filter(|(_, times)| *times == 0).map(|(name, _)| &**name).collect();
-    let reached = outcome.branches.len() - never.len();
-    let lines = [format!("{reached} of {} were reached", outcome.branches.len())];
+        run.branches.iter().filter(|(_, times)| *times == 0).map(|(name, _)| &**name).collect();
+    let reached = run.branches.len() - never.len();
+    let lines = [format!("{reached} of {} were reached", run.branches.len())];
     note(out, "branches", &[&lines[..], &nevers(&never, in_full)].concat())
 }
 

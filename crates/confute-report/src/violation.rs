@@ -1,61 +1,29 @@
 //! One violation, for people: the rule, the messages, what was expected, and what to do next.
 
-use std::fmt::Debug;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use confute::Refutation;
 use confute::trace::Event;
-use confute_drive::{Finding, Plan, Shrunk, Unshrunk};
+use confute_record::{
+    MessageRecord, RefutationRecord, RuleRecord, RunRecord, ShrunkRecord, Standing, Violation, numbered,
+};
 
-use crate::because::number;
 use crate::files::{CASE, folder};
+use crate::ladder;
 use crate::note::{self, note};
 use crate::style::{BAD, OPEN, STRONG};
 use crate::text::{WIDTH, clip, count, grouped, wrap};
-use crate::{Subject, ladder, said};
 
 /// How many of the last events of a case are shown.
 const LAST: usize = 8;
 /// Up to so many are drawn.
 const DRAWN: usize = 24;
 
-/// What a finding is called: the rules that were broken.
-pub fn name(finding: &Finding) -> String {
-    // What was not tried might explain it too, so only so much was proven.
-    let at_least = if finding.incomplete { " at least" } else { "" };
-    let level = finding
-        .level
-        .map_or("of unknown level".to_owned(), |level| format!("level {}{at_least}", level.name()));
-    let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
-    match &rules[..] {
-        [] if finding.incomplete => format!("no rule found in time ({level})"),
-        [] => format!("no rule of the model explains it by being broken ({level})"),
-        rules if finding.incomplete => {
-            format!("{} ({level}: not every rule could be tried)", rules.join(", or "))
-        }
-        rules => format!("{} ({level})", rules.join(", or ")),
-    }
-}
-
-/// What kind of finding it is.
-pub(crate) fn title(finding: &Finding, plan: &Plan) -> &'static str {
-    if finding.refutes(plan.level) {
-        "violation"
-    } else if finding.known {
-        "known violation"
-    } else if finding.is_undecided(plan.level) {
-        "undecided violation"
-    } else {
-        "warning"
-    }
-}
-
 /// What was seen in the case that is shown, and what was expected: each thing once, and in brief only by rules that are to blame.
 /// A turn looks at many others.
-pub(crate) fn refutation(finding: &Finding, in_full: bool) -> Refutation {
+pub(crate) fn refutation(finding: &Violation, in_full: bool) -> RefutationRecord {
     let mut refutation = finding.shown().refutation.clone();
-    let blamed = |rule: &&'static str| finding.diagnoses.iter().any(|one| one.rules.contains(rule));
+    let blamed = |rule: &String| finding.is_blamed_on(rule);
     let mut told = Vec::new();
     refutation.expected.retain_mut(|one| {
         if !in_full {
@@ -70,8 +38,8 @@ pub(crate) fn refutation(finding: &Finding, in_full: bool) -> Refutation {
 }
 
 /// What to do with the files that were written about it.
-pub(crate) fn kept(subject: &Subject<'_>, finding: &Finding, paths: &[PathBuf]) -> Vec<String> {
-    let (folder, server) = (folder(finding), quoted(subject.shown));
+pub(crate) fn kept(run: &RunRecord, finding: &Violation, paths: &[PathBuf]) -> Vec<String> {
+    let (folder, server) = (folder(finding), quoted(&run.server));
     let find = |name: &str| paths.iter().find(|path| path.ends_with(Path::new(&folder).join(name)));
     let command = |with: &str, path: &PathBuf, what: &str| {
         format!("`{with} {} {server}` {what}", quoted(&path.display().to_string()))
@@ -89,30 +57,31 @@ fn quoted(word: &str) -> String {
 
 /// Shows it, in full or fit for 80 columns; and what can be done next, besides reading about the rule.
 pub fn violation(
-    subject: &Subject<'_>,
-    finding: &Finding,
-    plan: &Plan,
+    rules: &[RuleRecord],
+    finding: &Violation,
     in_full: bool,
     next: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let style = if finding.refutes(plan.level) { BAD } else { OPEN };
-    let what = format!("{} {}", title(finding, plan), finding.number);
-    let called = wrap(&name(finding), WIDTH - what.len() - 2).join("\n  ");
+    let style = if finding.standing == Standing::Refutes { BAD } else { OPEN };
+    let what = format!("{} {}", finding.standing.title(), finding.number);
+    let called = wrap(&finding.name(), WIDTH - what.len() - 2).join("\n  ");
     writeln!(out, "{style}{what}{style:#}: {STRONG}{called}{STRONG:#}")?;
     let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
     let mut lines = Vec::new();
-    for rule in broken.filter_map(|name| subject.rules.iter().find(|rule| rule.name == *name)) {
-        lines.extend(wrap(rule.summary, WIDTH - 14));
-        if let Some(clause) = (subject.clause)(rule.name) {
+    for rule in broken.filter_map(|name| rules.iter().find(|rule| rule.name == *name)) {
+        lines.extend(wrap(&rule.summary, WIDTH - 14));
+        if let Some(clause) = &rule.clause {
             lines.extend(wrap(&format!("({clause})"), WIDTH - 14));
         }
     }
     note(out, "asked", &lines)?;
     let trace = finding.shown().trace;
-    let is_drawn = !in_full && ladder::drawn(trace).len() <= DRAWN;
+    let is_drawn = !in_full && numbered(trace).len() <= DRAWN;
     if is_drawn {
-        ladder::draw(&trace.iter().map(in_words).collect::<Vec<_>>(), "nothing explains this", out)?;
+        let events: Vec<_> =
+            trace.iter().map(|event| event.as_ref().map(|message| message.text.clone())).collect();
+        ladder::draw(&events, "nothing explains this", out)?;
     } else {
         let width = if in_full { usize::MAX } else { WIDTH - 14 };
         let from = trace.len().saturating_sub(LAST);
@@ -130,18 +99,19 @@ pub fn violation(
         lines.extend(proof.sentences.iter().flat_map(|sentence| wrap(sentence, WIDTH - 14)));
         note(out, "because", &lines)?;
     }
-    let (events, steps) = (finding.trace.len() as u64, finding.script.len() as u64);
+    let (events, steps) = (finding.found.trace.len() as u64, finding.found.steps as u64);
     let met = format!(
         "met in {}; here {} of {}",
         count(finding.times, "case"),
         count(events, "event"),
-        finding.name
+        finding.found.name
     );
     note(out, "case", &wrap(&format!("{met}, {}", count(steps, "step")), WIDTH - 14))?;
     let mut small = finding.shrunk.as_ref().map(how_small).unwrap_or_default();
     if let Some(Ok(shrunk)) = &finding.shrunk {
-        let known = |rules: &Vec<&str>| finding.diagnoses.iter().any(|one| one.rules == *rules);
+        let known = |rules: &Vec<String>| finding.diagnoses.iter().any(|one| one.rules == *rules);
         let others: Vec<String> = shrunk
+            .case
             .diagnoses
             .iter()
             .filter(|one| !known(&one.rules))
@@ -159,13 +129,14 @@ pub fn violation(
         note(out, "shrunk", &wrap(&small, WIDTH - 14))?;
     }
     let rule = finding.diagnoses.iter().find_map(|one| one.rules.first());
-    let explain = rule.map(|rule| format!("`confute explain {rule}` says what it asks"));
+    let more = rule.and_then(|name| rules.iter().find(|rule| rule.name == *name)?.more.as_ref());
+    let explain = more.map(|command| format!("`{command}` says what it asks"));
     note(out, "next", &explain.into_iter().chain(next.iter().cloned()).collect::<Vec<_>>())?;
     writeln!(out)
 }
 
 /// What came of shrinking.
-fn how_small(shrunk: &Result<Box<Shrunk>, Unshrunk>) -> String {
+fn how_small(shrunk: &Result<ShrunkRecord, String>) -> String {
     match shrunk {
         Ok(shrunk) => {
             let (before, now) = shrunk.requests;
@@ -179,29 +150,20 @@ fn how_small(shrunk: &Result<Box<Shrunk>, Unshrunk>) -> String {
     }
 }
 
-/// An event whose message is text.
-fn in_words<M: Debug>(event: &Event<M>) -> Event<String> {
-    match event {
-        Event::Sent(conn, message) => Event::Sent(*conn, said(message)),
-        Event::Received(conn, message) => Event::Received(*conn, said(message)),
-        Event::Opened(conn) => Event::Opened(*conn),
-        Event::Accepted(conn) => Event::Accepted(*conn),
-        Event::Closed(conn) => Event::Closed(*conn),
-        Event::HungUp(conn) => Event::HungUp(*conn),
-        _ => Event::Quiescent,
-    }
+/// The number that reports give an event.
+fn number<M>(trace: &[Event<M>], event: usize) -> usize {
+    numbered(trace).iter().filter(|place| **place <= event).count()
 }
 
 /// An event, as in the files that `confute check` shows.
-fn told<M: Debug>(event: &Event<M>) -> String {
+pub(crate) fn told(event: &Event<MessageRecord>) -> String {
     match event {
-        Event::Sent(conn, message) => format!("c{} sent      {message:?}", conn.0),
-        Event::Received(conn, message) => format!("c{} received  {message:?}", conn.0),
+        Event::Sent(conn, message) => format!("c{} sent      {}", conn.0, message.text),
+        Event::Received(conn, message) => format!("c{} received  {}", conn.0, message.text),
         Event::Opened(conn) => format!("c{} opened", conn.0),
         Event::Accepted(conn) => format!("c{} accepted", conn.0),
         Event::Closed(conn) => format!("c{} closed", conn.0),
         Event::HungUp(conn) => format!("c{} ended", conn.0),
-        Event::Quiescent => "nothing more comes".to_owned(),
-        other => said(other),
+        _ => "nothing more comes".to_owned(),
     }
 }

@@ -1,26 +1,20 @@
 //! A campaign as a test: a few lines, a panic with the counterexample, and a folder of what was found before.
 
 use std::env;
-use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::fmt::{Display, Write as _};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
-use confute_drive::{AnyGenerator, AnyProtocol, Conclusion, Outcome, Plan, Protocol, Target};
-use confute_http::{Http, Traffic};
-use confute_memcached::{Habits, Memcached, MemcachedModel};
-use confute_report::files::{Reports, Run};
-use confute_report::session::{self, Done, Job, Recorder};
-use confute_report::{Secrets, Subject, fresh_seed, quantity, summary};
-use serde_json::{Value, json};
+use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target};
+use confute_memcached::Habits;
+use confute_report::files::Reports;
+use confute_report::summary;
+use confute_run::kit::Reach;
+use confute_run::session::{self, Done, Job, Recorder};
+use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
 
-use crate::way::{Reach, Way, address, way};
-
-/// How many steps a case has.
-const STEPS: usize = 300;
 /// How long a test takes if nobody says otherwise.
 const TIME: Duration = Duration::from_secs(5);
 /// How to have files written.
@@ -28,27 +22,16 @@ const HINT: &str = "`.report_dir(DIR)` keeps it for `confute replay`, and as scr
 /// Where violations are kept, beside `Cargo.toml`.
 const FOLDER: &str = "confute-regressions";
 
-/// Makes the generator of a case, by its number.
-type Make = Box<dyn Fn(u64) -> AnyGenerator<'static> + Sync>;
-
 /// A test of one server.
 pub struct Check {
-    protocol: Box<dyn AnyProtocol>,
-    model: String,
-    shown: String,
-    premise: String,
-    clause: fn(&str) -> Option<&'static str>,
-    settings: Value,
-    secrets: Secrets,
-    make: Make,
+    /// The server, or the mistake in what was asked for: it is reported when the test runs.
+    subject: Result<Subject, RunError>,
     plan: Plan,
     shrink_time: Duration,
     regressions: Option<PathBuf>,
     report_dir: Option<PathBuf>,
     /// Whether the server may be on another machine.
     remote: bool,
-    /// A mistake in what was asked for, told when it is run.
-    mistake: Option<String>,
 }
 
 /// Tests the HTTP/1.1 origin server below this URL. It is written to.
@@ -56,47 +39,14 @@ pub fn http(url: &str) -> Check {
     http_through(url, &Reach::default())
 }
 
-/// The same, of a server that wants certain header fields, or whose certificate somebody else has issued.
+/// Tests the HTTP/1.1 origin server below this URL, which requires certain header fields, or whose certificate somebody else has issued.
 pub fn http_through(url: &str, reach: &Reach) -> Check {
-    let (way, mistake) = match way(url, reach) {
-        Ok(way) => (way, None),
-        Err(why) => (nowhere(), Some(format!("{why:#}"))),
-    };
-    let http = Http { target: way.target, prefix: way.path, ..Http::default() };
-    let asked = http.clone();
-    let make = move |case: u64| AnyGenerator::new(Traffic::of_case(asked.clone(), STEPS, case));
-    let mut check = Check::new(http, "http", way.place, make);
-    url.clone_into(&mut check.shown);
-    "nobody else writes below this URL".clone_into(&mut check.premise);
-    check.clause = confute_http::rules::clause;
-    check.settings = json!({ "resources": [], "is_store": false });
-    check.secrets = way.secrets;
-    check.mistake = mistake;
-    check
+    Check::of(confute_http::origin(url, reach))
 }
 
 /// Tests the memcached server at this address, `HOST:PORT`.
 pub fn memcached(place: &str) -> Check {
-    let (target, mistake) = match address(place) {
-        Ok(address) => (Target::new(address), None),
-        Err(why) => (nowhere().place, Some(format!("{why:#}"))),
-    };
-    let protocol = Memcached::new(MemcachedModel { keeps: false });
-    let make = |_| AnyGenerator::new(confute_memcached::Traffic::new(Habits::default()));
-    let mut check = Check::new(protocol, "memcached", target, make);
-    "nobody else writes the keys of this run".clone_into(&mut check.premise);
-    check.settings = json!({ "keeps": false });
-    check.mistake = mistake;
-    check
-}
-
-fn nowhere() -> Way {
-    Way {
-        place: Target::new(SocketAddr::from(([127, 0, 0, 1], 0))),
-        path: "/".to_owned(),
-        target: confute_http::encode::Target::default(),
-        secrets: Secrets::default(),
-    }
+    Check::of(confute_memcached::server(place, false, Habits::default()))
 }
 
 impl Check {
@@ -106,8 +56,15 @@ impl Check {
         protocol: impl Protocol,
         model: &str,
         target: Target,
-        make: impl Fn(u64) -> AnyGenerator<'static> + Sync + 'static,
+        make: impl Fn(u64) -> AnyGenerator<'static> + Send + Sync + 'static,
     ) -> Self {
+        Self::of(Ok(Subject::new(model, protocol, target, make)))
+    }
+
+    /// Tests the server that a kit has opened.
+    pub fn of(subject: Result<Subject, RunError>) -> Self {
+        let nowhere = Target::new(([127, 0, 0, 1], 0).into());
+        let target = subject.as_ref().map_or(nowhere, |subject| subject.target);
         let plan = Plan {
             prefix: "confute-".to_owned(),
             max_time: Some(TIME),
@@ -116,20 +73,12 @@ impl Check {
         };
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
-            protocol: Box::new(protocol),
-            model: model.to_owned(),
-            shown: target.address.to_string(),
-            premise: "nobody else changes what is tested".to_owned(),
-            clause: |_| None,
-            settings: Value::Null,
-            secrets: Secrets::default(),
-            make: Box::new(make),
+            subject,
             plan,
             shrink_time: Duration::from_secs(10),
             regressions: Some(beside.join(FOLDER)),
             report_dir: None,
             remote: false,
-            mistake: None,
         }
     }
 
@@ -171,10 +120,19 @@ impl Check {
     /// Lets the server break this rule.
     #[must_use]
     pub fn allow(mut self, rule: &str) -> Self {
-        match self.protocol.model().rules().iter().find(|known| known.name == rule) {
+        let Ok(subject) = &self.subject else { return self };
+        match subject.rules().iter().find(|known| known.name == rule) {
             Some(known) => self.plan.allow.push(known.name),
             None => {
-                self.mistake = Some(format!("there is no rule called {rule}; `confute rules` lists them"));
+                let list = match subject.rules() {
+                    _ if subject.is_shipped => "`confute rules` lists them".to_owned(),
+                    [] => "the model has none".to_owned(),
+                    all => format!(
+                        "the model has {}",
+                        all.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", ")
+                    ),
+                };
+                self.subject = Err(RunError::Usage(format!("there is no rule called {rule}; {list}")));
             }
         }
         self
@@ -228,45 +186,27 @@ impl Check {
                 tell(&brief);
                 outcome
             }
-            Err(why) => fail(&format!("{why:#}")),
+            Err(why) => fail(&why.to_string()),
         }
     }
 
     /// The same, without a panic: what came of it, and what there is to say about it.
-    pub fn try_run(self) -> Result<(Outcome, String)> {
+    pub fn try_run(self) -> Result<(Outcome, String), RunError> {
         self.go().map(|(outcome, text, _)| (outcome, text))
     }
 
-    /// What came of it, at length and in brief.
-    fn go(mut self) -> Result<(Outcome, String, String)> {
+    /// What came of it, at length and in brief. Without colours: it ends up in logs.
+    fn go(mut self) -> Result<(Outcome, String, String), RunError> {
         self.obey_environment()?;
-        if let Some(mistake) = self.mistake {
-            bail!(mistake);
-        }
-        let address = self.plan.target.address;
-        if !address.ip().is_loopback() && !self.remote {
-            bail!(
-                "{address} is not on this machine, and it would be written to; say .remote() if that is meant"
-            );
-        }
-        let reports = self.report_dir.as_deref().map(Reports::create).transpose()?;
-        let subject = Subject {
-            model: &self.model,
-            premise: &self.premise,
-            shown: &self.shown,
-            target: self.plan.target,
-            rules: self.protocol.model().rules(),
-            clause: self.clause,
-            settings: self.settings,
-            secrets: self.secrets,
-            bound: None,
-        };
-        let make = |case: u64| (self.make)(case);
+        let Check { subject, plan, .. } = self;
+        let subject = subject?;
+        guard(subject.target.address, self.remote, ".remote()")?;
+        let output = |why: &dyn Display| RunError::Output(why.to_string());
+        let reports = self.report_dir.as_deref().map(Reports::create).transpose();
+        let reports = reports.map_err(|error| output(&error))?;
         let job = Job {
-            protocol: &*self.protocol,
             subject: &subject,
-            plan: &self.plan,
-            make: &make,
+            plan: &plan,
             shrink_time: (!self.shrink_time.is_zero()).then_some(self.shrink_time),
             regressions: self.regressions.as_deref(),
             baseline: None,
@@ -274,51 +214,49 @@ impl Check {
         let mut recorder = Recorder::default();
         let Done { outcome, beside, mut unwritten } =
             session::run(&job, &mut recorder, &AtomicBool::new(false))?;
-        let Recorder { lines, remarks } = &recorder;
-        let (protocol, subject, plan) = (&*self.protocol, &subject, &self.plan);
+        let record = record::of(&subject, &plan, &outcome, &beside, &recorder.log, &recorder.remarks);
         let mut paths = Vec::new();
         if let Some(reports) = &reports {
-            let outcome = &outcome;
-            let written =
-                reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside: &beside });
+            let written = reports.write(&record);
             paths = written.paths;
             if let Some(missing) = written.missing.first() {
-                unwritten = Some(anyhow::anyhow!("cannot write the reports: {}", missing.told()));
+                unwritten = Some(output(&format!("cannot write the reports: {}", missing.told())));
             }
         }
-        let written = |quiet: bool| -> Result<String> {
-            let notes = &beside.notes();
-            let told = summary::Told { remarks, paths: &paths, notes, hint: HINT, quiet, verbose: false };
+        let written = |quiet: bool| {
+            let manner = summary::Manner { paths: &paths, hint: HINT, quiet, verbose: false };
             let mut text = Vec::new();
-            summary::write(subject, plan, &outcome, &told, &mut text)?;
-            Ok(String::from_utf8_lossy(&text).into_owned())
+            // Nothing fails to be written into memory.
+            let _ = summary::write(&record, manner, &mut text);
+            anstream::adapter::strip_str(&String::from_utf8_lossy(&text)).to_string()
         };
-        let (mut text, mut brief) = (written(false)?, written(true)?);
-        beside.tried.iter().try_for_each(|one| writeln!(brief, "  {}", one.told()))?;
+        let (mut text, mut brief) = (written(false), written(true));
+        for one in &record.tried {
+            let _ = writeln!(brief, "  {one}");
+        }
         if let Some(why) = unwritten {
             // What was found is not to be lost with the file.
-            bail!("{text}\n{why:#}");
+            return Err(output(&format!("{text}\n{why}")));
         }
         if outcome.conclusion != Conclusion::Unrefuted {
-            let _ =
-                writeln!(text, "\nAgain with the same choices: CONFUTE_SEED={} cargo test", self.plan.seed);
+            let _ = writeln!(text, "\nAgain with the same choices: CONFUTE_SEED={} cargo test", plan.seed);
         }
         Ok((outcome, text, brief))
     }
 
     /// What the environment says goes before what the test says.
-    fn obey_environment(&mut self) -> Result<()> {
+    fn obey_environment(&mut self) -> Result<(), RunError> {
         let read = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+        let wrong = |name: &str, value: &str, why: &str| RunError::Usage(format!("{name}={value}: {why}"));
         if let Some(seed) = read("CONFUTE_SEED") {
-            self.plan.seed = seed.parse().with_context(|| format!("CONFUTE_SEED={seed}: not a number"))?;
+            self.plan.seed = seed.parse().map_err(|_| wrong("CONFUTE_SEED", &seed, "not a number"))?;
         }
         if let Some(time) = read("CONFUTE_MAX_TIME") {
-            let parsed = quantity::duration(&time);
-            let parsed = parsed.map_err(|why| anyhow::anyhow!("CONFUTE_MAX_TIME={time}: {why}"))?;
+            let parsed = quantity::duration(&time).map_err(|why| wrong("CONFUTE_MAX_TIME", &time, &why))?;
             self.plan.max_time = Some(parsed);
         }
         if let Some(cases) = read("CONFUTE_CASES") {
-            let parsed = cases.parse().with_context(|| format!("CONFUTE_CASES={cases}: not a number"))?;
+            let parsed = cases.parse().map_err(|_| wrong("CONFUTE_CASES", &cases, "not a number"))?;
             self.plan.cases = Some(parsed);
         }
         Ok(())

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use confute::lang::{Level, Rule};
 use confute_drive::{Limits, Plan, Target};
-use confute_report::{fresh_seed, quantity};
+use confute_run::{fresh_seed, guard, quantity};
 
 use crate::args::Format;
 use crate::near;
@@ -102,12 +102,7 @@ pub(crate) enum From {
 impl Flags {
     /// What to do with this server, whose model has these rules.
     pub(crate) fn plan(&self, target: Target, rules: &'static [Rule]) -> Result<Plan> {
-        if !target.address.ip().is_loopback() && !self.remote {
-            bail!(
-                "{} is not on this machine, and it would be written to; say --remote if that is meant",
-                target.address
-            );
-        }
+        guard(target.address, self.remote, "--remote")?;
         let allow = rules_named(&self.allow, rules)?;
         let limits = Limits {
             connections: self.connections,

@@ -11,14 +11,17 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result};
 use confute::lang::Level;
-use confute_drive::{AnyProtocol, CaseReport, Factory, Finding, Live, News, Sink, Trouble, guarded};
-use confute_report::baseline::Baseline;
-use confute_report::files::{Reports, Run, Written};
-use confute_report::session::{self, Done, Job, Recorder, Watch};
-use confute_report::{Exit, Subject, advice, summary, violation};
+use confute_drive::{CaseReport, Finding, Live, News, Plan, Sink, Trouble};
+use confute_record::{Exit, guarded};
+use confute_report::files::{Reports, Written};
+use confute_report::{lines, summary};
+use confute_run::baseline::Baseline;
+use confute_run::kit::Run;
+use confute_run::session::{self, Done, Job, Recorder, Watch};
+use confute_run::{Subject, advice, guard, record};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::args::{Color, Format};
+use crate::args::{self, Color, Format};
 use crate::output;
 
 pub(crate) use flags::Flags;
@@ -26,23 +29,25 @@ pub(crate) use flags::Flags;
 /// How to have files written.
 const HINT: &str = "`--report-dir DIR` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
 
-/// Tests a server and says what came of it.
-pub(crate) fn run(
-    protocol: &dyn AnyProtocol,
-    subject: &Subject<'_>,
-    flags: &Flags,
-    make: Factory<'_>,
-    color: Color,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let mut plan = flags.plan(subject.target, subject.rules)?;
+/// Opens the server that the arguments of a kit name, tests it and reports.
+pub(crate) fn open_and_run(live: &args::Live, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    let flags = &live.flags;
+    let guard = |address| guard(address, flags.remote, "--remote");
+    let run = Run { patience: flags.patience, prefix: &flags.prefix, guard: &guard };
+    self::run(&live.kit.open(&live.arguments, &run)?, flags, color, out)
+}
+
+/// Tests a server and reports.
+pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    let mut plan = flags.plan(subject.target, subject.rules())?;
     if let Some(bound) = subject.bound {
-        plan = bound.plan(plan, flags.max_time);
+        // They are the cases, and they have as long as they take.
+        plan = Plan { cases: Some(bound.scripts), exhaustive: true, max_time: flags.max_time, ..plan };
     }
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
     let known = match &flags.baseline {
-        Some(path) => Some(Baseline::read(path, subject.model, flags.baseline_update)?),
+        Some(path) => Some(Baseline::read(path, &subject.model, flags.baseline_update)?),
         None => None,
     };
     plan.known = known.as_ref().map(Baseline::sure).unwrap_or_default();
@@ -53,7 +58,7 @@ pub(crate) fn run(
     let regressions = flags.regressions.as_deref();
     let written = flags.baseline.as_deref().filter(|_| flags.baseline_update);
     let baseline = known.as_ref().map(|known| (known, written));
-    let job = Job { protocol, subject, plan: &plan, make, shrink_time, regressions, baseline };
+    let job = Job { subject, plan: &plan, shrink_time, regressions, baseline };
     let done = guarded(|| session::run(&job, &mut teller, &stop));
     teller.screen.erase();
     let Done { outcome, beside, unwritten } = match done {
@@ -66,19 +71,17 @@ pub(crate) fn run(
         // Whom to trust is said on the command line.
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
-    let Recorder { lines, remarks } = &teller.recorder;
+    let Recorder { log, remarks } = &teller.recorder;
+    let record = record::of(subject, &plan, &outcome, &beside, log, remarks);
     // All files are complete before anything is printed: whatever goes wrong from here on, they are there.
-    let written = reports.map(|reports| {
-        let (plan, outcome, beside) = (&plan, &outcome, &beside);
-        reports.write(&Run { protocol, subject, plan, outcome, lines, remarks, beside })
-    });
+    let written = reports.map(|reports| reports.write(&record));
     let Written { paths, missing } = written.unwrap_or_default();
     let printed = match flags.format {
-        Format::Json => guarded(|| lines.end(subject, &plan, &outcome, &beside, flags.verbose, out)),
+        Format::Json => guarded(|| lines::write(&record, flags.verbose, out)),
         Format::Human => {
-            let (quiet, verbose, notes) = (flags.quiet, flags.verbose, &beside.notes());
-            let told = summary::Told { remarks, paths: &paths, notes, hint: HINT, quiet, verbose };
-            guarded(|| summary::write(subject, &plan, &outcome, &told, out))
+            let (quiet, verbose) = (flags.quiet, flags.verbose);
+            let manner = summary::Manner { paths: &paths, hint: HINT, quiet, verbose };
+            guarded(|| summary::write(&record, manner, out))
         }
     };
     out.flush()?;
@@ -89,7 +92,7 @@ pub(crate) fn run(
         exit = without(exit, if one.is_defect { Exit::Inconclusive } else { Exit::Broken });
     }
     if let Some(why) = unwritten {
-        output::complain(color, &format!("{why:#}"));
+        output::complain(color, &why.to_string());
         exit = without(exit, Exit::Broken);
     }
     match printed {
@@ -161,7 +164,7 @@ impl Sink for Teller {
 
     fn found(&mut self, finding: &Finding, news: News) {
         if news == News::New {
-            let name = format!("violation {}: {}", finding.number, violation::name(finding));
+            let name = format!("violation {}: {}", finding.number, record::name(finding));
             self.screen.say(&name);
             self.met.push((finding.refutes(self.level), name));
         }

@@ -6,7 +6,8 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use confute_drive::Live;
-use confute_report::bound::Bound;
+use confute_record::BoundRecord;
+use confute_report::bound;
 
 use super::Flags;
 
@@ -23,11 +24,11 @@ pub(super) struct Screen {
     /// Smoothed.
     rate: f64,
     /// What there is to do, if that is known.
-    bound: Option<Bound>,
+    bound: Option<BoundRecord>,
 }
 
 impl Screen {
-    pub(super) fn new(flags: &Flags, bound: Option<Bound>, color: Color) -> Self {
+    pub(super) fn new(flags: &Flags, bound: Option<BoundRecord>, color: Color) -> Self {
         let terminal = output::is_watched() && !flags.quiet;
         let mut screen = Self {
             color,
@@ -39,7 +40,7 @@ impl Screen {
             bound,
         };
         if let Some(bound) = bound {
-            screen.say(&bound.all());
+            screen.say(&bound::all(bound));
         }
         screen
     }
@@ -47,7 +48,10 @@ impl Screen {
     pub(super) fn show(&mut self, live: &Live) {
         self.rate = if self.rate == 0.0 { live.rate } else { 0.8 * self.rate + 0.2 * live.rate };
         if self.is_time(Duration::from_millis(100)) {
-            let line = self.bound.map_or_else(|| line(live, self.rate), |bound| bound.line(live));
+            let Live { elapsed, cases, findings: violations, .. } = *live;
+            let progress = bound::Progress { elapsed, cases, violations };
+            let line =
+                self.bound.map_or_else(|| line(live, self.rate), |bound| bound::line(bound, &progress));
             self.put(&line);
         }
     }

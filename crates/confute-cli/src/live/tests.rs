@@ -11,16 +11,14 @@ use std::fs;
 use std::net::SocketAddr;
 
 use clap::Parser;
-use confute::lang::ServerModel as _;
 use confute::network::Tcp;
 use confute::{Options, judge};
 use confute_drive::{AnyGenerator, Target, typed_events};
-use confute_report::Secrets;
-use confute_report::stored::{File, Stored};
+use confute_run::stored::{File, Stored};
 use serde_json::Value;
 
 use super::*;
-use confute_report::Exit;
+use confute_record::Exit;
 use protocol::{Busy, Lines, Store};
 use server::{Manner, Server, nobody};
 
@@ -43,7 +41,7 @@ fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
 }
 
 fn said(address: SocketAddr, args: &[&str], out: &mut dyn Write) -> Result<Exit> {
-    made(address, args, |_| None, &make, out)
+    made(address, args, |_| None, make, out)
 }
 
 /// The same, with a way to look clauses up, and with these generators.
@@ -51,23 +49,12 @@ fn made(
     address: SocketAddr,
     args: &[&str],
     clause: fn(&str) -> Option<&'static str>,
-    make: Factory<'_>,
+    make: impl Fn(u64) -> AnyGenerator<'static> + Send + Sync + 'static,
     out: &mut dyn Write,
 ) -> Result<Exit> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
-    let shown = address.to_string();
-    let subject = Subject {
-        model: "line",
-        premise: "nobody else writes",
-        shown: &shown,
-        target: Target::new(address),
-        rules: Store.rules(),
-        clause,
-        settings: serde_json::Value::Null,
-        secrets: Secrets::default(),
-        bound: None,
-    };
-    run(&Lines::default(), &subject, &flags, make, Color::Never, out)
+    let subject = Subject::new("line", Lines::default(), Target::new(address), make);
+    run(&Subject { clause, ..subject }, &flags, Color::Never, out)
 }
 
 /// In one line.
@@ -162,7 +149,7 @@ fn a_defect_is_told_and_costs_little() {
     let place = folder.display().to_string();
     let (wrong, mut out) = (Server::start(Manner::ReadsNothing(10)), Vec::new());
     let args = ["--cases", "20", "--report-dir", &place];
-    let exit = made(wrong.address, &args, |_| panic!("a defect"), &make, &mut out).unwrap();
+    let exit = made(wrong.address, &args, |_| panic!("a defect"), make, &mut out).unwrap();
     let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
     assert_eq!(exit, Exit::Refuted);
     assert!(
@@ -170,19 +157,19 @@ fn a_defect_is_told_and_costs_little() {
         "{text}"
     );
     assert!(folder.join("summary.json").exists() && folder.join("violation-1/violation.case").exists());
-    assert!(!folder.join("junit.xml").exists() && !folder.join("junit.xml.part").exists());
+    assert!(folder.join("junit.xml").exists() && !folder.join("junit.xml.part").exists());
     fs::remove_dir_all(&folder).unwrap();
 
     // In the tester: after what was found before it.
     let make_few = |case: u64| if case < 20 { make(case) } else { panic!("a defect") };
     let mut out = Vec::new();
-    let exit = made(wrong.address, &["--cases", "99"], |_| None, &make_few, &mut out).unwrap();
+    let exit = made(wrong.address, &["--cases", "99"], |_| None, make_few, &mut out).unwrap();
     let text = flat(&anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string());
     assert_eq!(exit, Exit::Refuted, "{text}");
     assert!(text.contains("violation 1: ") && text.contains("a defect of the tester: a defect"), "{text}");
     let correct = Server::start(Manner::Correct);
     let mut out = Vec::new();
-    let exit = made(correct.address, &["--cases", "99"], |_| None, &make_few, &mut out).unwrap();
+    let exit = made(correct.address, &["--cases", "99"], |_| None, make_few, &mut out).unwrap();
     assert_eq!(exit, Exit::Inconclusive);
 
     // Where nothing else helps.

@@ -9,9 +9,9 @@ use confute::{Diagnosis, Refutation};
 use super::sink::News;
 use super::{Outcome, Plan};
 use crate::erased::{AnyAsk, AnyMessage};
-use crate::raw::Chunk;
 use crate::script::Step;
 use crate::shrink::{Shrunk, Unshrunk};
+use confute_record::Chunk;
 
 /// So many cases are enough to tell which of several rules is to blame, if it can be told.
 const CLEAR: u64 = 3;

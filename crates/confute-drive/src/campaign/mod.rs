@@ -19,11 +19,12 @@ use confute::Verdict;
 use confute::lang::Level;
 
 use crate::erased::AnyProtocol;
-use crate::figures::{Figures, Gauge};
-use crate::guard::guarded;
+use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
 use crate::talk::Caller;
 use crate::trouble::Trouble;
+use confute_record::guarded;
+use confute_record::{Conclusion, Figures, Tally};
 use finding::Findings;
 use worker::{Remedies, Shared, Told, work};
 
@@ -94,48 +95,6 @@ impl Plan {
             level: Level::Store,
             blame_time: Duration::from_secs(4),
         }
-    }
-}
-
-/// What a campaign comes to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Conclusion {
-    /// The server was proven wrong.
-    Refuted,
-    /// Everything that was seen is explained.
-    Unrefuted,
-    /// It is not known, for this reason.
-    Inconclusive(String),
-}
-
-/// How many cases ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// All.
-    pub cases: u64,
-    /// Explained to the end.
-    pub unrefuted: u64,
-    /// Refuted.
-    pub refuted: u64,
-    /// The tester's budget ran out.
-    pub inconclusive: u64,
-    /// Nothing came back: nothing was judged.
-    pub empty: u64,
-    /// Ended before its script did, for want of time or because too much was open.
-    pub early: u64,
-    /// Under way when it was time to stop.
-    pub stopped: u64,
-    /// Refuted while it ran, but not when it was judged again: not counted as a violation.
-    pub doubtful: u64,
-    /// Among those that were explained to the end of their scripts: some requests were never answered, for their connections
-    /// ended. Of these nothing is known.
-    pub unanswered: u64,
-}
-
-impl Tally {
-    /// Whether so many cases ran to their ends and were judged. What was refuted ran up to where that was seen.
-    pub fn is_all_of(&self, cases: u64) -> bool {
-        self.early + self.stopped + self.unanswered == 0 && self.unrefuted + self.refuted == cases
     }
 }
 

@@ -6,8 +6,8 @@ use confute::Verdict;
 
 use super::finding::Finding;
 use crate::case::Ended;
-use crate::figures::Figures;
 use crate::trouble::Trouble;
+use confute_record::Figures;
 
 /// A case that has ended.
 #[derive(Clone, Debug)]

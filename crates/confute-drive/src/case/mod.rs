@@ -22,13 +22,15 @@ use confute::trace::Event;
 use confute::{Options, Pulse, Verdict};
 
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, AnyView};
-use crate::figures::{Figures, Gauge};
+use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
 use crate::line::Line;
 use crate::net::Net;
-use crate::raw::{Chunk, Raw};
+use crate::raw::Raw;
 use crate::script::{Peer, Step, Until};
 use crate::trouble::Trouble;
+use confute_record::Chunk;
+use confute_record::Figures;
 use downfall::Downfall;
 use record::Record;
 

@@ -8,7 +8,8 @@ use confute::erased::Engine;
 use confute::trace::Event;
 
 use crate::erased::{AnyMessage, shared};
-use crate::figures::{Figures, Gauge};
+use crate::figures::Gauge;
+use confute_record::Figures;
 
 /// After so many events somebody looks at how the tester is doing.
 const LOOK: u64 = 64;
@@ -116,7 +117,7 @@ impl<'a> Record<'a> {
         self.figures.alternatives.add(self.tester.alternatives() as u64);
         self.figures.thinking += start.elapsed();
         self.figures.turns = self.tester.turns();
-        self.figures.rules = self.tester.rules_asked();
+        self.figures.rules = self.tester.rules_asked().into_iter().map(str::to_owned).collect();
         self.alternatives = 0;
         self.show(0);
         verdict

@@ -21,9 +21,9 @@ use crate::case::CaseRun;
 use crate::erased::{AnyAsk, AnyMessage, AnyProtocol};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
-use crate::raw::Chunk;
 use crate::script::Step;
 use crate::trouble::Trouble;
+use confute_record::Chunk;
 use draft::Steps;
 
 /// How often a script is run at first, to see how often it fails.

@@ -7,91 +7,89 @@
 
 use std::time::Duration;
 
-use confute_drive::{Conclusion, Finding};
+use confute_record::{Conclusion, RunRecord, Standing, Violation};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::Run;
-use crate::standing::{self, Standing};
-use crate::violation::{name, violation};
+use crate::standing::{self, RuleStanding};
+use crate::violation::violation;
 
 /// The whole file.
-pub(super) fn junit(run: &Run<'_>) -> Result<String, quick_junit::SerializeError> {
-    let Run { subject, plan, outcome, .. } = *run;
-    let mut suite = TestSuite::new(printable(subject.model));
-    suite.set_time(outcome.elapsed);
+pub(super) fn junit(run: &RunRecord) -> Result<String, quick_junit::SerializeError> {
+    let mut suite = TestSuite::new(printable(&run.model));
+    suite.set_time(run.elapsed);
     let properties = [
-        ("server", subject.shown.to_owned()),
-        ("model", subject.model.to_owned()),
-        ("seed", plan.seed.to_string()),
-        ("level", plan.level.name().to_owned()),
-        ("requests", outcome.figures.requests.to_string()),
-        ("answers", outcome.figures.answers.to_string()),
+        ("server", run.server.clone()),
+        ("model", run.model.clone()),
+        ("seed", run.plan.seed.to_string()),
+        ("level", run.plan.level.name().to_owned()),
+        ("requests", run.figures.requests.to_string()),
+        ("answers", run.figures.answers.to_string()),
     ];
     suite.add_properties(properties.map(|(name, value)| Property::new(name, printable(&value))));
-    for (rule, standing) in standing::all(subject, plan, outcome) {
-        let status = rule_status(run, rule.name, &standing);
-        suite.add_test_case(case(run, rule.name, status));
+    for (rule, standing) in standing::all(run) {
+        let status = rule_status(run, &rule.name, &standing);
+        suite.add_test_case(case(run, &rule.name, status));
     }
-    for finding in outcome.findings.iter().filter(|finding| finding.diagnoses.is_empty()) {
-        let status = if finding.refutes(plan.level) {
+    for finding in run.violations.iter().filter(|finding| finding.diagnoses.is_empty()) {
+        let status = if finding.standing == Standing::Refutes {
             told(run, NonSuccessKind::Failure, &[finding])
-        } else if finding.is_undecided(plan.level) {
+        } else if finding.standing == Standing::Undecided {
             told(run, NonSuccessKind::Error, &[finding])
         } else {
-            skipped(&format!("a warning: {}", name(finding)))
+            skipped(&format!("a warning: {}", finding.name()))
         };
         suite.add_test_case(case(run, &format!("violation {}", finding.number), status));
     }
-    if let Conclusion::Inconclusive(why) = &outcome.conclusion {
+    if let Conclusion::Inconclusive(why) = &run.conclusion {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
         status.set_message(printable(why)).set_type("inconclusive");
         suite.add_test_case(case(run, "conclusive", status));
     }
     let mut report = Report::new("confute");
-    report.set_time(outcome.elapsed);
+    report.set_time(run.elapsed);
     report.add_test_suite(suite);
     report.to_string()
 }
 
-fn case(run: &Run<'_>, name: &str, status: TestCaseStatus) -> TestCase {
+fn case(run: &RunRecord, name: &str, status: TestCaseStatus) -> TestCase {
     let mut case = TestCase::new(printable(name), status);
     // Nobody knows how long a single rule took; without a time some readers trip.
-    case.set_classname(printable(run.subject.model)).set_time(Duration::ZERO);
+    case.set_classname(printable(&run.model)).set_time(Duration::ZERO);
     case
 }
 
-fn rule_status(run: &Run<'_>, rule: &str, standing: &Standing) -> TestCaseStatus {
-    let Run { plan, outcome, .. } = *run;
-    let is_first = |finding: &&Finding| {
-        finding.refutes(plan.level) && finding.diagnoses.first().is_some_and(|one| one.rules.contains(&rule))
+fn rule_status(run: &RunRecord, rule: &str, standing: &RuleStanding) -> TestCaseStatus {
+    let is_first = |finding: &&Violation| {
+        finding.standing == Standing::Refutes
+            && finding.diagnoses.first().is_some_and(|one| one.rules.iter().any(|name| name == rule))
     };
-    let failures: Vec<&Finding> = outcome.findings.iter().filter(is_first).collect();
+    let failures: Vec<&Violation> = run.violations.iter().filter(is_first).collect();
     if !failures.is_empty() {
         return told(run, NonSuccessKind::Failure, &failures);
     }
     let list: Vec<String> = standing.findings().iter().map(|number| format!("violation {number}")).collect();
     let list = list.join(", ");
     match standing {
-        Standing::Violated(_) | Standing::Suspected(_) => {
+        RuleStanding::Violated(_) | RuleStanding::Suspected(_) => {
             skipped(&format!("may be what was violated, among others: see {list}"))
         }
-        Standing::Known(_) => skipped(&format!("known to be violated (--baseline): see {list}")),
-        Standing::Warned(_) => {
-            let level = plan.level.name();
+        RuleStanding::Known(_) => skipped(&format!("known to be violated (--baseline): see {list}")),
+        RuleStanding::Warned(_) => {
+            let level = run.plan.level.name();
             skipped(&format!("a warning, because rules count from level {level} on: see {list}"))
         }
-        Standing::Allowed => skipped("not asked for (--allow)"),
-        Standing::Never => skipped("never put to the test"),
-        Standing::Respected => TestCaseStatus::success(),
+        RuleStanding::Allowed => skipped("not asked for (--allow)"),
+        RuleStanding::Never => skipped("never put to the test"),
+        RuleStanding::Respected => TestCaseStatus::success(),
     }
 }
 
 /// What the terminal says of these findings.
-fn told(run: &Run<'_>, kind: NonSuccessKind, findings: &[&Finding]) -> TestCaseStatus {
+fn told(run: &RunRecord, kind: NonSuccessKind, findings: &[&Violation]) -> TestCaseStatus {
     let mut text = Vec::new();
     for finding in findings {
         // Nothing fails to be written into memory.
-        let _ = violation(run.subject, finding, run.plan, false, &[], &mut text);
+        let _ = violation(&run.rules, finding, false, &[], &mut text);
     }
     let text = String::from_utf8_lossy(&text);
     let text = anstream::adapter::strip_str(&text).to_string();
@@ -106,18 +104,18 @@ fn told(run: &Run<'_>, kind: NonSuccessKind, findings: &[&Finding]) -> TestCaseS
 }
 
 /// Why, in a line.
-fn reason(finding: &Finding) -> String {
+fn reason(finding: &Violation) -> String {
     let refutation = finding.shown().refutation;
     let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
-    let is_some = |one: &&confute::Expectation| one.message.is_some();
+    let is_some = |one: &&confute_record::ExpectationRecord| one.message.is_some();
     let expected = refutation.expected.iter().find(is_some).or_else(|| refutation.expected.first());
     let expected = expected.map(|one| one.message.as_deref().unwrap_or("nothing"));
     let texts: Vec<String> = std::iter::once(seen).chain(expected).map(str::to_owned).collect();
     let texts = crate::text::differing(&texts, CLIPPED)
         .unwrap_or_else(|| texts.iter().map(|text| crate::text::clip(text, CLIPPED)).collect());
     match &texts[..] {
-        [seen, right] => format!("{}: seen {seen}, expected {right}", name(finding)),
-        _ => format!("{}: seen {}", name(finding), texts.concat()),
+        [seen, right] => format!("{}: seen {seen}, expected {right}", finding.name()),
+        _ => format!("{}: seen {}", finding.name(), texts.concat()),
     }
 }
 

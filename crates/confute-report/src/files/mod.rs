@@ -1,59 +1,39 @@
-//! The files of a run: each violation as a [case](crate::stored), shrunk and as it was found; the run as JSON Lines, as a
-//! summary with its schema, for collectors of test results, and as a page for people.
+//! The files of a run: those of each violation; the record itself; the run as JSON Lines, as a summary with its schema, for
+//! collectors of test results, and as a page for people.
 //!
 //! Every file is there as a whole or not at all, whenever the process ends. A writer that fails or panics costs its own
 //! file and no other. The summary comes last and names what is missing.
 
 mod junit;
-mod put;
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
-use confute_drive::{AnyProtocol, Exports, Finding, Outcome, Plan, guarded};
+use confute_record::put::{make_executable, part, put};
+use confute_record::{FileRecord, RunRecord, Violation, guarded};
 use serde_json::{Value, json};
 
-use crate::lines::{self, Lines, SUMMARY_SCHEMA};
-use crate::session::Beside;
-use crate::stored::{File, Form, Stored};
-use crate::{Subject, exports, html, rust_test};
-pub(crate) use put::{make_executable, put};
+use crate::html;
+use crate::lines::{self, SUMMARY_SCHEMA};
 
 /// How the folders of violations are called, before their numbers.
 const FOLDER: &str = "violation-";
-/// The smallest case of a violation, and the one that was met first.
+/// The smallest case of a violation, by which its folder is known to be ours.
 pub(crate) const CASE: &str = "violation.case";
-/// A test that does it again.
-const TEST: &str = "regression.rs";
+/// The case that was met first.
 const FOUND: &str = "as-found.case";
+/// The record that all reports are made from.
+pub const RECORD: &str = "record.json";
 
-/// What is written about a violation, also by protocols.
-const EACH: [&str; 6] = [CASE, TEST, FOUND, "reproduce.py", "reproduce.sh", "traffic.har"];
-/// What is written about the whole run. The summary is the last: where it is, the others are too, but for those it names.
-const WHOLE: [&str; 5] = ["events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
-
-/// All there is to say about a run.
-pub struct Run<'a> {
-    /// What was spoken.
-    pub protocol: &'a dyn AnyProtocol,
-    /// What was tested.
-    pub subject: &'a Subject<'a>,
-    /// How.
-    pub plan: &'a Plan,
-    /// What came of it.
-    pub outcome: &'a Outcome,
-    /// What happened on the way.
-    pub lines: &'a Lines,
-    /// What the server was found to be able to do.
-    pub remarks: &'a [String],
-    /// What came of the rest.
-    pub beside: &'a Beside,
-}
+/// The names of files about a violation, also by protocols.
+const EACH: [&str; 6] = [CASE, "regression.rs", FOUND, "reproduce.py", "reproduce.sh", "traffic.har"];
+/// The names of files about the whole run. The summary is the last: where it is, the others are too, but for those it names.
+const WHOLE: [&str; 6] =
+    [RECORD, "events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
 
 /// The folder of a violation.
-pub(crate) fn folder(finding: &Finding) -> String {
+pub(crate) fn folder(finding: &Violation) -> String {
     format!("{FOLDER}{}", finding.number)
 }
 
@@ -123,15 +103,15 @@ pub struct Reports {
 impl Reports {
     /// Makes the directory, and makes sure that it can be written to. What an earlier run said there is taken away: if this one
     /// does not come to its end, nobody is to take the one for the other.
-    pub fn create(root: &Path) -> Result<Self> {
+    pub fn create(root: &Path) -> io::Result<Self> {
         // Not under a name of ours: whoever ends the process here must not leave an empty report behind.
         let probe = root.join("summary.json.part");
         fs::create_dir_all(root)
             .and_then(|()| fs::File::create(&probe))
-            .with_context(|| format!("cannot write to {}", root.display()))?;
+            .map_err(|error| io::Error::other(format!("cannot write to {}: {error}", root.display())))?;
         let remove = |path: &Path| {
             let _ = fs::remove_file(path);
-            let _ = fs::remove_file(put::part(path));
+            let _ = fs::remove_file(part(path));
         };
         // The summary first: where it is, the others are.
         WHOLE.iter().rev().for_each(|name| remove(&root.join(name)));
@@ -145,25 +125,25 @@ impl Reports {
     }
 
     /// Writes everything that can be written.
-    pub fn write(&self, run: &Run<'_>) -> Written {
-        let Run { subject, plan, outcome, .. } = *run;
+    pub fn write(&self, run: &RunRecord) -> Written {
         let mut written = Written::default();
         let findings: Vec<Value> =
-            outcome.findings.iter().filter_map(|finding| self.finding(run, finding, &mut written)).collect();
+            run.violations.iter().filter_map(|finding| self.violation(finding, &mut written)).collect();
         for name in WHOLE {
             // What is missing is known by the time the summary is made.
             let (paths, missing): (_, Vec<String>) =
                 (written.paths.clone(), written.missing.iter().map(Missing::told).collect());
             let summary = || {
-                let mut summary = lines::summary(subject, plan, outcome, run.beside);
+                let mut summary = lines::summary(run);
                 summary["$schema"] = json!("summary.schema.json");
                 summary["findings"] = json!(findings);
-                summary["missing"] = json!([&run.beside.missing[..], &missing].concat());
+                summary["missing"] = json!([&run.missing[..], &missing].concat());
                 summary
             };
             let whole = |path: &Path| {
                 put(path, |file| match name {
-                    "events.jsonl" => run.lines.end(subject, plan, outcome, run.beside, true, file),
+                    RECORD => serde_json::to_writer(file, run).map_err(io::Error::other),
+                    "events.jsonl" => lines::write(run, true, file),
                     "junit.xml" => file.write_all(junit::junit(run).map_err(io::Error::other)?.as_bytes()),
                     "report.html" => file.write_all(html::page(run, &paths).as_bytes()),
                     "summary.schema.json" => file.write_all(SUMMARY_SCHEMA.as_bytes()),
@@ -175,14 +155,13 @@ impl Reports {
         written
     }
 
-    /// Writes the files about one violation. What the summary says of it is handed back.
-    fn finding(&self, run: &Run<'_>, finding: &Finding, written: &mut Written) -> Option<Value> {
-        let Run { subject, plan, protocol, .. } = *run;
+    /// Writes the files about one violation; returns what the summary says about it.
+    fn violation(&self, finding: &Violation, written: &mut Written) -> Option<Value> {
         let folder = self.root.join(folder(finding));
         let mut about = None;
         // The summary says nothing of a violation that cannot be put into words, but it names what is missing.
         written.try_to(&self.root.join("summary.json"), || {
-            about = Some(lines::finding(finding, plan));
+            about = Some(lines::violation(finding));
             Ok(())
         });
         let mut note = |key: &str, value: Value| {
@@ -192,40 +171,39 @@ impl Reports {
         };
         // So that the fields are there whatever fails.
         note("file", Value::Null);
-        note("exports", json!({ "files": [], "remarks": [] }));
+        let mut exports = Vec::new();
         if written.try_to(&folder, || fs::create_dir_all(&folder)) {
-            let store = |form: Form| move |path: &Path| Stored::new(subject, plan, finding, form).write(path);
-            let path = folder.join(CASE);
-            if written.file(path.clone(), store(Form::Shrunk)) {
-                let test = |to: &Path| {
-                    let stored = File::open(&path).map_err(io::Error::other)?;
-                    put(to, |file| file.write_all(rust_test(&stored).as_bytes()))
-                };
-                written.file(folder.join(TEST), test);
-                note("file", json!(path));
-            }
-            if let Some(Ok(_)) = &finding.shrunk {
-                let path = folder.join(FOUND);
-                if written.file(path.clone(), store(Form::Found)) {
-                    note("file_as_found", json!(path));
+            for file in &finding.files {
+                let path = folder.join(&file.name);
+                if !written.file(path.clone(), |path| write_file(path, file)) {
+                    continue;
+                }
+                match &*file.name {
+                    CASE => note("file", json!(path)),
+                    FOUND => note("file_as_found", json!(path)),
+                    "regression.rs" => {}
+                    _ => exports.push(path),
                 }
             }
-            let left = run.outcome.findings.iter().filter(|other| other.number >= finding.number).count();
-            let time = run.beside.budgets.map(|budgets| budgets.share(left));
-            let mut exports = Exports::default();
-            written.try_to(&folder.join("exports"), || {
-                exports = exports::of(protocol, subject, finding, time);
-                Ok(())
-            });
-            let mut files = Vec::new();
-            for file in &exports.files {
-                let path = folder.join(file.name);
-                if written.file(path.clone(), |path| exports::write(path, file, subject)) {
-                    files.push(path);
-                }
-            }
-            note("exports", json!({ "files": files, "remarks": exports.remarks }));
         }
+        note("exports", json!({ "files": exports, "remarks": finding.remarks }));
         about
     }
+}
+
+fn write_file(path: &Path, file: &FileRecord) -> io::Result<()> {
+    put(path, |out| {
+        out.write_all(file.content.as_bytes())?;
+        if file.executable { make_executable(out.get_ref()) } else { Ok(()) }
+    })
+}
+
+/// Reads the record of a run that [`Reports::write`] stored.
+pub fn read_record(path: &Path) -> io::Result<RunRecord> {
+    let record: RunRecord = serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)?;
+    if record.confute != "record" || record.version != confute_record::VERSION {
+        let (is, known) = (record.version, confute_record::VERSION);
+        return Err(io::Error::other(format!("version {is} of records is not known here, only {known}")));
+    }
+    Ok(record)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use confute::trace::{Event, WireConn};
-use confute_drive::Chunk;
+use confute_record::Chunk;
 
 /// What went over the wire for a message.
 pub(super) struct Bytes {

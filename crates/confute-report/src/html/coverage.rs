@@ -2,21 +2,23 @@
 
 use maud::{Markup, html};
 
-use crate::files::Run;
-use crate::standing::{self, Standing};
+use confute_record::RunRecord;
+
+use crate::standing::{self, RuleStanding};
 use crate::text::grouped;
 
 /// So many branches are listed.
 const BRANCHES: usize = 2_000;
 
 /// Every rule with its standing, the worst first.
-pub(super) fn rules(run: &Run<'_>) -> Markup {
-    let mut rules = standing::all(run.subject, run.plan, run.outcome);
+pub(super) fn rules(run: &RunRecord) -> Markup {
+    let mut rules = standing::all(run);
     rules.sort_by_key(|(_, standing)| rank(standing));
-    let number = |fits: fn(&Standing) -> bool| rules.iter().filter(|(_, standing)| fits(standing)).count();
-    let violated = number(|one| matches!(one, Standing::Violated(_) | Standing::Suspected(_)));
-    let respected = number(|one| *one == Standing::Respected);
-    let never = number(|one| *one == Standing::Never);
+    let number =
+        |fits: fn(&RuleStanding) -> bool| rules.iter().filter(|(_, standing)| fits(standing)).count();
+    let violated = number(|one| matches!(one, RuleStanding::Violated(_) | RuleStanding::Suspected(_)));
+    let respected = number(|one| *one == RuleStanding::Respected);
+    let never = number(|one| *one == RuleStanding::Never);
     html! {
         section {
             h2 { "Rules" }
@@ -42,7 +44,7 @@ pub(super) fn rules(run: &Run<'_>) -> Markup {
                                     td { (rule.level.name()) }
                                     td {
                                         (rule.summary)
-                                        @if let Some(clause) = (run.subject.clause)(rule.name) { " " cite { (clause) } }
+                                        @if let Some(clause) = &rule.clause { " " cite { (clause) } }
                                     }
                                 }
                             }
@@ -54,21 +56,21 @@ pub(super) fn rules(run: &Run<'_>) -> Markup {
     }
 }
 
-fn rank(standing: &Standing) -> u8 {
+fn rank(standing: &RuleStanding) -> u8 {
     match standing {
-        Standing::Violated(_) => 0,
-        Standing::Suspected(_) => 1,
-        Standing::Known(_) => 2,
-        Standing::Warned(_) => 3,
-        Standing::Never => 4,
-        Standing::Allowed => 5,
-        Standing::Respected => 6,
+        RuleStanding::Violated(_) => 0,
+        RuleStanding::Suspected(_) => 1,
+        RuleStanding::Known(_) => 2,
+        RuleStanding::Warned(_) => 3,
+        RuleStanding::Never => 4,
+        RuleStanding::Allowed => 5,
+        RuleStanding::Respected => 6,
     }
 }
 
 /// What there was to reach, the rarest first.
-pub(super) fn branches(run: &Run<'_>) -> Markup {
-    let mut branches: Vec<&(String, u64)> = run.outcome.branches.iter().collect();
+pub(super) fn branches(run: &RunRecord) -> Markup {
+    let mut branches: Vec<&(String, u64)> = run.branches.iter().collect();
     branches.sort_by_key(|(_, times)| *times);
     let reached = branches.iter().filter(|(_, times)| *times > 0).count();
     html! {

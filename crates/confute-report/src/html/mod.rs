@@ -14,11 +14,9 @@ mod violation;
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
-use confute_drive::Conclusion;
+use confute_record::{Conclusion, Exit, RunRecord, Standing};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::Exit;
-use crate::files::Run;
 use crate::summary;
 use crate::text::{count, elapsed, grouped};
 
@@ -60,13 +58,13 @@ impl Most {
 }
 
 /// The whole page. It leads to these files of the violations.
-pub(crate) fn page(run: &Run<'_>, files: &[PathBuf]) -> String {
+pub(crate) fn page(run: &RunRecord, files: &[PathBuf]) -> String {
     let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     let policy = format!(
         "default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
     );
-    let word = Exit::from(&run.outcome.conclusion).name();
-    let title = format!("Confute: {} {word}", clipped(run.subject.shown, 80));
+    let word = Exit::from(&run.conclusion).name();
+    let title = format!("Confute: {} {word}", clipped(&run.server, 80));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -94,20 +92,18 @@ pub(crate) fn page(run: &Run<'_>, files: &[PathBuf]) -> String {
     page
 }
 
-fn header(run: &Run<'_>) -> Markup {
-    let (subject, plan, outcome) = (run.subject, run.plan, run.outcome);
-    let (figures, tally) = (&outcome.figures, &outcome.tally);
-    let word = Exit::from(&outcome.conclusion).name();
-    let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
-    let known = outcome.findings.iter().filter(|finding| finding.known).count();
-    let undecided = outcome.findings.iter().filter(|finding| finding.is_undecided(plan.level)).count();
-    let others = outcome.findings.len() - refuting - known - undecided;
+fn header(run: &RunRecord) -> Markup {
+    let (figures, tally, plan) = (&run.figures, &run.tally, &run.plan);
+    let word = Exit::from(&run.conclusion).name();
+    let number = |standing: Standing| run.standing(standing).count();
+    let (refuting, known) = (number(Standing::Refutes), number(Standing::Known));
+    let (undecided, others) = (number(Standing::Undecided), number(Standing::Warning));
     let refusals = summary::refusals(figures);
     let load = figures.outstanding.quantiles();
     html! {
         p.verdict.(word) { (word) }
-        h1 { (clipped(subject.shown, 300)) }
-        @if let Conclusion::Inconclusive(why) = &outcome.conclusion { p { (clipped(why, 1000)) } }
+        h1 { (clipped(&run.server, 300)) }
+        @if let Conclusion::Inconclusive(why) = &run.conclusion { p { (clipped(why, 1000)) } }
         dl.facts {
             dt { "Found" }
             dd {
@@ -116,12 +112,12 @@ fn header(run: &Run<'_>) -> Markup {
                 @if undecided > 0 { ", " (count(undecided as u64, "undecided violation")) }
                 @if others > 0 { ", " (count(others as u64, "warning")) }
             }
-            dt { "Model" } dd { (subject.model) ", rules count from level " (plan.level.name()) " on" }
+            dt { "Model" } dd { (run.model) ", rules count from level " (plan.level.name()) " on" }
             dt { "Seed" } dd { code { (plan.seed) } }
             dt { "Traffic" }
             dd {
                 (count(figures.requests, "request")) ", " (count(figures.answers, "answer")) ", "
-                (count(figures.opened, "connection")) " in " (elapsed(outcome.elapsed))
+                (count(figures.opened, "connection")) " in " (elapsed(run.elapsed))
             }
             dt { "Cases" }
             dd {
@@ -140,15 +136,15 @@ fn header(run: &Run<'_>) -> Markup {
             }
             dt { "Load" }
             dd { "outstanding requests at each send: median " (grouped(load.median)) ", at most " (grouped(load.max)) }
-            dt { "Premise" } dd { (subject.premise) }
+            dt { "Premise" } dd { (run.premise) }
             @if !run.remarks.is_empty() {
                 dt { "Server" }
                 dd { @for remark in run.remarks.iter().take(20) { (clipped(remark, 300)) br; } }
             }
-            @if !outcome.relaxed.is_empty() {
-                dt { "Relaxed" } dd { "no longer asked for at the end: " (outcome.relaxed.join(", ")) }
+            @if !run.relaxed.is_empty() {
+                dt { "Relaxed" } dd { "no longer asked for at the end: " (run.relaxed.join(", ")) }
             }
-            @for (label, lines) in run.beside.notes() {
+            @for (label, lines) in summary::notes(run) {
                 @if !lines.is_empty() {
                     dt { (label) }
                     dd { @for line in lines.iter().take(20) { (clipped(line, 300)) br; } }
@@ -157,21 +153,19 @@ fn header(run: &Run<'_>) -> Markup {
             dt { "Files" }
             dd {
                 a href="summary.json" { "summary.json" } ", " a href="events.jsonl" { "events.jsonl" } ", "
-                a href="junit.xml" { "junit.xml" }
+                a href="junit.xml" { "junit.xml" } ", " a href="record.json" { "record.json" }
             }
         }
     }
 }
 
 /// Each as large as its share of the page allows.
-fn violations(run: &Run<'_>, files: &[PathBuf]) -> Markup {
-    let findings = &run.outcome.findings;
+fn violations(run: &RunRecord, files: &[PathBuf]) -> Markup {
+    let findings = &run.violations;
     let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
     html! {
         @for finding in findings.iter().take(SHOWN) {
-            @let left = run.beside.budgets.map(|budgets| budgets.share(findings.len()));
-            @let open = scene::open(run.protocol, finding, left);
-            (fitting(share, |most| violation::section(run, finding, &open, files, most)))
+            (fitting(share, |most| violation::section(run, finding, files, most)))
         }
         @if findings.len() > SHOWN {
             p.cut { "And " (findings.len() - SHOWN) " more: they are in summary.json and in their folders." }
@@ -191,19 +185,18 @@ fn fitting(share: usize, show: impl Fn(&Most) -> Markup) -> Markup {
     }
 }
 
-fn troubles(run: &Run<'_>) -> Markup {
+fn troubles(run: &RunRecord) -> Markup {
     html! {
-        @if !run.outcome.troubles.is_empty() {
+        @if !run.troubles.is_empty() {
             section {
                 h2 { "Trouble" }
                 p { "Trouble is no violation: it says what happened, not that it was wrong." }
                 ul {
-                    @for (trouble, times) in &run.outcome.troubles {
+                    @for trouble in &run.troubles {
                         li {
-                            (clipped(&trouble.to_string(), 1000))
-                            @if *times > 1 { " (" (grouped(*times)) " times)" }
-                            @let next = crate::advice::next(trouble);
-                            @if !next.is_empty() { br; span.next { "Next: " (next) } }
+                            (clipped(&trouble.what, 1000))
+                            @if trouble.times > 1 { " (" (grouped(trouble.times)) " times)" }
+                            @if !trouble.next.is_empty() { br; span.next { "Next: " (trouble.next) } }
                         }
                     }
                 }

@@ -2,19 +2,12 @@
 //! alternatives the tester had open.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use confute::trace::{Event, WireConn};
-use confute_drive::{AnyMessage, AnyProtocol, Finding, alternatives_of};
+use confute_record::{MessageRecord, Violation, numbered};
 
 use super::bytes::{Bytes, by_event};
 use super::{Most, clipped};
-use crate::{ladder, said};
-
-/// How long the tester may think again, for the strip beside the diagram.
-const THOUGHT: Duration = Duration::from_secs(1);
-/// With how much memory.
-const MEMORY: usize = 256 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -25,7 +18,7 @@ pub(super) enum Kind {
 
 /// One event.
 pub(super) struct Row {
-    /// Counted as the [ladder] does.
+    /// Counted as the reports does.
     pub(super) number: usize,
     pub(super) micros: Option<u64>,
     pub(super) kind: Kind,
@@ -66,10 +59,10 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(protocol: &dyn AnyProtocol, finding: &Finding, open: &[usize], most: &Most) -> Self {
+    pub(super) fn new(finding: &Violation, most: &Most) -> Self {
         let case = finding.shown();
         let (trace, micros, raw, refutation) = (case.trace, case.micros, case.raw, case.refutation);
-        let places = ladder::drawn(trace);
+        let places = numbered(trace);
         let fatal = refutation.event.min(trace.len().saturating_sub(1));
         let at = places.iter().position(|place| *place >= fatal).unwrap_or(places.len());
         // A little of what came after, if anything did.
@@ -84,9 +77,9 @@ impl Scene {
         let rows = shown.iter().enumerate().map(|(row, &place)| {
             let event = &trace[place];
             let (kind, text, json) = match event {
-                Event::Sent(_, message) => (Kind::Sent, said(message), serde_json::to_string(message).ok()),
+                Event::Sent(_, message) => (Kind::Sent, message.text.clone(), Some(message.json.to_string())),
                 Event::Received(_, message) => {
-                    (Kind::Received, said(message), serde_json::to_string(message).ok())
+                    (Kind::Received, message.text.clone(), Some(message.json.to_string()))
                 }
                 Event::Accepted(_) => (Kind::Other, "(the server opens)".to_owned(), None),
                 Event::Closed(_) => (Kind::Other, "(the server closes)".to_owned(), None),
@@ -103,18 +96,18 @@ impl Scene {
                 text: clipped(&text, most.text),
                 json: json.map(|json| clipped(&json, most.text)),
                 bytes: bytes.remove(&place),
-                open: open.get(place).copied(),
+                open: finding.open.get(place).copied(),
                 fatal: place == fatal,
             }
         });
         let rows: Vec<Row> = rows.collect();
-        let spans = spans(protocol, trace, shown);
+        let spans = spans(trace, shown);
         Self { rows, spans, before: start, after: places.len() - end }
     }
 }
 
 /// While each request of the tester was under way: answers come in order on a connection.
-fn spans(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], shown: &[usize]) -> Vec<Span> {
+fn spans(trace: &[Event<MessageRecord>], shown: &[usize]) -> Vec<Span> {
     let mut waiting: BTreeMap<WireConn, Vec<(usize, u32)>> = BTreeMap::new();
     let mut apart: Vec<WireConn> = Vec::new();
     let mut all: Vec<(WireConn, usize, Option<usize>, bool)> = Vec::new();
@@ -123,11 +116,11 @@ fn spans(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], shown: &[usize
         match event {
             Event::Accepted(_) => apart.push(conn),
             _ if apart.contains(&conn) => {}
-            Event::Sent(_, message) => match protocol.answers(message) {
+            Event::Sent(_, message) => match message.answers {
                 0 => {}
                 answers => waiting.entry(conn).or_default().push((place, answers)),
             },
-            Event::Received(_, message) if protocol.completes(message) => {
+            Event::Received(_, message) if message.completes => {
                 let Some(line) = waiting.get_mut(&conn) else { continue };
                 let Some((sent, answers)) = line.first_mut() else { continue };
                 *answers -= 1;
@@ -161,10 +154,4 @@ fn spans(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], shown: &[usize
         .collect();
     spans.sort_by_key(|span| span.from);
     spans
-}
-
-/// How many alternatives the tester has open after each event, as far as it gets within its time, or the time that is left.
-pub(super) fn open(protocol: &dyn AnyProtocol, finding: &Finding, left: Option<Duration>) -> Vec<usize> {
-    let time = left.map_or(THOUGHT, |left| left.min(THOUGHT));
-    alternatives_of(protocol, finding.shown().trace, &finding.relaxed, (time, MEMORY))
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use confute_drive::{Finding, Shrunk, Unshrunk};
+use confute_record::{RunRecord, ShrunkRecord, Violation};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -10,24 +10,18 @@ use super::bytes::{hex, text};
 use super::diagram::{moment, svg};
 use super::scene::{Kind, Row, Scene};
 use super::{Most, clipped};
-use crate::files::{Run, folder};
+use crate::files::folder;
 use crate::text::{count, grouped};
-use crate::violation::{name, refutation, title};
+use crate::violation::refutation;
 
 /// All about it.
-pub(super) fn section(
-    run: &Run<'_>,
-    finding: &Finding,
-    open: &[usize],
-    files: &[PathBuf],
-    most: &Most,
-) -> Markup {
+pub(super) fn section(run: &RunRecord, finding: &Violation, files: &[PathBuf], most: &Most) -> Markup {
     let prefix = format!("v{}", finding.number);
-    let scene = Scene::new(run.protocol, finding, open, most);
+    let scene = Scene::new(finding, most);
     let because = because(finding);
     html! {
         section.violation id=(prefix) {
-            h2 { (title(finding, run.plan)) " " (finding.number) ": " (name(finding)) }
+            h2 { (finding.standing.title()) " " (finding.number) ": " (finding.name()) }
             (asked(run, finding))
             @if !because.is_empty() {
                 h3 { "Why nothing explains it" }
@@ -58,27 +52,27 @@ pub(super) fn section(
 }
 
 /// The explanation in sentences, where there is one.
-fn because(finding: &Finding) -> Vec<String> {
+fn because(finding: &Violation) -> Vec<String> {
     finding.proof.as_ref().map(|proof| proof.sentences.clone()).unwrap_or_default()
 }
 
-fn asked(run: &Run<'_>, finding: &Finding) -> Markup {
+fn asked(run: &RunRecord, finding: &Violation) -> Markup {
     let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
-    let rules = broken.filter_map(|name| run.subject.rules.iter().find(|rule| rule.name == *name));
+    let rules = broken.filter_map(|name| run.rule(name));
     html! {
         dl.rules {
             @for rule in rules.take(20) {
                 dt { code { (rule.name) } " " span.level { (rule.level.name()) } }
                 dd {
                     (rule.summary)
-                    @if let Some(clause) = (run.subject.clause)(rule.name) { " " cite { (clause) } }
+                    @if let Some(clause) = &rule.clause { " " cite { (clause) } }
                 }
             }
         }
     }
 }
 
-fn expected(finding: &Finding, most: &Most) -> Markup {
+fn expected(finding: &Violation, most: &Most) -> Markup {
     const FEW: usize = 6;
     let refutation = refutation(finding, false);
     html! {
@@ -100,7 +94,7 @@ fn expected(finding: &Finding, most: &Most) -> Markup {
 }
 
 /// What it was, and the files that were written about it: they are in folders beside the page.
-fn case(finding: &Finding, files: &[PathBuf]) -> Markup {
+fn case(finding: &Violation, files: &[PathBuf]) -> Markup {
     let folder = folder(finding);
     let files: Vec<&str> = files
         .iter()
@@ -109,15 +103,12 @@ fn case(finding: &Finding, files: &[PathBuf]) -> Markup {
         .collect();
     html! {
         p {
-            "Met in " (count(finding.times, "case")) "; here " (clipped(&finding.name, 100)) " with "
-            (count(finding.trace.len() as u64, "event")) ". "
+            "Met in " (count(finding.times, "case")) "; here " (clipped(&finding.found.name, 100)) " with "
+            (count(finding.found.trace.len() as u64, "event")) ". "
             @match &finding.shrunk {
                 None => {}
                 Some(Ok(small)) => { (smaller(small)) "." }
-                Some(Err(Unshrunk::NotAgain(runs))) => {
-                    "It did not show again in " (count(*runs, "run")) " of the same script."
-                }
-                Some(Err(why)) => { "Not made smaller: " (clipped(&why.to_string(), 300)) "." }
+                Some(Err(why)) => { "Not made smaller: " (clipped(why, 300)) "." }
             }
             @for (place, name) in files.iter().enumerate() {
                 @if place == 0 { " Files: " } @else { ", " }
@@ -127,7 +118,7 @@ fn case(finding: &Finding, files: &[PathBuf]) -> Markup {
     }
 }
 
-fn smaller(small: &Shrunk) -> Markup {
+fn smaller(small: &ShrunkRecord) -> Markup {
     let ((before, now), (shown, runs)) = (small.requests, small.again);
     html! {
         "Made smaller from " (count(before as u64, "request")) " to " (grouped(now as u64))
@@ -182,7 +173,7 @@ fn listing(scene: &Scene) -> Markup {
 }
 
 /// The latest bytes, as they were written and read.
-fn pieces(finding: &Finding, most: &Most) -> Markup {
+fn pieces(finding: &Violation, most: &Most) -> Markup {
     let raw = finding.shown().raw;
     let skipped = raw.len().saturating_sub(most.pieces);
     html! {

@@ -3,13 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use confute_report::files::{Reports, Run};
-use confute_report::{Subject, summary};
+use confute_record::ProofRecord;
+use confute_report::files::Reports;
+use confute_report::summary;
 
 use crate::fabricated::{finding, run};
 use crate::files::check_summary;
-use crate::protocol::Lines;
-use crate::subject;
 
 /// All files below a folder, by their names from there.
 pub(crate) fn below(folder: &Path) -> Vec<String> {
@@ -34,14 +33,19 @@ fn the_other_reports_are_written() {
     let ran = run(vec![finding(1, 4, 1, "", true), finding(2, 6, 2, "", false)]);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("defects");
     let _ = fs::remove_dir_all(&folder);
-    // The page, the cases of JUnit, the scripts and the terminal look clauses up.
-    let broken = Subject { clause: |_| panic!("a clause with a defect"), ..subject(ran.plan.target) };
-    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
-    let whole =
-        Run { protocol: &Lines::default(), subject: &broken, plan, outcome, lines, remarks: &[], beside };
-    let written = Reports::create(&folder).unwrap().write(&whole);
+    // A record that was damaged: its proof points to events that are not there. The terminal and JUnit show these.
+    let mut record = ran.record();
+    for one in &mut record.violations {
+        let shown = one.shown().trace[0].clone();
+        one.shrunk = None;
+        one.found.trace = vec![shown; 99];
+        one.proof = Some(ProofRecord { matter: vec![9_999], sentences: Vec::new() });
+    }
+    let written = Reports::create(&folder).unwrap().write(&record);
     let there = [
         "events.jsonl",
+        "record.json",
+        "report.html",
         "summary.json",
         "summary.schema.json",
         "violation-1/as-found.case",
@@ -54,22 +58,14 @@ fn the_other_reports_are_written() {
     assert_eq!(below(&folder), there);
     assert_eq!(written.paths.len(), there.len());
     let told: Vec<String> = written.missing.iter().map(confute_report::files::Missing::told).collect();
-    for (one, name) in
-        told.iter().zip(["violation-1/exports", "violation-2/exports", "junit.xml", "report.html"])
-    {
-        assert!(
-            one.contains(&format!("{name}: a defect of its writer: a clause with a defect")),
-            "{told:#?}"
-        );
-    }
-    assert_eq!((told.len(), written.missing.iter().all(|one| one.is_defect)), (4, true));
+    let [junit] = &told[..] else { panic!("{told:#?}") };
+    assert!(junit.contains("junit.xml: a defect of its writer: index out of bounds"), "{told:#?}");
+    assert!(written.missing[0].is_defect);
     // The summary, which comes last, says so.
     assert_eq!(check_summary(&folder)["missing"], serde_json::json!(told));
 
-    let notes = &beside.notes();
-    let told = summary::Told { remarks: &[], paths: &[], notes, hint: "", quiet: false, verbose: false };
     let mut text = Vec::new();
-    summary::write(&broken, plan, outcome, &told, &mut text).unwrap();
+    summary::write(&record, summary::Manner::default(), &mut text).unwrap();
     let text = anstream::adapter::strip_str(&String::from_utf8(text).unwrap()).to_string();
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for number in [1, 2] {

@@ -10,8 +10,7 @@ use confute::{Diagnosis, Expectation, Refutation};
 use confute_drive::{
     AnyMessage, Chunk, Conclusion, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target, Trouble,
 };
-use confute_report::lines::Lines as Told;
-use confute_report::session::Beside;
+use confute_run::session::{Beside, Recorder};
 
 use crate::Ran;
 use crate::protocol::{Message, READ_CURRENT, SET_LASTS};
@@ -131,7 +130,7 @@ pub(crate) fn run(findings: Vec<Finding>) -> Ran {
         requests: 123_456,
         answers: 123_455,
         opened: 800,
-        rules: BTreeSet::from([READ_CURRENT.name, SET_LASTS.name]),
+        rules: BTreeSet::from([READ_CURRENT.name, SET_LASTS.name].map(str::to_owned)),
         ..Figures::default()
     };
     let outcome = Outcome {
@@ -144,5 +143,5 @@ pub(crate) fn run(findings: Vec<Finding>) -> Ran {
         relaxed: vec![READ_CURRENT.name],
         branches: vec![("get: value".to_owned(), 12_345), (format!("set {HOSTILE}"), 0)],
     };
-    Ran { plan, outcome, told: Told::new(), beside: Beside::default() }
+    Ran { plan, outcome, recorder: Recorder::default(), beside: Beside::default() }
 }

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use confute::lang::Level;
 use confute_drive::{Conclusion, Unshrunk};
+use confute_record::Tried;
 use confute_report::files::Reports;
 use confute_report::lines::SUMMARY_SCHEMA;
-use confute_report::regressions::Tried;
 use serde_json::{Value, json};
 
 use crate::protocol::{READ_CURRENT, SAYS_OK, SET_LASTS};
@@ -147,7 +147,7 @@ fn what_was_tried_is_told() {
         unknown: None,
         foreign: false,
     };
-    assert_eq!(one.told(), "line.case: fails, but not as it did (line/read-current): something else");
+    assert_eq!(one.to_string(), "line.case: fails, but not as it did (line/read-current): something else");
     assert_eq!((one.owed(), Tried { runs: 0, ..one.clone() }.owed().is_some()), (None, true));
     ran.beside.tried.push(one);
     ran.beside.stored.push("kept/other.case".into());

@@ -6,20 +6,18 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use confute::random::Random;
-use confute_report::files::{Reports, Run};
-use confute_report::stored::File;
+use confute_report::files::Reports;
+use confute_run::stored::File;
 use serde_json::Value;
 
 use crate::defects::below;
 use crate::fabricated::{finding, run};
-use crate::protocol::Lines;
-use crate::subject;
 
 /// Where the process that is killed writes to.
 const FOLDER: &str = "CONFUTE_TEST_FOLDER";
 /// How often it is killed at most, and how long that may take.
-const KILLS: u32 = 120;
-const TIME: Duration = Duration::from_secs(15);
+const KILLS: u32 = 60;
+const TIME: Duration = Duration::from_secs(40);
 
 /// Not a test, but the process that the test below kills.
 #[test]
@@ -28,11 +26,7 @@ fn writes_until_it_is_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let end = Instant::now() + 2 * TIME;
     let findings = (1..=4).map(|number| finding(number, 60, 2, "some text", number % 2 == 0)).collect();
-    let ran = run(findings);
-    let subject = subject(ran.plan.target);
-    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
-    let protocol = &Lines::default();
-    let whole = Run { protocol, subject: &subject, plan, outcome, lines, remarks: &[], beside };
+    let whole = run(findings).record();
     while Instant::now() < end {
         let written = Reports::create(Path::new(&folder)).unwrap().write(&whole);
         assert!(written.missing.is_empty(), "{:?}", written.missing);
@@ -96,7 +90,7 @@ fn files_are_whole_whenever_the_process_ends() {
             summaries += 1;
             // It comes last and goes first: where it is, everything is. The next run begins with its temporary name.
             let is_begun = parts.iter().all(|name| *name == "summary.json.part");
-            assert!(whole.len() == 5 + 4 * 2 + 2 && is_begun, "{names:?}");
+            assert!(whole.len() == 6 + 4 * 2 + 2 && is_begun, "{names:?}");
         }
     }
     // The test is one only if the process was met in the middle of writing, too.
@@ -106,14 +100,10 @@ fn files_are_whole_whenever_the_process_ends() {
     );
     // What was left behind is taken away by the next run.
     let findings = vec![finding(1, 4, 1, "", false)];
-    let (ran, protocol) = (run(findings), &Lines::default());
-    let subject = subject(ran.plan.target);
-    let (plan, outcome, lines, beside) = (&ran.plan, &ran.outcome, &ran.told, &ran.beside);
-    let whole = Run { protocol, subject: &subject, plan, outcome, lines, remarks: &[], beside };
-    Reports::create(&folder).unwrap().write(&whole);
+    Reports::create(&folder).unwrap().write(&run(findings).record());
     let names = below(&folder);
     assert!(names.iter().all(|name| !is_part(name)), "{names:?}");
-    assert_eq!(names.len(), 7, "{names:?}");
+    assert_eq!(names.len(), 8, "{names:?}");
 }
 
 /// Whether a file has a temporary name.

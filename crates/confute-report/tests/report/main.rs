@@ -18,22 +18,30 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use confute::lang::{Level, ServerModel as _};
-use confute_drive::{AnyGenerator, CaseReport, Limits, Outcome, Plan, Sink, Target, Trouble, campaign};
-use confute_report::files::{Reports, Run, Written};
-use confute_report::lines::Lines as Told;
-use confute_report::session::Beside;
-use confute_report::{Secrets, Subject, shrink};
+use confute::lang::Level;
+use confute_drive::{AnyGenerator, Limits, Outcome, Plan, Target, campaign};
+use confute_record::RunRecord;
+use confute_report::files::{Reports, Written, read_record};
+use confute_run::session::{Beside, Recorder};
+use confute_run::{Subject, record, shrink};
 
-use protocol::{Busy, Lines, Store};
+use protocol::{Busy, Lines};
 use server::Server;
 
-/// A run that is over, and all that is needed to tell of it.
+/// A run that is over, and all that its record is made from.
 struct Ran {
     plan: Plan,
     outcome: Outcome,
-    told: Told,
+    recorder: Recorder,
     beside: Beside,
+}
+
+impl Ran {
+    fn record(&self) -> RunRecord {
+        let Self { plan, outcome, recorder, beside } = self;
+        let remarks = &["it <i>can</i> do things".to_owned()];
+        record::of(&subject(plan.target), plan, outcome, beside, &recorder.log, remarks)
+    }
 }
 
 /// Tests a server for a few cases.
@@ -41,38 +49,22 @@ fn ran(server: &Server, level: Level, cases: u64) -> Ran {
     let limits = Limits { patience: Duration::from_millis(300), ..Limits::default() };
     let target = Target::new(server.address);
     let plan = Plan { limits, seed: 3, cases: Some(cases), level, ..Plan::new(target) };
-    let make = |_| -> AnyGenerator<'_> { AnyGenerator::new(Busy { most: 1, ..Busy::new(200) }) };
-    let mut hearer = Hearer(Told::new());
+    let make = |_| AnyGenerator::new(Busy { most: 1, ..Busy::new(200) });
+    let mut recorder = Recorder::default();
     let stop = AtomicBool::new(false);
-    let mut outcome = campaign(&Lines::default(), &plan, &make, &mut hearer, &stop);
+    let mut outcome = campaign(&Lines::default(), &plan, &make, &mut recorder, &stop);
     let (protocol, time) = (Lines::default(), Duration::from_secs(5));
     shrink::all(&protocol, &plan, time, &mut outcome.findings, &stop, &mut |_| {});
-    Ran { plan, outcome, told: hearer.0, beside: Beside::default() }
+    Ran { plan, outcome, recorder, beside: Beside::default() }
 }
 
-struct Hearer(Told);
-
-impl Sink for Hearer {
-    fn ended(&mut self, case: &CaseReport) {
-        self.0.case(case);
-    }
-
-    fn trouble(&mut self, trouble: &Trouble) {
-        self.0.trouble(trouble);
-    }
-}
-
-fn subject(target: Target) -> Subject<'static> {
+fn subject(target: Target) -> Subject {
+    let traffic = |_| AnyGenerator::new(Busy::new(200));
     Subject {
-        model: "line",
-        premise: "nobody else writes",
-        shown: "127.0.0.1:1 <b>\u{1}",
-        target,
-        rules: Store.rules(),
+        premise: "nobody else writes".to_owned(),
+        shown: "127.0.0.1:1 <b>\u{1}".to_owned(),
         clause: |rule| (rule == "line/set-lasts").then_some("RFC 1 <section> 2"),
-        settings: serde_json::Value::Null,
-        secrets: Secrets::default(),
-        bound: None,
+        ..Subject::new("line", Lines::default(), target, traffic)
     }
 }
 
@@ -80,12 +72,22 @@ fn subject(target: Target) -> Subject<'static> {
 fn written(name: &str, ran: &Ran) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
-    let subject = subject(ran.plan.target);
-    let (protocol, remarks) = (&Lines::default(), &["it <i>can</i> do things".to_owned()][..]);
-    let (plan, outcome, lines) = (&ran.plan, &ran.outcome, &ran.told);
-    let beside = &ran.beside;
-    let run = Run { protocol, subject: &subject, plan, outcome, lines, remarks, beside };
-    let Written { paths, missing } = Reports::create(&folder).unwrap().write(&run);
+    let record = ran.record();
+    let Written { paths, missing } = Reports::create(&folder).unwrap().write(&record);
     assert!(missing.is_empty() && paths.iter().all(|path| path.is_file()), "{paths:?} {missing:?}");
+    assert_eq!(record.missing, Vec::<String>::new());
+    are_made_again(&folder);
     folder
+}
+
+/// Every report is a function of the stored record alone.
+fn are_made_again(folder: &Path) {
+    let again = folder.with_extension("again");
+    let record = read_record(&folder.join("record.json")).unwrap();
+    Reports::create(&again).unwrap().write(&record);
+    for name in ["record.json", "events.jsonl"] {
+        let read = |folder: &Path| std::fs::read(folder.join(name)).unwrap();
+        assert!(read(folder) == read(&again), "{name}");
+    }
+    std::fs::remove_dir_all(&again).unwrap();
 }

@@ -12,8 +12,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use confute_drive::Conclusion;
-use confute_report::rust_test;
-use confute_report::stored::File;
+use confute_run::rust_test;
+use confute_run::stored::File;
 use confute_test::Reach;
 use confute_testbed::embedded::{Bug, Config, Embedded};
 

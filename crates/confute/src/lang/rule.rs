@@ -1,9 +1,9 @@
 //! Rules: the demands of a model, by name.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How binding a rule is, from the weakest level to the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// An answer must come at all: seen only by waiting.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use confute::trace::Event;
 use confute::{Names, Options, Pulse, Reasons};
-use confute_drive::{AnyProtocol, Finding, Proof, proof_of};
+use confute_drive::{AnyMessage, AnyProtocol, Finding, Proof, proof_of};
+use confute_record::numbered;
 
-use crate::text::clip;
-use crate::{ladder, said};
+use crate::record;
 
 /// How long it may take to find.
 const TIME: Duration = Duration::from_secs(2);
@@ -72,19 +72,23 @@ fn reasons_for(
 }
 
 /// The line of the ladder that shows an event.
-pub(crate) fn number<M>(trace: &[Event<M>], event: usize) -> usize {
-    ladder::drawn(trace).iter().filter(|drawn| **drawn <= event).count()
+fn number<M>(trace: &[Event<M>], event: usize) -> usize {
+    numbered(trace).iter().filter(|drawn| **drawn <= event).count()
 }
 
-/// What kind of message it is: up to the first comma.
-fn word<M: std::fmt::Debug>(event: &Event<M>) -> String {
+/// The event in short.
+fn word(event: &Event<AnyMessage>) -> String {
     match event {
-        Event::Sent(_, message) | Event::Received(_, message) => {
-            let said = said(message);
-            let head = said.split([',', '"']).next().unwrap_or_default().trim();
-            clip(head, NAME)
-        }
+        Event::Sent(_, message) | Event::Received(_, message) => clip(&record::brief(message), NAME),
         Event::Closed(_) => "the close".to_owned(),
         _ => String::new(),
     }
+}
+
+/// At most so many characters, the end left out.
+fn clip(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }

@@ -5,9 +5,10 @@
 use std::process::ExitCode;
 
 use confute::Verdict;
-use confute_drive::Conclusion;
 
-/// What the program found, from best to worst.
+use crate::Conclusion;
+
+/// The result of a program, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
     /// Everything was explained.
@@ -21,7 +22,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// In a word.
+    /// The result in a word.
     pub fn name(self) -> &'static str {
         match self {
             Exit::Unrefuted => "unrefuted",
@@ -31,7 +32,7 @@ impl Exit {
         }
     }
 
-    /// The number.
+    /// The exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Unrefuted => 0,

@@ -1,12 +1,12 @@
 //! How a number was distributed: exactly for small numbers, by powers of two for large ones.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Up to here every number is counted by itself.
 const EXACT: usize = 256;
 
 /// A distribution.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     counts: Vec<u64>,
     total: u64,
@@ -14,7 +14,7 @@ pub struct Spread {
 }
 
 /// A distribution in a few numbers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// How many were counted.
     pub count: u64,

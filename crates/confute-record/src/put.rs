@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The name under which a file is written before it has its own.
-pub(super) fn part(path: &Path) -> PathBuf {
+pub fn part(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     path.with_file_name(name)
@@ -26,7 +26,7 @@ impl Drop for Part {
 }
 
 /// Writes what `fill` writes. Whoever finds the file finds all of it.
-pub(crate) fn put(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+pub fn put(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let beside = Part(part(path));
     let mut file = BufWriter::new(File::create(&beside.0)?);
     fill(&mut file)?;
@@ -36,20 +36,20 @@ pub(crate) fn put(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Re
 
 /// Lets the file be run as a program.
 #[cfg(unix)]
-pub(crate) fn make_executable(file: &File) -> io::Result<()> {
+pub fn make_executable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(fs::Permissions::from_mode(0o755))
 }
 
 /// Other systems go by its name.
 #[cfg(not(unix))]
-pub(crate) fn make_executable(_: &File) -> io::Result<()> {
+pub fn make_executable(_: &File) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use confute_drive::guarded;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
 
@@ -64,7 +64,8 @@ mod tests {
             Err(io::Error::other("no more room"))
         })
         .unwrap_err();
-        guarded(|| put(&path, |_| panic!("a writer with a defect"))).unwrap_err();
+        let writer = AssertUnwindSafe(|| put(&path, |_| panic!("a writer with a defect")));
+        catch_unwind(writer).unwrap_err();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();

@@ -5,9 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
-use crate::text::elapsed;
+use confute_record::BudgetsRecord;
 
 /// Time after testing besides that for smaller cases.
 const AFTER: Duration = Duration::from_secs(6);
@@ -82,26 +80,9 @@ impl Budgets {
         self.until(FOR_REPORTS)
     }
 
-    /// For people.
-    pub(crate) fn told(&self) -> Vec<String> {
-        let of =
-            |most: Option<Duration>| most.map(|most| format!(" of {}", elapsed(most))).unwrap_or_default();
-        vec![
-            format!("testing took {}{}", elapsed(self.tested), of(self.testing)),
-            format!(
-                "blame, smaller cases, proofs and reports took {}{}",
-                elapsed(self.took()),
-                of(Some(self.after))
-            ),
-        ]
-    }
-
-    /// For programs.
-    pub(crate) fn json(&self) -> Value {
-        let millis = |time: Duration| time.as_secs_f64() * 1e3;
-        json!({
-            "testing": { "milliseconds": millis(self.tested), "of_milliseconds": self.testing.map(millis) },
-            "after": { "milliseconds": millis(self.took()), "of_milliseconds": millis(self.after) },
-        })
+    /// The budgets as they are now.
+    pub fn record(&self) -> BudgetsRecord {
+        let Self { tested, testing, after, .. } = *self;
+        BudgetsRecord { tested, testing, took: self.took(), after }
     }
 }

@@ -7,14 +7,15 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
 use confute::trace::Event;
 use confute_drive::{AnyAsk, AnyMessage, AnyProtocol, Finding, Plan, Step};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::Subject;
-use crate::files::put;
+use confute_record::put::put;
+
+use crate::error::While as _;
+use crate::{RunError, Subject};
 
 const VERSION: u64 = 1;
 const EXAMPLE: &str = r#"{"confute":"case","version":1,"model":"http",…}"#;
@@ -95,16 +96,16 @@ pub enum Form {
 
 impl Stored {
     /// What is to be kept of a finding.
-    pub fn new(subject: &Subject<'_>, plan: &Plan, finding: &Finding, form: Form) -> Self {
+    pub fn new(subject: &Subject, plan: &Plan, finding: &Finding, form: Form) -> Self {
         let case = match form {
             Form::Shrunk => finding.shown(),
             Form::Found => finding.as_found(),
         };
         let strings = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         let about = About {
-            model: subject.model.to_owned(),
+            model: subject.model.clone(),
             settings: subject.settings.clone(),
-            server: subject.shown.to_owned(),
+            server: subject.shown.clone(),
             blame: finding.diagnoses.iter().map(|one| strings(&one.rules)).collect(),
             level: finding.level.map(|level| level.name().to_owned()),
             name: case.name.to_owned(),
@@ -118,18 +119,27 @@ impl Stored {
         Self { about, script: case.script.to_vec(), trace: case.trace.to_vec() }
     }
 
-    /// Writes it down.
+    /// The file as text.
+    pub fn text(&self) -> Result<String, serde_json::Error> {
+        let header = Marked { confute: "case", version: VERSION, about: &self.about };
+        let mut text = serde_json::to_string(&header)?;
+        text.push('\n');
+        let steps = self.script.iter().map(|step| json!({ "step": step }));
+        for line in steps.chain(self.trace.iter().map(|event| json!({ "event": event }))) {
+            text.push_str(&line.to_string());
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// Writes the file.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        put(path, |file| {
-            let header = Marked { confute: "case", version: VERSION, about: &self.about };
-            writeln!(file, "{}", serde_json::to_string(&header)?)?;
-            self.script.iter().try_for_each(|step| writeln!(file, "{}", json!({ "step": step })))?;
-            self.trace.iter().try_for_each(|event| writeln!(file, "{}", json!({ "event": event })))
-        })
+        let text = self.text()?;
+        put(path, |file| file.write_all(text.as_bytes()))
     }
 
     /// Reads the steps and the events of a file whose header was read.
-    pub fn read(protocol: &dyn AnyProtocol, file: File) -> Result<Self> {
+    pub fn read(protocol: &dyn AnyProtocol, file: File) -> Result<Self, RunError> {
         let File { about, shown, text } = file;
         let (mut script, mut trace) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
@@ -142,12 +152,15 @@ impl Stored {
                 }
                 Ok(())
             });
-            read.with_context(|| {
-                format!("{shown}:{}: neither a step nor an event of model {}", number + 1, about.model)
-            })?;
+            read.reading(format!(
+                "{shown}:{}: neither a step nor an event of model {}",
+                number + 1,
+                about.model
+            ))?;
         }
         if script.is_empty() || trace.is_empty() {
-            bail!("{shown}: the case has no {}", if script.is_empty() { "steps" } else { "events" });
+            let what = if script.is_empty() { "steps" } else { "events" };
+            return Err(RunError::Input(format!("{shown}: the case has no {what}")));
         }
         Ok(Self { about, script, trace })
     }
@@ -210,13 +223,13 @@ pub struct File {
 
 impl File {
     /// Reads it.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path) -> Result<Self, RunError> {
         let shown = path.display().to_string();
-        let size = fs::metadata(path).with_context(|| format!("{shown}: cannot be read"))?.len();
+        let size = fs::metadata(path).reading(format!("{shown}: cannot be read"))?.len();
         if size > LARGEST {
-            bail!("{shown}: too large to be a case ({size} bytes)");
+            return Err(RunError::Input(format!("{shown}: too large to be a case ({size} bytes)")));
         }
-        let text = fs::read_to_string(path).with_context(|| format!("{shown}: cannot be read"))?;
+        let text = fs::read_to_string(path).reading(format!("{shown}: cannot be read"))?;
         Self::parse(shown, text)
     }
 
@@ -226,19 +239,23 @@ impl File {
     }
 
     /// The same, of a text that was read otherwise.
-    pub fn parse(shown: String, text: String) -> Result<Self> {
+    pub fn parse(shown: String, text: String) -> Result<Self, RunError> {
         let first = text.lines().next().unwrap_or_default();
         let value: Value = serde_json::from_str(first).unwrap_or_default();
-        match (value["confute"].as_str(), &value["version"]) {
-            (Some("case"), version) if version == VERSION => {}
+        let wrong = match (value["confute"].as_str(), &value["version"]) {
+            (Some("case"), version) if version == VERSION => None,
             (Some("case"), version) => {
-                bail!("{shown}: version {version} of cases is not known here, only {VERSION}")
+                Some(format!("{shown}: version {version} of cases is not known here, only {VERSION}"))
             }
-            (Some("trace"), _) => bail!("{shown}: this is a trace; `confute check {shown}` judges it"),
-            _ => bail!("{shown}: not a case; expected a first line such as {EXAMPLE}"),
+            (Some("trace"), _) => {
+                Some(format!("{shown}: this is a trace; `confute check {shown}` judges it"))
+            }
+            _ => Some(format!("{shown}: not a case; expected a first line such as {EXAMPLE}")),
+        };
+        if let Some(wrong) = wrong {
+            return Err(RunError::Input(wrong));
         }
-        let about =
-            serde_json::from_value(value).with_context(|| format!("{shown}:1: the header of a case"))?;
+        let about = serde_json::from_value(value).reading(format!("{shown}:1: the header of a case"))?;
         Ok(Self { about, shown, text })
     }
 }

@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
 use confute_drive::{Finding, Outcome, Plan};
+use confute_record::Compared;
+use confute_record::put::put;
 use serde::{Deserialize, Serialize};
 
-use crate::files::put;
-use crate::text::{WIDTH, count, wrap};
+use crate::RunError;
+use crate::error::While as _;
 
 const VERSION: u64 = 1;
 
@@ -25,45 +26,6 @@ pub struct Baseline {
     violations: Vec<Vec<Vec<String>>>,
 }
 
-/// What a run says about what is known.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Compared {
-    /// How many violations were met that were known.
-    pub met: usize,
-    /// Known, put to the test in a run that came to its end, and not met.
-    pub gone: Vec<String>,
-    /// Known and not met, but that says nothing.
-    pub open: Vec<String>,
-    /// What that rests on: so many cases,
-    pub cases: u64,
-    /// and so many answers.
-    pub answers: u64,
-    /// The file that says what is known from now on, if one was written.
-    pub written: Option<PathBuf>,
-}
-
-impl Compared {
-    /// In lines.
-    pub fn told(&self) -> Vec<String> {
-        let mut lines = vec![format!("{} met again", count(self.met as u64, "known violation"))];
-        let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
-        if !self.gone.is_empty() {
-            let (cases, answers) = (count(self.cases, "case"), count(self.answers, "answer"));
-            let what = format!("no longer met in {cases} with {answers}, though put to the test");
-            lines.extend(list(&what, &self.gone));
-        }
-        if !self.open.is_empty() {
-            lines.extend(list("not put to the test, or not to the end", &self.open));
-        }
-        match &self.written {
-            Some(path) => lines.push(format!("written to {}", path.display())),
-            None if self.gone.is_empty() => {}
-            None => lines.push("--baseline-update removes what is no longer met".to_owned()),
-        }
-        lines
-    }
-}
-
 impl Baseline {
     /// Of a server of which nothing is known.
     pub fn new(model: &str) -> Self {
@@ -72,25 +34,31 @@ impl Baseline {
     }
 
     /// Reads it. One that is not there yet is empty if it is to be written.
-    pub fn read(path: &Path, model: &str, is_to_be_written: bool) -> Result<Self> {
+    pub fn read(path: &Path, model: &str, is_to_be_written: bool) -> Result<Self, RunError> {
         let shown = path.display();
         if is_to_be_written && !path.exists() {
             // It is written at the end, which would be a bad time to find out.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-                bail!("--baseline {shown}: there is no folder {}", folder.display());
+                return Err(RunError::Usage(format!(
+                    "--baseline {shown}: there is no folder {}",
+                    folder.display()
+                )));
             }
             return Ok(Self::new(model));
         }
         let text = fs::read_to_string(path)
-            .with_context(|| format!("--baseline {shown}: cannot be read; --baseline-update writes it"))?;
+            .reading(format!("--baseline {shown}: cannot be read; --baseline-update writes it"))?;
         let read: Self = serde_json::from_str(&text)
-            .with_context(|| format!("--baseline {shown}: not a baseline; --baseline-update writes one"))?;
+            .reading(format!("--baseline {shown}: not a baseline; --baseline-update writes one"))?;
         if read.confute != "baseline" || read.version != VERSION {
-            bail!("--baseline {shown}: not a baseline of version {VERSION}");
+            return Err(RunError::Usage(format!("--baseline {shown}: not a baseline of version {VERSION}")));
         }
         if read.model != model {
-            bail!("--baseline {shown}: it is about servers of model {}, not {model}", read.model);
+            return Err(RunError::Usage(format!(
+                "--baseline {shown}: it is about servers of model {}, not {model}",
+                read.model
+            )));
         }
         Ok(read)
     }
@@ -149,9 +117,10 @@ impl Baseline {
     }
 
     /// Writes it.
-    pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        put(path, |file| writeln!(file, "{text}")).with_context(|| format!("cannot write {}", path.display()))
+    pub fn write(&self, path: &Path) -> Result<(), RunError> {
+        let cannot = format!("cannot write {}", path.display());
+        let text = serde_json::to_string_pretty(self).writing(&cannot)?;
+        put(path, |file| writeln!(file, "{text}")).writing(&cannot)
     }
 }
 

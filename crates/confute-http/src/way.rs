@@ -1,44 +1,27 @@
 //! The way to an HTTP server: from a URL, header fields and whom to trust to an address and what every request has.
 
-use std::net::{SocketAddr, ToSocketAddrs as _};
-use std::path::PathBuf;
+use std::path::Path;
 
-use anyhow::{Context as _, Result, anyhow, bail};
 use confute_drive::{Target, Tls, Trust};
-use confute_http::encode;
-use confute_report::Secrets;
+use confute_run::kit::{Reach, secrets_of};
+use confute_run::{RunError, Secrets, address};
 
-/// How to get through to a server.
-#[derive(Clone, Debug, Default)]
-pub struct Reach {
-    /// Header fields for every request, `NAME: VALUE`. Their values do not appear in reports.
-    pub fields: Vec<String>,
-    /// Whose certificates to trust (PEM).
-    pub ca: Option<PathBuf>,
-    /// Whether to trust any.
-    pub insecure: bool,
-}
+use crate::encode;
 
 /// A server, and how to speak to it.
-pub struct Way {
+pub(crate) struct Way {
     /// Where it is.
-    pub place: Target,
+    pub(crate) place: Target,
     /// The path below which everything is, which ends in a slash.
-    pub path: String,
+    pub(crate) path: String,
     /// What every request has.
-    pub target: encode::Target,
+    pub(crate) target: encode::Target,
     /// What must not be shown.
-    pub secrets: Secrets,
-}
-
-/// Where `host:port` is.
-pub fn address(place: &str) -> Result<SocketAddr> {
-    let mut found = place.to_socket_addrs().with_context(|| format!("cannot find {place}"))?;
-    found.next().with_context(|| format!("{place} has no address"))
+    pub(crate) secrets: Secrets,
 }
 
 /// The way to the server of this URL.
-pub fn way(url: &str, reach: &Reach) -> Result<Way> {
+pub(crate) fn way(url: &str, reach: &Reach) -> Result<Way, RunError> {
     let Place { secure, mut host, address: named, path } = place(url)?;
     let mut fields = Vec::new();
     for field in &reach.fields {
@@ -49,23 +32,32 @@ pub fn way(url: &str, reach: &Reach) -> Result<Way> {
             fields.push((name, value));
         }
     }
-    let secrets = Secrets::new(fields.iter().map(|(_, value)| &**value));
+    let secrets = secrets_of(&fields);
     let mut place = Target::new(address(&named)?);
     if secure {
         place.tls = Some(tls(url, reach, &named)?);
     } else if reach.ca.is_some() || reach.insecure {
-        bail!("--ca and --insecure are about https://; {url} is not");
+        return Err(usage(format!("--ca and --insecure are about https://; {url} is not")));
     }
     Ok(Way { place, path, target: encode::Target { host, fields }, secrets })
 }
 
+fn usage(what: String) -> RunError {
+    RunError::Usage(what)
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, RunError> {
+    std::fs::read(path)
+        .map_err(|error| RunError::Input(format!("--ca {}: cannot be read: {error}", path.display())))
+}
+
 /// How to speak TLS with the host of this address. It is needed until the program ends.
-fn tls(url: &str, reach: &Reach, address: &str) -> Result<&'static Tls> {
+fn tls(url: &str, reach: &Reach, address: &str) -> Result<&'static Tls, RunError> {
     let pem;
     let trust = match &reach.ca {
         _ if reach.insecure => Trust::Anyone,
         Some(path) => {
-            pem = std::fs::read(path).with_context(|| format!("--ca {}: cannot be read", path.display()))?;
+            pem = read(path)?;
             Trust::Only(&pem)
         }
         None => Trust::System,
@@ -73,8 +65,8 @@ fn tls(url: &str, reach: &Reach, address: &str) -> Result<&'static Tls> {
     let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let tls = Tls::new(host, trust, &["http/1.1"]).map_err(|why| match &reach.ca {
-        Some(path) => anyhow!("--ca {}: {why}", path.display()),
-        None => anyhow!("{url}: {why}; --ca FILE names whom to trust"),
+        Some(path) => usage(format!("--ca {}: {why}", path.display())),
+        None => usage(format!("{url}: {why}; --ca FILE names whom to trust")),
     })?;
     Ok(Box::leak(Box::new(tls)))
 }
@@ -98,20 +90,20 @@ const OWN: [&str; 14] = [
 ];
 
 /// A field of the command line. Its value is not repeated in a complaint: it may be a secret.
-fn header(field: &str) -> Result<(String, String)> {
+fn header(field: &str) -> Result<(String, String), RunError> {
     let Some((name, value)) = field.split_once(':') else {
-        bail!("-H: a header field is NAME: VALUE, with a colon");
+        return Err(usage("-H: a header field is NAME: VALUE, with a colon".to_owned()));
     };
     let (name, value) = (name.trim(), value.trim());
     let in_name = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(in_name) {
-        bail!("-H {name:?}: no field can have this name");
+        return Err(usage(format!("-H {name:?}: no field can have this name")));
     }
     if !value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
-        bail!("-H {name}: its value has characters that cannot be sent");
+        return Err(usage(format!("-H {name}: its value has characters that cannot be sent")));
     }
     if let Some(own) = OWN.iter().find(|own| own.eq_ignore_ascii_case(name)) {
-        bail!("-H {own}: the tester decides about this field itself");
+        return Err(usage(format!("-H {own}: the tester decides about this field itself")));
     }
     Ok((name.to_owned(), value.to_owned()))
 }
@@ -128,19 +120,27 @@ struct Place {
     path: String,
 }
 
-fn place(url: &str) -> Result<Place> {
+fn place(url: &str) -> Result<Place, RunError> {
     let (secure, rest) = match url.split_once("://") {
         Some(("http", rest)) => (false, rest),
         Some(("https", rest)) => (true, rest),
-        Some((scheme, _)) => bail!("{url}: {scheme} is not spoken; a URL begins with http:// or https://"),
-        None => bail!("{url}: a URL begins with http:// or https://; did you mean http://{url}?"),
+        Some((scheme, _)) => {
+            return Err(usage(format!(
+                "{url}: {scheme} is not spoken; a URL begins with http:// or https://"
+            )));
+        }
+        None => {
+            return Err(usage(format!(
+                "{url}: a URL begins with http:// or https://; did you mean http://{url}?"
+            )));
+        }
     };
     if rest.contains(['?', '#', ' ', '@']) {
-        bail!("{url}: a URL to test has a host, a port and a path, nothing else");
+        return Err(usage(format!("{url}: a URL to test has a host, a port and a path, nothing else")));
     }
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     if host.is_empty() {
-        bail!("{url}: there is no host in it");
+        return Err(usage(format!("{url}: there is no host in it")));
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
     let address =

@@ -4,35 +4,24 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Error, Result, anyhow};
-use confute_drive::{
-    AnyProtocol, CaseReport, Conclusion, Factory, Limits, Outcome, Plan, Sink, Trouble, campaign_after,
-    guarded,
-};
-use serde::Serialize;
+use confute_drive::{CaseReport, Conclusion, Limits, Outcome, Plan, Sink, Trouble, campaign_after, guarded};
+use confute_record::{Compared, Log, Tried};
 
-use crate::baseline::{Baseline, Compared};
+use crate::baseline::Baseline;
 use crate::budgets::Budgets;
-use crate::lines::Lines;
-use crate::regressions::{self, Tried};
-use crate::text::{WIDTH, wrap};
-use crate::{Subject, because, shrink};
+use crate::{RunError, Subject, proof, record, regressions, shrink};
 
-/// What to do.
-pub struct Job<'a, 'm> {
-    /// What is spoken.
-    pub protocol: &'a dyn AnyProtocol,
-    /// With whom.
-    pub subject: &'a Subject<'a>,
-    /// For how long, and under which rules.
+/// A session to run.
+pub struct Job<'a> {
+    /// The server to test.
+    pub subject: &'a Subject,
+    /// The plan of the campaign.
     pub plan: &'a Plan,
-    /// What is asked.
-    pub make: Factory<'m>,
     /// How long to look for smaller cases, if at all.
     pub shrink_time: Option<Duration>,
-    /// The folder of what was met before.
+    /// The folder of stored cases, which are tried first.
     pub regressions: Option<&'a Path>,
-    /// What is known of the server, and where to write what is known from then on, if so wanted.
+    /// The baseline of known violations, and the file to write the new one to, if so wanted.
     pub baseline: Option<(&'a Baseline, Option<&'a Path>)>,
 }
 
@@ -43,11 +32,11 @@ pub struct Done {
     /// Of everything else.
     pub beside: Beside,
     /// What could not be written, if something could not.
-    pub unwritten: Option<Error>,
+    pub unwritten: Option<RunError>,
 }
 
 /// What came of a run beside its outcome.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default)]
 pub struct Beside {
     /// Of what was stored before.
     pub tried: Vec<Tried>,
@@ -58,28 +47,10 @@ pub struct Beside {
     /// Steps that ended in a defect, each with what it said: what they would have added is missing.
     pub missing: Vec<String>,
     /// How long it took, and was to take.
-    #[serde(skip)]
     pub budgets: Option<Budgets>,
 }
 
 impl Beside {
-    /// For people: a label, and lines beside it.
-    pub fn notes(&self) -> Vec<(&'static str, Vec<String>)> {
-        let tried = self.tried.iter().flat_map(|one| wrap(&one.told(), WIDTH - 14)).collect();
-        let stored = self.stored.iter().map(|path| path.display().to_string()).collect();
-        let baseline = self.baseline.as_ref().map(Compared::told).unwrap_or_default();
-        let missing = self.missing.iter().flat_map(|what| wrap(what, WIDTH - 14)).collect();
-        let budgets = self.budgets.map(|budgets| budgets.told()).unwrap_or_default();
-        let budgets = budgets.iter().flat_map(|one| wrap(one, WIDTH - 14)).collect();
-        vec![
-            ("tried", tried),
-            ("stored", stored),
-            ("baseline", baseline),
-            ("budgets", budgets),
-            ("missing", missing),
-        ]
-    }
-
     /// Does a step that only adds to what was found. If it panics, the findings stay as they are by then.
     fn step(&mut self, what: &str, work: impl FnOnce()) {
         if let Err(why) = guarded(work) {
@@ -100,7 +71,7 @@ pub trait Watch: Sink {
 #[derive(Default)]
 pub struct Recorder {
     /// What happened on the way.
-    pub lines: Lines,
+    pub log: Log,
     /// What the server was found to be able to do.
     pub remarks: Vec<String>,
 }
@@ -111,32 +82,33 @@ impl Sink for Recorder {
     }
 
     fn ended(&mut self, case: &CaseReport) {
-        self.lines.case(case);
+        self.log.keep(record::case_line(case));
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
-        self.lines.trouble(trouble);
+        self.log.keep(record::trouble_line(trouble));
     }
 }
 
 impl Watch for Recorder {}
 
 /// Does it. Ends soon after `stop` is set, with what is known by then.
-pub fn run(job: &Job<'_, '_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Done> {
-    let Job { protocol, subject, plan, make, .. } = *job;
+pub fn run(job: &Job<'_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Done, RunError> {
+    let Job { subject, plan, .. } = *job;
+    let protocol = &*subject.protocol;
     let began = Instant::now();
     let (found, tried) = match job.regressions {
         Some(folder) => {
             // They are a part of testing. The other half of its time is for what is new.
             let end = plan.max_time.map(|most| began + most / 2);
             let plan = &Plan { limits: Limits { end, ..plan.limits.clone() }, ..plan.clone() };
-            regressions::try_all(protocol, subject, plan, folder, stop, &mut |what| watch.doing(what))?
+            regressions::try_all(subject, plan, folder, stop, &mut |what| watch.doing(what))?
         }
         None => (Vec::new(), Vec::new()),
     };
     let spent = began.elapsed();
     let left = Plan { max_time: plan.max_time.map(|most| most.saturating_sub(spent)), ..plan.clone() };
-    let mut outcome = campaign_after(protocol, &left, found, make, watch, stop);
+    let mut outcome = campaign_after(protocol, &left, found, &|case| (subject.traffic)(case), watch, stop);
     let budgets = Budgets::new(began, spent + outcome.elapsed, plan.max_time, job.shrink_time);
     let mut beside = Beside { tried, budgets: Some(budgets), ..Beside::default() };
     let findings = &mut outcome.findings;
@@ -148,7 +120,7 @@ pub fn run(job: &Job<'_, '_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Resul
     }
     beside.step("proofs", || {
         let end = budgets.end_of_proofs();
-        because::prove_all(protocol, findings, end, stop, &mut |what| watch.doing(what));
+        proof::prove_all(protocol, findings, end, stop, &mut |what| watch.doing(what));
     });
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
     let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
@@ -160,8 +132,9 @@ pub fn run(job: &Job<'_, '_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Resul
         outcome.expect_those(|finding| known.knows(finding), plan);
     }
     let kept = guarded(|| keep(job, &mut outcome, &mut beside));
-    let unwritten =
-        kept.unwrap_or_else(|why| Err(anyhow!("cannot store what was found: a defect: {why}"))).err();
+    let unwritten = kept
+        .unwrap_or_else(|why| Err(RunError::Output(format!("cannot store what was found: a defect: {why}"))))
+        .err();
     if let (Conclusion::Unrefuted, Some(owed)) =
         (&outcome.conclusion, beside.tried.iter().find_map(Tried::owed))
     {
@@ -171,11 +144,10 @@ pub fn run(job: &Job<'_, '_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Resul
 }
 
 /// Writes down what the next run is to know.
-fn keep(job: &Job<'_, '_>, outcome: &mut Outcome, beside: &mut Beside) -> Result<()> {
-    let Job { protocol, subject, plan, .. } = *job;
+fn keep(job: &Job<'_>, outcome: &mut Outcome, beside: &mut Beside) -> Result<(), RunError> {
+    let Job { subject, plan, .. } = *job;
     if let Some(folder) = job.regressions {
-        beside.stored =
-            regressions::store(protocol, subject, plan, &outcome.findings, &beside.tried, folder)?;
+        beside.stored = regressions::store(subject, plan, &outcome.findings, &beside.tried, folder)?;
     }
     if let (Some((known, Some(path))), Some(compared)) = (job.baseline, &mut beside.baseline) {
         let updated = known.updated(plan, outcome, compared);

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
 use confute_drive::{Again, AnyProtocol, Finding, Limits, Net, PastRun, Plan, Rerun, Step};
-use serde::Serialize;
+use confute_record::Tried;
 
-use crate::Subject;
+use crate::error::While as _;
+use crate::record::name;
 use crate::stored::{About, File, Form, Stored};
-use crate::violation;
+use crate::{RunError, Subject};
 
 /// How the names of the files end.
 pub const ENDING: &str = "case";
@@ -24,62 +24,15 @@ const SURE: u32 = 2;
 /// and how often at most one that did not, or that nobody has measured.
 const UNSURE: u32 = 20;
 
-/// What came of doing a stored case again.
-#[derive(Clone, Debug, Serialize)]
-pub struct Tried {
-    /// The file.
-    #[serde(rename = "file")]
-    pub path: PathBuf,
-    /// What it was blamed on when it was stored.
-    pub rule: String,
-    /// In how many runs it showed.
-    pub shown: u32,
-    /// How many runs were judged.
-    pub runs: u32,
-    /// What a run was refuted for instead, if one was.
-    pub otherwise: Option<String>,
-    /// Why a run was not judged, if one was not.
-    pub unknown: Option<String>,
-    /// Whether it is none of this run's: it is about a server that is tested in another way.
-    pub foreign: bool,
-}
-
-impl Tried {
-    /// What the file is called.
-    fn name(&self) -> String {
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-    }
-
-    /// In one line.
-    pub fn told(&self) -> String {
-        let (name, Self { rule, shown, runs, .. }) = (self.name(), self);
-        match (shown, runs, &self.otherwise, &self.unknown) {
-            (1.., ..) => format!("{name}: still fails ({rule})"),
-            (0, _, Some(other), _) => format!("{name}: fails, but not as it did ({rule}): {other}"),
-            (0, 1.., None, None) => format!("{name}: no longer fails in {runs} runs ({rule})"),
-            (0, 1.., None, Some(why)) => {
-                format!("{name}: no longer fails in {runs} runs ({rule}); others were not judged: {why}")
-            }
-            (0, 0, None, Some(why)) => format!("{name}: not judged: {why}"),
-            (0, 0, None, None) => format!("{name}: not tried"),
-        }
-    }
-
-    /// Why the run owes an answer, if it does: what somebody counts on was not judged at all.
-    pub fn owed(&self) -> Option<String> {
-        (self.runs == 0 && !self.foreign).then(|| self.told())
-    }
-}
-
 /// The files of a folder, by name. A folder that is not there has none.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, RunError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other.with_context(|| format!("{}: cannot be read", folder.display()))?,
+        other => other.reading(format!("{}: cannot be read", folder.display()))?,
     };
     let mut files = Vec::new();
     for entry in entries {
-        let path = entry.with_context(|| format!("{}: cannot be read", folder.display()))?.path();
+        let path = entry.reading(format!("{}: cannot be read", folder.display()))?.path();
         if path.extension().is_some_and(|ending| ending == ENDING) {
             files.push(path);
         }
@@ -91,19 +44,18 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// Does what is stored in a folder once more. What is refuted again, and what came of each file. Files for other models are
 /// left alone; one that cannot be read is an error, because somebody counts on it.
 pub fn try_all(
-    protocol: &dyn AnyProtocol,
-    subject: &Subject<'_>,
+    subject: &Subject,
     plan: &Plan,
     folder: &Path,
     stop: &AtomicBool,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Vec<Finding>, Vec<Tried>)> {
+) -> Result<(Vec<Finding>, Vec<Tried>), RunError> {
     let (mut found, mut tried) = (Vec::new(), Vec::new());
     let mut cases = Vec::new();
     for path in files(folder)? {
         let file = File::open(&path)?;
         if file.about.model == subject.model {
-            cases.push((path, Stored::read(protocol, file)?));
+            cases.push((path, Stored::read(&*subject.protocol, file)?));
         }
     }
     let many = cases.len();
@@ -113,7 +65,7 @@ pub fn try_all(
         let rule = case.about.blamed_on();
         let (otherwise, unknown) = (None, None);
         let mut one = Tried { path, rule, shown: 0, runs: 0, otherwise, unknown, foreign: false };
-        let again = runner(protocol, plan, &case.about, stop);
+        let again = runner(&*subject.protocol, plan, &case.about, stop);
         if stop.load(Ordering::Relaxed) {
             one.unknown = Some("it was time to stop".to_owned());
         } else if is_late(plan) {
@@ -161,7 +113,7 @@ fn try_one(again: &Again<'_>, plan: &Plan, case: &Stored, tried: &mut Tried) -> 
                     tried.shown += 1;
                     return Some(*finding);
                 }
-                tried.otherwise = Some(violation::name(&finding));
+                tried.otherwise = Some(name(&finding));
                 other = Some(*finding);
             }
             Ok(Rerun::Explained) => tried.runs += 1,
@@ -189,13 +141,12 @@ pub fn runner<'a>(
 
 /// Adds what refutes to the folder, in which these were tried before. Which files were written.
 pub fn store(
-    protocol: &dyn AnyProtocol,
-    subject: &Subject<'_>,
+    subject: &Subject,
     plan: &Plan,
     findings: &[Finding],
     tried: &[Tried],
     folder: &Path,
-) -> Result<Vec<PathBuf>> {
+) -> Result<Vec<PathBuf>, RunError> {
     // One that did not show does not stand for what was met now.
     let is_other = |path: &PathBuf| tried.iter().any(|one| one.path == *path && one.shown == 0);
     let mut written = Vec::new();
@@ -205,18 +156,18 @@ pub fn store(
         let first = folder.join(format!("{name}.{ENDING}"));
         let more = (2..).map(|number| folder.join(format!("{name}-{number}.{ENDING}")));
         let Some(path) = std::iter::once(first).chain(more).find(|path| !is_other(path)) else { continue };
-        if path.exists() && requests(protocol, &path)? <= asks(&case.script) {
+        if path.exists() && requests(&*subject.protocol, &path)? <= asks(&case.script) {
             continue;
         }
         fs::create_dir_all(folder)
             .and_then(|()| case.write(&path))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+            .writing(format!("cannot write {}", path.display()))?;
         written.push(path);
     }
     Ok(written)
 }
 
-fn requests(protocol: &dyn AnyProtocol, path: &Path) -> Result<usize> {
+fn requests(protocol: &dyn AnyProtocol, path: &Path) -> Result<usize, RunError> {
     Ok(asks(&Stored::read(protocol, File::open(path)?)?.script))
 }
 

@@ -1,0 +1,23 @@
+//! The small models of the tutorial as a kit: they judge recorded histories and traces, and test nothing live.
+
+use confute_models::registry;
+use confute_run::{Book, Kit};
+
+/// The kit of the tutorial models.
+pub(crate) struct Tutorial;
+
+impl Kit for Tutorial {
+    fn name(&self) -> &'static str {
+        "models"
+    }
+
+    fn books(&self) -> Vec<Book> {
+        let book = |model: &&'static dyn registry::Named| Book {
+            name: model.name(),
+            summary: model.summary(),
+            rules: model.rules(),
+            command: "confute check FILE",
+        };
+        registry::models().iter().map(book).collect()
+    }
+}

@@ -1,0 +1,98 @@
+//! A session, from a target to a record: stored cases first, then the campaign, then smaller cases, proofs and files.
+//!
+//! A [`Kit`] is everything that Confute knows about one kind of server. [`Kit::open`] turns its settings into a [`Subject`] to test;
+//! [`session::run`] tests it, and [`record::of`] makes the plain [`RunRecord`](confute_record::RunRecord) that reports are made from.
+//! [`replay`] does a stored case again. Nothing here knows a terminal or a format for people.
+
+pub mod advice;
+pub mod baseline;
+pub mod budgets;
+mod error;
+mod exports;
+pub mod kit;
+pub mod proof;
+pub mod quantity;
+pub mod record;
+pub mod regressions;
+pub mod replay;
+mod rust_test;
+mod secrets;
+pub mod session;
+pub mod shrink;
+pub mod stored;
+mod target;
+
+use std::hash::{BuildHasher as _, RandomState};
+
+use confute::lang::Rule;
+use confute_drive::{AnyGenerator, AnyProtocol, Target};
+use serde_json::Value;
+
+pub use error::RunError;
+pub use kit::{Book, Explanation, Kit};
+pub use rust_test::rust_test;
+pub use secrets::Secrets;
+pub use target::{address, guard};
+
+/// Makes the generator of a case, by its number.
+pub type Traffic = Box<dyn Fn(u64) -> AnyGenerator<'static> + Send + Sync>;
+
+/// A server to test, and everything that there is to know about testing it.
+pub struct Subject {
+    /// The name of the model, for stored cases.
+    pub model: String,
+    /// What is spoken with the server.
+    pub protocol: Box<dyn AnyProtocol>,
+    /// The traffic of each case.
+    pub traffic: Traffic,
+    /// The premise that verdicts rest on, and that cannot be seen.
+    pub premise: String,
+    /// The server, as the user named it.
+    pub shown: String,
+    /// The address of the server.
+    pub target: Target,
+    /// The clause of a standard that requires what a rule requires.
+    pub clause: fn(&str) -> Option<&'static str>,
+    /// The settings of the kit, for stored cases: without secrets.
+    pub settings: Value,
+    /// Values that must not be shown.
+    pub secrets: Secrets,
+    /// The claim of an exhaustive run.
+    pub bound: Option<confute_record::BoundRecord>,
+    /// `true` if `confute explain` knows the rules.
+    pub is_shipped: bool,
+}
+
+impl Subject {
+    /// A server that speaks this protocol, with no settings, secrets or clauses.
+    pub fn new(
+        model: &str,
+        protocol: impl AnyProtocol + 'static,
+        target: Target,
+        traffic: impl Fn(u64) -> AnyGenerator<'static> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            model: model.to_owned(),
+            protocol: Box::new(protocol),
+            traffic: Box::new(traffic),
+            premise: "nobody else changes what is tested".to_owned(),
+            shown: target.address.to_string(),
+            target,
+            clause: |_| None,
+            settings: Value::Null,
+            secrets: Secrets::default(),
+            bound: None,
+            is_shipped: false,
+        }
+    }
+
+    /// The rules of the model.
+    pub fn rules(&self) -> &'static [Rule] {
+        self.protocol.model().rules()
+    }
+}
+
+/// A seed that is another one each time, and short enough to be typed again.
+pub fn fresh_seed() -> u64 {
+    RandomState::new().hash_one(0) & 0xffff_ffff
+}

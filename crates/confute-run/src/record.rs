@@ -1,0 +1,297 @@
+//! The plain record of a run, made from what the driver found.
+
+use std::time::{Duration, Instant};
+
+use confute::lang::Rule;
+use confute::trace::Event;
+use confute::{Diagnosis, Verdict};
+use confute_drive::{
+    AnyMessage, AnyProtocol, CaseReport, Ended, Finding, Outcome, Plan, Trouble, alternatives_of, guarded,
+};
+use confute_record::{
+    CaseRecord, DiagnosisRecord, ExcerptRecord, FileRecord, Log, MessageRecord, PlanRecord, ProofRecord,
+    RuleRecord, RunRecord, ShrunkRecord, Standing, TroubleRecord, VERSION, Violation, name_of,
+};
+use serde_json::{Value, json};
+
+use crate::session::Beside;
+use crate::stored::{File, Form, Stored};
+use crate::{Subject, advice, exports, rust_test};
+
+/// The version of the lines of a log.
+const LINES: u32 = 1;
+/// The name of the smallest case of a violation among its files.
+pub const CASE: &str = "violation.case";
+/// The name of the case that was met first.
+pub const FOUND: &str = "as-found.case";
+/// The name of a Rust test that does the case again.
+pub const TEST: &str = "regression.rs";
+/// How long the tester may think again, to count the alternatives that it had open.
+const THOUGHT: Duration = Duration::from_secs(1);
+/// With how much memory.
+const MEMORY: usize = 256 << 20;
+
+/// The record of a run that is over. `log` and `remarks` were taken down on the way.
+pub fn of(
+    subject: &Subject,
+    plan: &Plan,
+    outcome: &Outcome,
+    beside: &Beside,
+    log: &Log,
+    remarks: &[String],
+) -> RunRecord {
+    let mut missing = beside.missing.clone();
+    let names = |list: &[&'static str]| list.iter().map(ToString::to_string).collect();
+    let rules = rules(subject, &mut missing);
+    let left = outcome.findings.len();
+    let mut violations = Vec::new();
+    for (place, finding) in outcome.findings.iter().enumerate() {
+        let time = beside.budgets.map(|budgets| budgets.share(left - place));
+        violations.push(violation(subject, plan, finding, time, &mut missing));
+    }
+    let trouble = |(trouble, times): &(Trouble, u64)| TroubleRecord {
+        what: trouble.to_string(),
+        next: advice::next(trouble).to_owned(),
+        times: *times,
+    };
+    RunRecord {
+        confute: "record".to_owned(),
+        version: VERSION,
+        model: subject.model.clone(),
+        server: subject.shown.clone(),
+        premise: subject.premise.clone(),
+        rules,
+        plan: PlanRecord {
+            seed: plan.seed,
+            level: plan.level,
+            allowed: names(&plan.allow),
+            connections: plan.limits.connections,
+            workers: plan.workers,
+            cases: plan.cases,
+            max_time: plan.max_time,
+        },
+        conclusion: outcome.conclusion.clone(),
+        violations,
+        troubles: outcome.troubles.iter().map(trouble).collect(),
+        tally: outcome.tally,
+        figures: outcome.figures.clone(),
+        elapsed: outcome.elapsed,
+        relaxed: names(&outcome.relaxed),
+        branches: outcome.branches.clone(),
+        remarks: remarks.to_vec(),
+        bound: subject.bound,
+        tried: beside.tried.clone(),
+        stored: beside.stored.clone(),
+        baseline: beside.baseline.clone(),
+        missing,
+        budgets: beside.budgets.map(|budgets| budgets.record()),
+        log: log.clone(),
+    }
+}
+
+/// The rules of a subject. A defect in a kit's text costs that text only, and is named in `missing`.
+pub fn rules(subject: &Subject, missing: &mut Vec<String>) -> Vec<RuleRecord> {
+    let mut record = |rule: &'static Rule| {
+        let clause = guarded(|| (subject.clause)(rule.name)).unwrap_or_else(|why| {
+            missing.push(format!("the clause of {}: a defect: {why}", rule.name));
+            None
+        });
+        RuleRecord {
+            name: rule.name.to_owned(),
+            level: rule.level,
+            summary: rule.summary.to_owned(),
+            clause: clause.map(str::to_owned),
+            more: subject.is_shipped.then(|| format!("confute explain {}", rule.name)),
+        }
+    };
+    subject.rules().iter().map(&mut record).collect()
+}
+
+/// The record of a violation with its files, which may take so long to make. What cannot be made is named in `missing`.
+pub fn violation(
+    subject: &Subject,
+    plan: &Plan,
+    finding: &Finding,
+    time: Option<Duration>,
+    missing: &mut Vec<String>,
+) -> Violation {
+    let end = time.map(|time| Instant::now() + time);
+    let mut violation = plain(&*subject.protocol, plan, finding);
+    let mut attempt = |what: &str, make: &mut dyn FnMut(&mut Violation) -> Result<(), String>| {
+        let failed = match guarded(|| make(&mut violation)) {
+            Ok(Ok(())) => return,
+            Ok(Err(why)) => why,
+            Err(why) => format!("a defect: {why}"),
+        };
+        missing.push(format!("violation {}, {what}: {failed}", finding.number));
+    };
+    let file = |name: &str, content: String| FileRecord { name: name.to_owned(), content, executable: false };
+    attempt(CASE, &mut |violation| {
+        let text = Stored::new(subject, plan, finding, Form::Shrunk).text().map_err(|why| why.to_string())?;
+        let stored = File::parse(CASE.to_owned(), text.clone()).map_err(|why| why.to_string())?;
+        violation.files.push(file(CASE, text));
+        violation.files.push(file(TEST, rust_test(&stored)));
+        Ok(())
+    });
+    if let Some(Ok(_)) = &finding.shrunk {
+        attempt(FOUND, &mut |violation| {
+            let stored = Stored::new(subject, plan, finding, Form::Found);
+            violation.files.push(file(FOUND, stored.text().map_err(|why| why.to_string())?));
+            Ok(())
+        });
+    }
+    let left = || end.map(|end| end.saturating_duration_since(Instant::now()));
+    attempt("exports", &mut |violation| {
+        let exports = exports::of(subject, finding, left());
+        violation.remarks = exports.remarks;
+        violation.files.extend(exports.files.into_iter().map(|one| FileRecord {
+            name: one.name.to_owned(),
+            content: subject.secrets.clean(&one.content),
+            executable: one.executable,
+        }));
+        Ok(())
+    });
+    attempt("open alternatives", &mut |violation| {
+        let time = left().map_or(THOUGHT, |left| left.min(THOUGHT));
+        let (trace, relaxed) = (finding.shown().trace, &finding.relaxed);
+        violation.open = alternatives_of(&*subject.protocol, trace, relaxed, (time, MEMORY));
+        Ok(())
+    });
+    violation
+}
+
+/// The record of a violation without files.
+pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Violation {
+    let standing = if finding.refutes(plan.level) {
+        Standing::Refutes
+    } else if finding.known {
+        Standing::Known
+    } else if finding.is_undecided(plan.level) {
+        Standing::Undecided
+    } else {
+        Standing::Warning
+    };
+    let events = |trace: &[Event<AnyMessage>]| {
+        trace.iter().map(|event| event.as_ref().map(|message| message_record(protocol, message))).collect()
+    };
+    Violation {
+        number: finding.number,
+        standing,
+        diagnoses: diagnoses(&finding.diagnoses),
+        incomplete: finding.incomplete,
+        level: finding.level,
+        times: finding.times,
+        seed: finding.seed,
+        relaxed: finding.relaxed.iter().map(ToString::to_string).collect(),
+        found: CaseRecord {
+            name: finding.name.clone(),
+            steps: finding.script.len(),
+            trace: events(&finding.trace),
+            micros: finding.micros.clone(),
+            refutation: (&finding.refutation).into(),
+            diagnoses: diagnoses(&finding.diagnoses),
+            raw: finding.raw.clone(),
+        },
+        shrunk: finding.shrunk.as_ref().map(|shrunk| match shrunk {
+            Ok(small) => Ok(ShrunkRecord {
+                case: CaseRecord {
+                    name: small.name.clone(),
+                    steps: small.script.len(),
+                    trace: events(&small.trace),
+                    micros: small.micros.clone(),
+                    refutation: (&small.refutation).into(),
+                    diagnoses: diagnoses(&small.diagnoses),
+                    raw: small.raw.clone(),
+                },
+                requests: small.requests,
+                runs: small.runs,
+                again: small.again,
+                unfinished: small.unfinished,
+            }),
+            Err(why) => Err(why.to_string()),
+        }),
+        excerpt: finding.excerpt.as_ref().map(|part| ExcerptRecord {
+            trace: events(&part.trace),
+            micros: part.micros.clone(),
+            refutation: (&part.refutation).into(),
+        }),
+        proof: finding
+            .proof
+            .as_ref()
+            .map(|proof| ProofRecord { matter: proof.matter.clone(), sentences: proof.sentences.clone() }),
+        open: Vec::new(),
+        files: Vec::new(),
+        remarks: Vec::new(),
+    }
+}
+
+fn message_record(protocol: &dyn AnyProtocol, message: &AnyMessage) -> MessageRecord {
+    MessageRecord {
+        text: line(message),
+        brief: brief(message),
+        json: serde_json::to_value(message).unwrap_or_default(),
+        answers: protocol.answers(message),
+        completes: protocol.completes(message),
+    }
+}
+
+/// A message in one line.
+fn line(message: &AnyMessage) -> String {
+    format!("{message:?}")
+}
+
+/// A message in short: what kind of message it is.
+pub(crate) fn brief(message: &AnyMessage) -> String {
+    let line = line(message);
+    line.split([',', '"']).next().unwrap_or_default().trim().to_owned()
+}
+
+fn diagnoses(diagnoses: &[Diagnosis]) -> Vec<DiagnosisRecord> {
+    diagnoses.iter().map(DiagnosisRecord::from).collect()
+}
+
+/// The name of a finding: the sets of rules that explain it, and the level.
+pub fn name(finding: &Finding) -> String {
+    let sets: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
+    name_of(&sets, finding.level, finding.incomplete)
+}
+
+/// The line of a log about a case that has ended.
+pub fn case_line(case: &CaseReport) -> Value {
+    let verdict = match &case.verdict {
+        Verdict::Unrefuted => "unrefuted",
+        Verdict::Refuted(_) => "refuted",
+        Verdict::Inconclusive(_) => "inconclusive",
+    };
+    let ended = match case.ended {
+        Ended::Done => "done",
+        Ended::Judged => "judged",
+        Ended::Limit => "limit",
+        Ended::Crowded => "crowded",
+        Ended::Stopped => "stopped",
+        _ => "trouble",
+    };
+    json!({
+        "confute": "case",
+        "version": LINES,
+        "number": case.number,
+        "name": case.name,
+        "seed": case.seed,
+        "verdict": verdict,
+        "ended": ended,
+        "trouble": case.trouble.as_ref().map(ToString::to_string),
+        "requests": case.figures.requests,
+        "answers": case.figures.answers,
+        "milliseconds": case.figures.elapsed.as_secs_f64() * 1e3,
+    })
+}
+
+/// The line of a log about a trouble.
+pub fn trouble_line(trouble: &Trouble) -> Value {
+    json!({
+        "confute": "trouble",
+        "version": LINES,
+        "what": trouble.to_string(),
+        "next": advice::next(trouble),
+    })
+}
