@@ -8,8 +8,10 @@
 //! byte for byte) and weakly (for reads: good enough). What the store holds when the tester comes is unknown as well:
 //! [`Table::unknown`].
 
+use std::fmt;
 use std::sync::Arc;
 
+use confute::knowledge::Knowledge;
 use confute::lang::{
     Conn, Flag, Formula, Fresh, Io, Level, Rule, ServerModel, Stop, Sym, Table, Token, Turn,
 };
@@ -51,6 +53,18 @@ pub struct ETag {
     opaque: Sym<Token>,
 }
 confute::secrets!(ETag { weak, opaque });
+
+/// Like [`Tag`], if it is known to be weak or strong.
+impl fmt::Display for ETag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { weak, opaque } = self;
+        match weak.value(&Knowledge::new()) {
+            Some(true) => write!(f, "W/{opaque}"),
+            Some(false) => opaque.fmt(f),
+            None => write!(f, "{opaque} (weak: {weak})"),
+        }
+    }
+}
 
 impl ETag {
     fn fresh(io: &mut Io<'_, Conditional>) -> Result<Self, Stop> {

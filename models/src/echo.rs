@@ -8,7 +8,7 @@
 
 use confute::lang::{Io, Level, Rule, ServerModel, Turn};
 
-use crate::{Workload, mark};
+use crate::{Word, Workload, mark};
 
 /// A reply is the message it answers.
 pub const UNCHANGED: Rule =
@@ -19,15 +19,15 @@ pub const UNCHANGED: Rule =
 pub struct Echo;
 
 impl ServerModel for Echo {
-    type Msg = String;
-    type Out = String;
+    type Msg = Word;
+    type Out = Word;
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
         if io.deviates(&UNCHANGED)? {
             return io.send(conn, "");
         }
-        io.send(conn, message.as_str())
+        io.send(conn, (*message).clone())
     }
 
     fn rules(&self) -> &'static [Rule] {
@@ -36,7 +36,7 @@ impl ServerModel for Echo {
 }
 
 impl Workload for Echo {
-    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[String]) -> String {
-        mark(pick)
+    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[Word]) -> Word {
+        Word(mark(pick))
     }
 }

@@ -4,6 +4,7 @@
 //! message alone which cells are concerned, and searches every key by itself. [`Text`] makes appending cheap: it shares
 //! its past, and two texts are equal when their content is, whatever pieces they were made of.
 
+use std::fmt;
 use std::sync::Arc;
 
 use confute::lang::{Io, Level, Rule, ServerModel, Table, Text, Turn};
@@ -41,6 +42,18 @@ pub enum Message {
     Value(Text),
     /// It was done.
     Done,
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Get(key) => write!(f, "get {key:?}"),
+            Message::Put(key, value) => write!(f, "put {key:?} {value:?}"),
+            Message::Append(key, value) => write!(f, "append {key:?} {value:?}"),
+            Message::Value(value) => write!(f, "value {value:?}"),
+            Message::Done => f.write_str("done"),
+        }
+    }
 }
 
 const VALUES: Table<Arc<str>, Text> = Table::new("values");

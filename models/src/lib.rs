@@ -25,10 +25,31 @@ pub mod soak;
 pub mod swap;
 pub mod ticket;
 
+use std::fmt;
+
 use confute::lang::{Mistake, ServerModel};
 use confute::network::Network;
 use confute::simulate::{Plan, Statistics, exchange};
 use confute::trace::Event;
+use serde::{Deserialize, Serialize};
+
+/// A text that is a whole message. It is shown in quotes, with escapes: no text can pass for two messages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Word(pub String);
+confute::plain!(Word);
+
+impl From<&str> for Word {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
 
 /// Random traffic for a model: what clients ask and what origins answer.
 ///

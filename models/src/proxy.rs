@@ -7,6 +7,7 @@
 //! A turn that sends to others than the one who asked says [`Io::whole`] first: the search then keeps it in order with
 //! everything else.
 
+use std::fmt;
 use std::sync::Arc;
 
 use confute::lang::{Conn, Io, Level, Rule, ServerModel, Table, Turn};
@@ -29,6 +30,15 @@ pub enum Message {
     Request(Arc<str>),
     /// From the origin, and back to the client.
     Response(Arc<str>),
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Request(body) => write!(f, "request {body:?}"),
+            Message::Response(body) => write!(f, "response {body:?}"),
+        }
+    }
 }
 
 /// Who waits for what comes on a connection to the origin.

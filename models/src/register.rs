@@ -3,6 +3,8 @@
 //! The rules divide the model's demands so that a broken one can be told from the others: a write that is lost, a swap
 //! that does not compare, a read that sees nothing. What is no request gets no answer, and the turn says so first.
 
+use std::fmt;
+
 use confute::lang::{Conn, Io, Level, Register, Rule, ServerModel, Turn};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +50,21 @@ pub enum Message {
     Written,
     /// Whether the value was the expected one, and was replaced.
     Swapped(bool),
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Read => f.write_str("read"),
+            Message::Write(value) => write!(f, "write {value}"),
+            Message::Cas { from, to } => write!(f, "cas {from} to {to}"),
+            Message::Value(Some(value)) => write!(f, "value {value}"),
+            Message::Value(None) => f.write_str("value nil"),
+            Message::Written => f.write_str("written"),
+            Message::Swapped(true) => f.write_str("swapped"),
+            Message::Swapped(false) => f.write_str("unchanged"),
+        }
+    }
 }
 
 const VALUE: Register<i64> = Register::new("value");

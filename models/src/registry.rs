@@ -1,12 +1,11 @@
 //! The shipped models by name, each behind one face whatever its messages are.
 //!
 //! [`Named`] is a model that the command line can list, load a file for, simulate and soak; [`Case`] is a sequence of
-//! events that can be judged, with its messages told as text. Nothing here decides anything: reading, judging, blaming
+//! events that can be judged, with its messages shown as text. Nothing here decides anything: reading, judging, blaming
 //! and simulating are the library's, and this only forgets their types.
 
 mod case;
 mod load;
-mod say;
 
 use std::io::BufRead;
 
@@ -100,56 +99,48 @@ static MODELS: [&dyn Named; 8] = [
         name: "echo",
         summary: "A server that says what it is told.",
         model: echo::Echo,
-        say: say::text,
         recorded: None,
     },
     &Shipped {
         name: "accumulator",
         summary: "A server that adds up the numbers it is told.",
         model: accumulator::Accumulator,
-        say: say::number,
         recorded: None,
     },
     &Shipped {
         name: "proxy",
         summary: "A proxy that forwards each request on a connection of its own.",
         model: proxy::Proxy,
-        say: say::proxy,
         recorded: None,
     },
     &Shipped {
         name: "swap",
         summary: "A server that keeps one message and answers with the one before.",
         model: swap::Swap,
-        say: say::text,
         recorded: None,
     },
     &Shipped {
         name: "register",
         summary: "A register with read, write and compare-and-swap.",
         model: register::CasRegister,
-        say: say::register,
         recorded: Some(recorded::register),
     },
     &Shipped {
         name: "kv",
         summary: "A key-value store with get, put and append.",
         model: kv::Kv,
-        say: say::kv,
         recorded: Some(recorded::kv),
     },
     &Shipped {
         name: "conditional",
         summary: "A store with If-Match, If-None-Match and tags of the server's own choosing.",
         model: conditional::Conditional,
-        say: say::conditional,
         recorded: None,
     },
     &Shipped {
         name: "ticket",
         summary: "A server that hands out growing numbers of its own choosing.",
         model: ticket::TicketOffice,
-        say: say::ticket,
         recorded: None,
     },
 ];
@@ -161,13 +152,12 @@ struct Shipped<W: Workload> {
     name: &'static str,
     summary: &'static str,
     model: W,
-    say: fn(&W::Msg) -> String,
     recorded: Option<Translate<W::Msg>>,
 }
 
 impl<W> Named for Shipped<W>
 where
-    W: Workload<Msg: Clone + std::fmt::Debug + Serialize + DeserializeOwned> + Copy + Sync + 'static,
+    W: Workload<Msg: Clone + Serialize + DeserializeOwned> + Copy + Sync + 'static,
 {
     fn name(&self) -> &'static str {
         self.name
@@ -187,14 +177,14 @@ where
 
     fn trace(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem> {
         let (header, events, lines) = load::trace(file, limits)?;
-        let case = Told { model: self.model, say: self.say, events, lines };
+        let case = Told { model: self.model, events, lines };
         Ok(Loaded { header: Some(header), format: confute::history::Format::Trace, case: Box::new(case) })
     }
 
     fn history(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem> {
         let translate = self.recorded.ok_or(Problem::NoHistories { model: self.name })?;
         let (history, Recorded { events, lines }) = load::history(file, limits, translate)?;
-        let case = Told { model: self.model, say: self.say, events, lines };
+        let case = Told { model: self.model, events, lines };
         Ok(Loaded { header: None, format: history.format, case: Box::new(case) })
     }
 
@@ -204,7 +194,7 @@ where
             events.push(event);
             true
         })?;
-        Ok(Box::new(Told { model: self.model, say: self.say, events, lines: Vec::new() }))
+        Ok(Box::new(Told { model: self.model, events, lines: Vec::new() }))
     }
 
     fn soak(

@@ -5,7 +5,7 @@
 
 use confute::lang::{Io, Level, Register, Rule, ServerModel, Turn};
 
-use crate::{Workload, mark};
+use crate::{Word, Workload, mark};
 
 /// What is stored can be had.
 pub const KEEPS_LAST: Rule =
@@ -17,15 +17,15 @@ pub const PREVIOUS: Rule = Rule {
     summary: "The answer is the message before, not one's own.",
 };
 
-const LAST: Register<String> = Register::new("last");
+const LAST: Register<Word> = Register::new("last");
 
 /// The model.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Swap;
 
 impl ServerModel for Swap {
-    type Msg = String;
-    type Out = String;
+    type Msg = Word;
+    type Out = Word;
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         let (conn, message) = io.recv()?;
@@ -44,7 +44,7 @@ impl ServerModel for Swap {
 }
 
 impl Workload for Swap {
-    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[String]) -> String {
-        mark(pick)
+    fn request(&self, pick: &mut dyn FnMut(u64) -> u64, _: &[Word]) -> Word {
+        Word(mark(pick))
     }
 }

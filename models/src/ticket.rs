@@ -4,6 +4,8 @@
 //! ([`Io::assume`]). From the numbers it sees the tester learns in which order the requests came to the server, and
 //! refutes a server whose numbers fit no such order.
 
+use std::fmt;
+
 use confute::knowledge::{Knowledge, Value, Var};
 use confute::lang::{Io, Level, Mismatch, Number, Pattern, Register, Rule, ServerModel, Sym, Turn};
 use serde::{Deserialize, Serialize};
@@ -27,9 +29,24 @@ pub enum Message {
     Ticket(i64),
 }
 
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Take => f.write_str("take"),
+            Message::Ticket(number) => write!(f, "ticket {number}"),
+        }
+    }
+}
+
 /// A ticket as the model sends it, with a number that may be unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(Sym<Number>);
+
+impl fmt::Display for Ticket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ticket {}", self.0)
+    }
+}
 
 impl Pattern<Message> for Ticket {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {

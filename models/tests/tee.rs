@@ -6,7 +6,7 @@
 //! hypothesis and every answer.
 
 use std::cell::RefCell;
-use std::fmt::Debug;
+use std::fmt::Display;
 
 use confute::lang::{Conn, Handler, Incoming, Io, Layer, Layered, Rule, ServerModel, Stop, Turn};
 use confute::network::{Direct, Tcp};
@@ -27,7 +27,7 @@ impl<M> Tee<M> {
     }
 }
 
-impl<M: ServerModel<Msg: Debug>> ServerModel for Tee<M> {
+impl<M: ServerModel> ServerModel for Tee<M> {
     type Msg = M::Msg;
     type Out = M::Out;
 
@@ -50,7 +50,7 @@ struct Printer<'a, M, O> {
     log: &'a RefCell<Vec<String>>,
 }
 
-impl<M: Debug, O: Debug> Layer<M, O> for Printer<'_, M, O> {
+impl<M: Display, O: Display> Layer<M, O> for Printer<'_, M, O> {
     type Msg = M;
     type Out = O;
 
@@ -61,13 +61,13 @@ impl<M: Debug, O: Debug> Layer<M, O> for Printer<'_, M, O> {
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         let (conn, item) = self.below.recv(from, closes)?;
         if let Incoming::Message(message) = &item {
-            self.log.borrow_mut().push(format!("IN {message:?}"));
+            self.log.borrow_mut().push(format!("IN {message}"));
         }
         Ok((conn, item))
     }
 
     fn send(&mut self, to: Conn, message: O) -> Turn {
-        self.log.borrow_mut().push(format!("OUT {message:?}"));
+        self.log.borrow_mut().push(format!("OUT {message}"));
         self.below.send(to, message)
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn listing(finding: &Finding) -> String {
         let _ = writeln!(text, "{} ({} deviations)", one.rules.join(" + "), one.deviations);
     }
     for (at, (event, micros)) in finding.trace.iter().zip(&finding.micros).enumerate() {
-        let _ = writeln!(text, "{at} {micros} {event:?}");
+        let _ = writeln!(text, "{at} {micros} {event}");
     }
     for event in finding.trace.iter().filter_map(|event| serde_json::to_string(event).ok()) {
         let _ = writeln!(text, "{event}");

@@ -194,10 +194,12 @@ fn keep(model: &str, finding: &Finding) -> Result<()> {
     let trace = Trace { header, events: finding.trace.clone() };
     trace.write(File::create(&path)?).context("cannot keep the trace")?;
     println!("  FAILED: a correct server was refuted, blamed on {:?}", finding.diagnoses);
+    let expected = finding.refutation.expected.iter();
+    let expected: Vec<&str> = expected.map(|one| one.message.as_deref().unwrap_or("nothing")).collect();
     println!(
-        "  seen: {}\n  expected: {:?}\n  kept: {}",
+        "  seen: {}\n  expected: {}\n  kept: {}",
         finding.refutation.seen,
-        finding.refutation.expected,
+        expected.join(", or "),
         path.display()
     );
     Ok(())

@@ -277,7 +277,8 @@ fn name(verdict: &Verdict) -> &'static str {
 fn reason(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Inconclusive(reason) => reason.to_string(),
-        other => format!("{other:?}"),
+        Verdict::Refuted(refutation) => format!("refuted: {}", refutation.seen),
+        Verdict::Unrefuted => "not refuted".to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@
 //! `AnyProtocol`; a generator becomes an [`AnyGenerator`] by [`AnyGenerator::new`].
 
 use std::any::Any;
-use std::fmt::{self, Debug};
+use std::fmt::{self, Debug, Display};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,11 +34,11 @@ const ONE_TYPE: &str = "the messages, asks and past of a case are those of its p
 pub struct AnyMessage(Arc<dyn HeldMessage>);
 
 /// The bounds of a message.
-trait Content: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static {}
+trait Content: Clone + Display + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
-impl<M: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static> Content for M {}
+impl<M: Clone + Display + Serialize + DeserializeOwned + Send + Sync + 'static> Content for M {}
 
-trait HeldMessage: Any + Debug + erased_serde::Serialize + Send + Sync {
+trait HeldMessage: Any + Display + erased_serde::Serialize + Send + Sync {
     fn share(&self) -> SharedMessage;
     fn like(&self, json: Value) -> Result<AnyMessage, serde_json::Error>;
 }
@@ -56,7 +56,7 @@ impl AnyMessage {
     /// Hides the type of a message.
     pub fn new<M>(message: M) -> Self
     where
-        M: Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static,
+        M: Clone + Display + Serialize + DeserializeOwned + Send + Sync + 'static,
     {
         Self(Arc::new(message))
     }
@@ -90,9 +90,17 @@ impl AnyMessage {
     }
 }
 
+/// Shows the message as its protocol does: see [`ServerModel`](confute::lang::ServerModel) for the two forms.
+impl Display for AnyMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(&*self.0, f)
+    }
+}
+
+/// The same text in parentheses, for panics: the type is hidden.
 impl Debug for AnyMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Debug::fmt(&*self.0, f)
+        write!(f, "AnyMessage({self})")
     }
 }
 

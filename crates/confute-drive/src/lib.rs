@@ -14,6 +14,7 @@ mod export;
 mod figures;
 mod limits;
 mod line;
+mod name;
 mod net;
 mod outbox;
 mod protocol;
@@ -37,6 +38,7 @@ pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_e
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};
 pub use figures::{Gauge, Refusal};
 pub use limits::{Limits, Target};
+pub use name::short_name;
 pub use net::Net;
 pub use protocol::{
     Asks, Dialogue, Evidence, Exchange, Exporting, Generator, Msg, Past, Plain, Protocol, Reader, Setup,
@@ -48,10 +50,10 @@ pub use talk::{Caller, Passed, Talk};
 pub use tls::{Tls, Trust};
 pub use trouble::Trouble;
 
-/// A message in a line that is not long.
-fn brief(message: &impl std::fmt::Debug) -> String {
+/// The beginning of a message, in a line that is not long.
+fn brief(message: &impl std::fmt::Display) -> String {
     const LONGEST: usize = 120;
-    let text = format!("{message:?}");
+    let text = message.to_string();
     if text.chars().count() <= LONGEST {
         return text;
     }

@@ -118,7 +118,7 @@ impl fmt::Display for Aspect {
             Aspect::Chunked => f.write_str("chunked"),
             Aspect::Expect => f.write_str("Expect"),
             Aspect::Close => f.write_str("Connection: close"),
-            Aspect::Odd(odd) => write!(f, "{odd:?}"),
+            Aspect::Odd(odd) => odd.fmt(f),
         }
     }
 }

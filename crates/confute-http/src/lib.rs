@@ -33,6 +33,7 @@ mod branch;
 pub mod content_range;
 pub mod date;
 pub mod decode;
+mod display;
 pub mod dual;
 pub mod encode;
 pub mod etag;
@@ -52,7 +53,6 @@ mod smaller;
 mod stray;
 mod survey;
 pub mod text;
-mod told;
 mod way;
 pub mod wire;
 

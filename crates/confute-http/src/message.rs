@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What travels. Its `Debug` form is for people, and leaves out what hardly ever matters.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What travels. It is shown without what hardly ever matters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Msg {
     /// From the tester.
@@ -171,6 +171,22 @@ pub enum Odd {
     Folded,
 }
 
+impl Display for Odd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Odd::NoHost => "no Host",
+            Odd::TwoHosts => "two Hosts",
+            Odd::SpaceBeforeColon => "white space before a colon",
+            Odd::ConflictingLengths => "two lengths that differ",
+            Odd::LengthBesideChunks => "a length beside chunks",
+            Odd::HugeChunk => "a chunk size beyond 32 bits",
+            Odd::VastChunk => "a chunk size beyond 64 bits",
+            Odd::EqualLengths => "the same length twice",
+            Odd::Folded => "a folded field",
+        })
+    }
+}
+
 /// A request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
@@ -286,6 +302,21 @@ pub enum Flaw {
     Stalled,
     /// `Last-Modified` is later than `Date`, by more than a second.
     Later,
+}
+
+impl Display for Flaw {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Flaw::Surplus => "surplus bytes",
+            Flaw::Chunks => "broken chunks",
+            Flaw::Grammar => "broken syntax",
+            Flaw::Framing => "wrong framing",
+            Flaw::AfterClose => "after the last response",
+            Flaw::Tag => "malformed ETag",
+            Flaw::Stalled => "stalled",
+            Flaw::Later => "Last-Modified after Date",
+        })
+    }
 }
 
 /// A response.

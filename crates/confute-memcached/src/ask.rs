@@ -196,5 +196,5 @@ impl TokenRef {
 
 /// What a key is called in a case.
 fn named(case: &str, key: u32) -> Key {
-    format!("{case}k{key}").into()
+    format!("{case}-k{key}").into()
 }

@@ -52,9 +52,17 @@ impl From<String> for Data {
     }
 }
 
+/// Shows the bytes with escapes, without quotes.
+impl fmt::Display for Data {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.escape_ascii())
+    }
+}
+
+/// For programmers a text in quotes is easier to read than a list of bytes.
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\"", self.0.escape_ascii())
+        write!(f, "\"{self}\"")
     }
 }
 

@@ -9,6 +9,7 @@
 mod ask;
 mod branch;
 mod data;
+mod display;
 mod generate;
 mod kit;
 mod message;

@@ -1,6 +1,5 @@
 //! What travels: requests one way, answers the other, each with the moment at which the tester met it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -13,27 +12,14 @@ pub type Key = Arc<str>;
 /// A `cas unique` as it was written. Compared, never understood.
 pub type Unique = Arc<str>;
 
-/// What travels. Its `Debug` form is for people, and leaves out the times.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// What travels.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// From the tester.
     Ask(Request),
     /// From the server.
     Answer(Answer),
-}
-
-impl fmt::Debug for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Message::Ask(_) => {
-                let mut bytes = Vec::new();
-                crate::wire::write(self, &mut bytes);
-                f.write_str(String::from_utf8_lossy(&bytes).trim_end().replace("\r\n", " | ").as_str())
-            }
-            Message::Answer(answer) => answer.line.fmt(f),
-        }
-    }
 }
 
 /// A request.

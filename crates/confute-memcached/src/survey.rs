@@ -51,9 +51,10 @@ pub(crate) fn plant(talk: &Talk<'_, Memcached>) -> bool {
 /// How it looks.
 pub(crate) fn canary(talk: &Talk<'_, Memcached>) -> Result<Option<String>, Trouble> {
     match get(talk)? {
-        Some(value @ Line::Value { .. }) => Ok(Some(format!("{value:?}"))),
+        Some(value @ Line::Value { .. }) => Ok(Some(value.to_string())),
         Some(Line::Miss) => Ok(None),
-        other => Err(Trouble::Unprepared(format!("get is answered with {other:?}"))),
+        Some(other) => Err(Trouble::Unprepared(format!("get is answered with {other}"))),
+        None => Err(Trouble::Unprepared("get is not answered".to_owned())),
     }
 }
 

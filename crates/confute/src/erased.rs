@@ -9,7 +9,7 @@
 //! type id and no address enters it.
 
 use std::any::Any;
-use std::fmt::{self, Debug};
+use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::rc::Rc;
@@ -31,16 +31,25 @@ pub(crate) type Message = dyn Opaque;
 /// A message whose type is hidden, shared.
 pub type SharedMessage = Rc<dyn Opaque>;
 
-/// A message whose type is hidden. Not `Debug` itself: so a shared message is no message, and cannot be taken for the one it
-/// holds.
+/// A message whose type is hidden. It is not `Display` itself: then a shared message would be a message too, and could be
+/// taken for the one it holds.
 pub trait Opaque: Any {
-    /// The message as text.
-    fn show(&self) -> String;
+    /// Writes the message for people: see [`ServerModel`] for the two forms.
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-impl<M: Any + Debug> Opaque for M {
-    fn show(&self) -> String {
-        format!("{self:?}")
+impl<M: Any + Display> Opaque for M {
+    fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// The text of a message whose type is hidden.
+pub(crate) struct Shown<'a>(pub(crate) &'a Message);
+
+impl Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.show(f)
     }
 }
 
@@ -66,17 +75,17 @@ impl Incoming<Message> {
 }
 
 /// An event without the type of its message. The message is shared.
-pub(crate) fn event<M: Clone + Debug + 'static>(event: &Event<M>) -> Event<Rc<Message>> {
+pub(crate) fn event<M: Clone + Display + 'static>(event: &Event<M>) -> Event<Rc<Message>> {
     event.as_ref().map(|message| Rc::new(message.clone()) as Rc<Message>)
 }
 
 /// Events without the type of their messages.
-pub(crate) fn events<M: Clone + Debug + 'static>(events: &[Event<M>]) -> Vec<Event<Rc<Message>>> {
+pub(crate) fn events<M: Clone + Display + 'static>(events: &[Event<M>]) -> Vec<Event<Rc<Message>>> {
     events.iter().map(event).collect()
 }
 
 /// What any model sends: a message that may have unknown parts. See [`Pattern`].
-pub(crate) trait Letter: Any + Debug {
+pub(crate) trait Letter: Any + Display {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch>;
     fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Rc<Message>;
     fn vars(&self, visit: &mut dyn FnMut(Var));
@@ -92,7 +101,7 @@ struct Sent<M, O> {
 
 /// What a model sends, for the engine: in a letter that is no longer needed, if it is of the right type. Most letters are
 /// looked at once, so the search would spend much of its time on allocation.
-pub(crate) fn letter<M: Debug + 'static, O: Pattern<M>>(
+pub(crate) fn letter<M: Display + 'static, O: Pattern<M> + Display>(
     message: O,
     spare: Option<Box<dyn Letter>>,
 ) -> Box<dyn Letter> {
@@ -105,13 +114,13 @@ pub(crate) fn letter<M: Debug + 'static, O: Pattern<M>>(
     Box::new(Sent { message, travels: PhantomData::<fn() -> M> })
 }
 
-impl<M, O: Debug> Debug for Sent<M, O> {
+impl<M, O: Display> Display for Sent<M, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.message.fmt(f)
     }
 }
 
-impl<M: Debug + 'static, O: Pattern<M> + Hash> Letter for Sent<M, O> {
+impl<M: Display + 'static, O: Pattern<M> + Display + Hash> Letter for Sent<M, O> {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
         self.message.unify(typed(seen).ok_or(Mismatch)?, facts)
     }

@@ -1,6 +1,5 @@
 //! The tester that is derived from a model: a typed face of the [`Engine`].
 
-use std::fmt::Debug;
 use std::marker::PhantomData;
 use std::rc::Rc;
 
@@ -99,7 +98,7 @@ pub fn judge<S: ServerModel>(
     options: &Options<'_>,
 ) -> Verdict
 where
-    S::Msg: Clone + Debug,
+    S::Msg: Clone,
 {
     engine::judge(model, network, &erased::events(events), options)
 }

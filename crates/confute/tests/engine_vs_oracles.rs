@@ -161,7 +161,7 @@ fn shrink(triple: &Triple) -> (String, Vec<Event<Msg>>) {
 
 fn report(triple: &Triple, (who, events): &(String, Vec<Event<Msg>>)) -> String {
     let Triple { seed, mini, net, relaxed, .. } = triple;
-    let events = events.iter().map(|event| format!("  {event:?}")).collect::<Vec<_>>().join("\n");
+    let events = events.iter().map(|event| format!("  {event}")).collect::<Vec<_>>().join("\n");
     format!(
         "{who}\nseed {seed}, family {:?}, network {net:?}, relaxed {relaxed:?}\n{mini:?}\n{events}",
         mini.family

@@ -1,5 +1,6 @@
 //! What travels between clients and a conditional store, plain and with secrets.
 
+use std::fmt;
 use std::sync::Arc;
 
 use confute::knowledge::{Knowledge, Value, Var};
@@ -16,6 +17,13 @@ pub struct Tag {
     pub weak: bool,
     /// Compared, never understood.
     pub opaque: Arc<str>,
+}
+
+/// As HTTP writes it.
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", if self.weak { "W/" } else { "" }, self.opaque)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -64,6 +72,35 @@ pub enum Message {
     PreconditionFailed,
 }
 
+/// The short form leaves out the tags.
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (tag, word) = match self {
+            Message::Get { key, if_none_match } => {
+                write!(f, "get {key:?}")?;
+                (if_none_match.as_ref(), "if-none-match")
+            }
+            Message::Put { key, if_match, body } => {
+                write!(f, "put {key:?} {body:?}")?;
+                (if_match.as_ref(), "if-match")
+            }
+            Message::Ok { tag, body } => {
+                write!(f, "ok {body:?}")?;
+                (Some(tag), "tag")
+            }
+            Message::NotModified => return f.write_str("not modified"),
+            Message::NotFound => return f.write_str("not found"),
+            Message::Created => return f.write_str("created"),
+            Message::NoContent => return f.write_str("replaced"),
+            Message::PreconditionFailed => return f.write_str("precondition failed"),
+        };
+        match tag {
+            Some(tag) if !f.alternate() => write!(f, " {word} {tag}"),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// An answer as the model sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reply {
@@ -76,6 +113,16 @@ pub enum Reply {
     },
     /// An answer without secrets.
     Plain(Message),
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reply::Ok { body, .. } if f.alternate() => write!(f, "ok {body}"),
+            Reply::Ok { tag, body } => write!(f, "ok {body} tag {tag}"),
+            Reply::Plain(message) => message.fmt(f),
+        }
+    }
 }
 
 impl From<Message> for Reply {

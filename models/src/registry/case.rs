@@ -38,11 +38,10 @@ pub trait Case {
     fn write(&self, header: &Header, out: &mut dyn Write) -> io::Result<()>;
 }
 
-/// Events of a model, and how to say its messages.
+/// Events of a model.
 #[derive(Clone)]
 pub(super) struct Told<S: ServerModel> {
     pub(super) model: S,
-    pub(super) say: fn(&S::Msg) -> String,
     pub(super) events: Vec<Event<S::Msg>>,
     /// The line of each event; empty if it came from no file.
     pub(super) lines: Vec<usize>,
@@ -50,23 +49,14 @@ pub(super) struct Told<S: ServerModel> {
 
 impl<S> Case for Told<S>
 where
-    S: ServerModel<Msg: Clone + std::fmt::Debug + Serialize> + Copy + 'static,
+    S: ServerModel<Msg: Clone + Serialize> + Copy + 'static,
 {
     fn events(&self) -> usize {
         self.events.len()
     }
 
     fn event(&self, place: usize) -> Option<Event<String>> {
-        let event = self.events.get(place)?;
-        Some(match event {
-            Event::Opened(conn) => Event::Opened(*conn),
-            Event::Accepted(conn) => Event::Accepted(*conn),
-            Event::Sent(conn, message) => Event::Sent(*conn, (self.say)(message)),
-            Event::Received(conn, message) => Event::Received(*conn, (self.say)(message)),
-            Event::Closed(conn) => Event::Closed(*conn),
-            Event::HungUp(conn) => Event::HungUp(*conn),
-            _ => Event::Quiescent,
-        })
+        Some(self.events.get(place)?.as_ref().map(ToString::to_string))
     }
 
     fn line(&self, place: usize) -> Option<usize> {
@@ -89,7 +79,6 @@ where
         let kept: Vec<usize> = (0..self.events.len()).filter(|place| keeps(*place)).collect();
         Box::new(Told {
             model: self.model,
-            say: self.say,
             events: kept.iter().map(|place| self.events[*place].clone()).collect(),
             lines: kept.iter().filter_map(|place| self.lines.get(*place).copied()).collect(),
         })

@@ -1,5 +1,6 @@
 //! A tiny protocol of lines: `get k`, `set k 5`; `value 5`, `ok`.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,19 @@ pub(crate) enum Message {
     Done { ok: bool },
     Busy,
     Odd(String),
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Get(key) => write!(f, "get {key}"),
+            Message::Set(key, value) => write!(f, "set {key} {value}"),
+            Message::Value(value) => write!(f, "value {value}"),
+            Message::Done { ok } => f.write_str(if *ok { "ok" } else { "done" }),
+            Message::Busy => f.write_str("busy"),
+            Message::Odd(text) => write!(f, "{text:?}"),
+        }
+    }
 }
 
 const VALUES: Table<Arc<str>, u32> = Table::new("values");

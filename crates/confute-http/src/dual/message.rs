@@ -1,6 +1,6 @@
 //! What travels: the messages of both models.
 
-use std::fmt::{self, Debug, Formatter};
+use std::fmt::{self, Display, Formatter};
 
 use confute::knowledge::{Knowledge, Value, Var};
 use confute::lang::{HasVars, Mismatch, Pattern};
@@ -10,7 +10,7 @@ use crate::message::Msg;
 use crate::{model, proxy};
 
 /// What travels.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// A request that the server itself serves, or its answer.
@@ -47,7 +47,7 @@ impl Message {
     }
 }
 
-impl Debug for Message {
+impl Display for Message {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Message::Served(message) | Message::Behind(message) => message.fmt(f),
@@ -57,7 +57,7 @@ impl Debug for Message {
 }
 
 /// Which messages are right.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expected {
     /// An answer of the server itself.
     Served(model::Expected),
@@ -101,7 +101,7 @@ impl Pattern<Message> for Expected {
     }
 }
 
-impl Debug for Expected {
+impl Display for Expected {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Expected::Served(expected) => expected.fmt(f),

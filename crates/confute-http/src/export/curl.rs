@@ -193,7 +193,7 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
     }
     let number = answered.to + 1;
     let numbered = |place: usize| program.answers[place].to + 1;
-    let then = format!("{:?}", Msg::Response(answered.response.clone()));
+    let then = Msg::Response(answered.response.clone()).to_string();
     let _ = writeln!(out, "  answer {number} {}", quoted(&then));
     let is_last = place + 1 == program.answers.len();
     let statuses: Vec<String> = check.status.iter().map(u16::to_string).collect();

@@ -130,7 +130,7 @@ fn send(out: &mut String, http: &Http, program: &Program, ask: usize, is_extra: 
 
 fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&Criterion>) {
     let answered = &program.answers[place];
-    let then = format!("{:?}", Msg::Response(answered.response.clone()));
+    let then = Msg::Response(answered.response.clone()).to_string();
     let _ = write!(out, "    t.answer({}, {}", answered.to + 1, python_text(&then));
     let request = &program.asks[answered.to].request;
     let is_last = place + 1 == program.answers.len() && program.ends_with_answer;

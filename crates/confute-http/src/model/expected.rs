@@ -13,7 +13,7 @@ use super::validators::{Entry, Validator};
 use crate::message::{Msg, Span};
 
 /// Which answers are right.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expected {
     /// When the request was sent.
     pub(super) sent: i64,

@@ -7,7 +7,7 @@
 //! | what is hidden | `validators` |
 //! | which answers are right | `expected`, with `reply`, `show` and `debug` |
 
-mod debug;
+mod display;
 mod expected;
 mod late;
 mod lax;

@@ -1,6 +1,6 @@
 //! What the model sends: which requests and answers are right.
 
-use std::fmt::{self, Debug, Formatter};
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use confute::knowledge::{Knowledge, Value, Var};
@@ -13,7 +13,7 @@ use super::{forward, relay};
 use crate::message::Flaw;
 
 /// Which messages are right, and what is overlooked because rules are broken.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expected {
     pub(super) kind: Kind,
     pub(super) lax: Breach,
@@ -21,7 +21,7 @@ pub struct Expected {
 
 confute::plain!(Expected);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// The request of a client, on its way to the origin.
     Forward(Arc<Request>, Arc<Mapping>),
@@ -193,14 +193,18 @@ fn forwarded(request: &Request, mapping: &Mapping) -> Request {
     Request { target: mapping.target(&request.target).into(), fields, ..request.clone() }
 }
 
-impl Debug for Expected {
+impl Display for Expected {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Forward(request, mapping) | Kind::Dropped(request, mapping) => {
-                write!(f, "{:?}", Message::Request(Arc::new(forwarded(request, mapping))))
+                Message::Request(Arc::new(forwarded(request, mapping))).fmt(f)
             }
             Kind::Invented => f.write_str("a request that nobody sent"),
-            Kind::Relay(_, answer) => write!(f, "{:?}", Message::Response(Arc::clone(answer))),
+            Kind::Relay(_, answer) => Message::Response(Arc::clone(answer)).fmt(f),
+            Kind::Failed if f.alternate() => f.write_str("5xx"),
+            Kind::Lost if f.alternate() => f.write_str("502, 503 or 504"),
+            Kind::Last if f.alternate() => f.write_str("an answer of the gateway's own"),
+            Kind::Length if f.alternate() => f.write_str("411"),
             Kind::Own | Kind::Instead(_) => f.write_str("a refusal of the gateway's own"),
             Kind::Failed => f.write_str("5xx, because the origin has failed"),
             Kind::Lost => f.write_str("502, 503 or 504, because the origin had ended the connection"),

@@ -10,7 +10,7 @@ use crate::message::Flaw;
 pub const MARK: &str = "X-Confute";
 
 /// What travels.
-#[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// From the client, and on to the origin.

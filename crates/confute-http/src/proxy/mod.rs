@@ -15,6 +15,7 @@
 
 mod breach;
 pub(crate) mod decode;
+mod display;
 mod encode;
 mod expected;
 mod forward;
@@ -28,7 +29,6 @@ pub mod rules;
 mod smaller;
 #[cfg(test)]
 mod tests;
-mod told;
 #[cfg(test)]
 mod traces;
 

@@ -214,6 +214,6 @@ fn what_becomes_of_answers() {
 #[test]
 fn secrets_stay_out_of_messages() {
     let seen = request("GET /a HTTP/1.1|Host: o|Authorization: Basic abc|X-Api-Key: secret|X-Confute: 1||");
-    let said = format!("{:?}", Message::Request(Arc::new(seen)));
+    let said = Message::Request(Arc::new(seen)).to_string();
     assert_eq!(said, "GET /a, Host: o, X-Confute: 1");
 }

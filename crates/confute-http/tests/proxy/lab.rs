@@ -64,7 +64,7 @@ pub(crate) fn accuse(protocol: &Proxy, run: &CaseRun, relaxed: &[&'static str]) 
 /// What happened at last, for people.
 pub(crate) fn tail(run: &CaseRun) -> String {
     let from = run.trace.len().saturating_sub(30);
-    run.trace[from..].iter().map(|event| format!("{event:?}")).collect::<Vec<_>>().join("\n")
+    run.trace[from..].iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// So many cases against a gateway that is not known, the first ones with one request at a time.

@@ -43,7 +43,7 @@ fn named() {
         println!("{:?} {blamed:?} in {} cases", finding.level, finding.times);
         finding.trace[finding.trace.len().saturating_sub(12)..]
             .iter()
-            .for_each(|event| println!("    {event:?}"));
+            .for_each(|event| println!("    {event}"));
         rules.insert(format!("{blamed:?}"), finding.times);
     }
     println!("{rules:#?}");

@@ -1,5 +1,7 @@
 //! What a server keeps under a key.
 
+use std::fmt;
+
 use confute::knowledge::Var;
 use confute::lang::{HasVars, Number, Sym, Token};
 
@@ -22,6 +24,15 @@ pub(crate) enum Content {
     },
 }
 confute::plain!(Content);
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::Exact(data) => data.fmt(f),
+            Content::Padded { number, .. } => write!(f, "{number}"),
+        }
+    }
+}
 
 impl Content {
     /// Whether these bytes are it.

@@ -1,9 +1,14 @@
 //! What the model sends: answers with unknown parts, and what follows from seeing them.
 
+use std::fmt;
+
 use confute::knowledge::{Knowledge, Literal, Value, Var};
 use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym, Token};
 
+use confute_drive::short_name;
+
 use super::{Content, moment};
+use crate::display;
 use crate::message::{Answer, Command, Key, Line, Message};
 
 /// An answer as the model sends it.
@@ -73,6 +78,38 @@ pub(crate) enum Say {
 impl Reply {
     pub(super) fn say(say: Say) -> Self {
         Self { say, tolerant: false, there: None, vanished: None, expires: None }
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.say.fmt(f)?;
+        if self.tolerant { f.write_str(" or SERVER_ERROR") } else { Ok(()) }
+    }
+}
+
+impl fmt::Display for Say {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Say::Line(line) => line.fmt(f),
+            Say::Item { key, content, flags, unique, token, gone } => {
+                if f.alternate() {
+                    write!(f, "VALUE {}", short_name(key))?;
+                } else if let Some(content) = content {
+                    let flags: &dyn fmt::Display = flags.as_ref().map_or(&"(any flags)", |flags| flags);
+                    let token: &dyn fmt::Display = token.as_ref().map_or(&"(any unique)", |token| token);
+                    display::value(f, key, flags, content.width(), unique.then_some(token), content)?;
+                } else {
+                    write!(f, "VALUE {} with any data", short_name(key))?;
+                }
+                if gone.is_some() { write!(f, " or {}", Line::Miss) } else { Ok(()) }
+            }
+            Say::AnyItem(key) => write!(f, "any VALUE {}", short_name(key)),
+            Say::Number { number, .. } => write!(f, "{number}"),
+            Say::Refused => f.write_str("ERROR, CLIENT_ERROR or SERVER_ERROR"),
+            Say::Failed => f.write_str("SERVER_ERROR"),
+            Say::Garbled(_) => f.write_str("what is no answer"),
+        }
     }
 }
 

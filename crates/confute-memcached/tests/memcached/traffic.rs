@@ -116,7 +116,7 @@ fn tokens_are_looked_up() {
         token,
         noreply: false,
     };
-    let sent = |ask: &Ask, past: &Past<Memcached>| match protocol.resolve(ask, "case-", past)? {
+    let sent = |ask: &Ask, past: &Past<Memcached>| match protocol.resolve(ask, "case", past)? {
         Message::Ask(Request { command: Command::Store { how: Store::Cas(unique), key, .. }, .. }) => {
             assert_eq!(&*key, "case-k1");
             Some(unique.to_string())
@@ -126,7 +126,7 @@ fn tokens_are_looked_up() {
     let seen = cas(Some(TokenRef::Seen { step: 7, key: 2 }));
     assert_eq!(sent(&seen, &past), None);
     let gets = Ask::Get { keys: vec![1, 2], unique: true };
-    let request = gets.message("case-", &past).unwrap();
+    let request = gets.message("case", &past).unwrap();
     assert_eq!((request.parts().len(), protocol.answers(&request)), (2, 2));
     let value = |key: &str, unique: &str| {
         Line::Value { key: key.into(), flags: 0, data: "".into(), unique: Some(unique.into()) }.into()

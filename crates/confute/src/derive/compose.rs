@@ -747,13 +747,13 @@ impl<'m> Composed<'m> {
         if self.is_lost(next, conn, place) {
             // Where connections do not break, only the model itself can have closed it.
             if !self.network.breaks() && self.ended.get(&conn).is_some_and(|end| end.by_server) {
-                self.blunder(Mistake::SendOnClosed { conn: format!("{conn:?}") });
+                self.blunder(Mistake::SendOnClosed { conn: conn.to_string() });
                 return None;
             }
             return Some(());
         }
         if next.is_closed(conn) {
-            self.blunder(Mistake::SendOnClosed { conn: format!("{conn:?}") });
+            self.blunder(Mistake::SendOnClosed { conn: conn.to_string() });
             return None;
         }
         match self.foreseen(next, conn, place) {

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::book::Seen;
 use super::turn::Path;
-use crate::erased::{Letter, Message};
+use crate::erased::{Letter, Message, Shown};
 use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::knowledge::{Knowledge, Term};
 use crate::lang::{Access, Cause, Conn, Incoming, Val};
@@ -156,9 +156,9 @@ impl Packed {
     pub(crate) fn describe(&self, facts: &Knowledge) -> String {
         let (mut names, mut open) = (BTreeMap::new(), 0);
         self.message.vars(&mut |var| {
-            names.entry(format!("{var:?}")).or_insert_with(|| {
+            names.entry(var.to_string()).or_insert_with(|| {
                 if let Some(value) = facts.value(&Term::Var(var)) {
-                    return format!("{value:?}");
+                    return value.to_string();
                 }
                 open += 1;
                 format!("?{open}")
@@ -166,9 +166,9 @@ impl Packed {
         });
         if open == 0 {
             let mut value = |var| facts.value(&Term::Var(var)).expect("every secret in it is known");
-            return self.message.instantiate(&mut value).show();
+            return Shown(&*self.message.instantiate(&mut value)).to_string();
         }
-        renamed(&format!("{:?}", self.message), &names)
+        renamed(&self.message.to_string(), &names)
     }
 
     fn fingerprint(&self) -> Fingerprint {

@@ -9,7 +9,7 @@
 //! anything could depend on the state.
 
 use std::cell::{Cell, RefCell};
-use std::fmt::Debug;
+use std::fmt::{self, Display};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -61,11 +61,20 @@ pub(crate) fn has_more(path: &Path, fixed: usize) -> bool {
 }
 
 /// Something a turn did towards the outside.
-#[derive(Debug)]
 pub(crate) enum Act {
     Send(Conn, Box<dyn Letter>),
     Connect(Conn),
     Close(Conn),
+}
+
+impl Display for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Act::Send(to, message) => write!(f, "send {message} on {to}"),
+            Act::Connect(conn) => write!(f, "open {conn}"),
+            Act::Close(conn) => write!(f, "close {conn}"),
+        }
+    }
 }
 
 impl Act {
@@ -107,7 +116,7 @@ impl Ran {
             || !std::iter::zip(&self.acts, &other.acts).all(|(one, two)| one.is(two))
         {
             let describe =
-                |ran: &Self| ran.acts.iter().map(|act| format!("{act:?}")).collect::<Vec<_>>().join(", ");
+                |ran: &Self| ran.acts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             return Some((describe(self), describe(other)));
         }
         if self.opened != other.opened {
@@ -411,13 +420,13 @@ impl Runner<'_> {
     fn send(&mut self, to: Conn, message: Box<dyn Letter>) -> Turn {
         self.tick()?;
         if self.closed.contains(&to) {
-            return Err(Mistake::SendOnClosed { conn: format!("{to:?}") }.into());
+            return Err(Mistake::SendOnClosed { conn: to.to_string() }.into());
         }
         if self.own == Some(to) {
             self.sent_to_own += 1;
         } else if !self.ran.whole {
             if self.ran.looked {
-                return Err(Mistake::ForeignSend { conn: format!("{to:?}") }.into());
+                return Err(Mistake::ForeignSend { conn: to.to_string() }.into());
             }
             self.ran.whole = true;
         }
@@ -632,7 +641,7 @@ impl Runner<'_> {
 }
 
 /// The same effects for a model with these types. Only what is received and sent needs them.
-impl<M: Debug + 'static, O: Pattern<M>> Handler<M, O> for Runner<'_> {
+impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_> {
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         let (conn, item) = Runner::recv(self, from, closes)?;
         Ok((conn, item.typed()))

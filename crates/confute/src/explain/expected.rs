@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::engine::{Engine, Options, judge};
-use crate::erased::{self, Message, Model};
+use crate::erased::{self, Message, Model, Shown};
 use crate::lang::ServerModel;
 use crate::network::Network;
 use crate::trace::Event;
@@ -53,10 +53,14 @@ pub(crate) fn explain_erased(
         _ => (Vec::new(), 0, false),
     };
     let seen = match fatal {
-        Event::Received(conn, message) => format!("{} on connection {}", message.show(), conn.0),
+        Event::Received(conn, message) => format!("{} on connection {}", Shown(&**message), conn.0),
+        Event::Accepted(conn) => format!("connection {} opened by the server", conn.0),
         Event::Closed(conn) => format!("connection {} closed", conn.0),
         Event::Quiescent => "no more answers, though some were owed".to_owned(),
-        other => format!("{:?}", other.as_ref().map(|message| message.show())),
+        // What the tester did, if no server explains what came before it.
+        Event::Sent(conn, message) => format!("{} sent on connection {}", Shown(&**message), conn.0),
+        Event::Opened(conn) => format!("connection {} opened by the tester", conn.0),
+        Event::HungUp(conn) => format!("connection {} closed by the tester", conn.0),
     };
     Refutation { event, seen, expected, hypotheses, more }
 }

@@ -73,6 +73,12 @@ impl Conn {
 
 impl fmt::Debug for Conn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Conn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.wire() {
             Some(number) => write!(f, "c{number}"),
             None => write!(f, "up{:x}", self.0 & !OPENED_BY_SERVER),

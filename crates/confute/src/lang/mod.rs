@@ -26,7 +26,7 @@ mod rule;
 mod sym;
 mod text;
 
-use std::fmt::Debug;
+use std::fmt::Display;
 use std::rc::Rc;
 
 pub use cells::{CellData, CellKey, CellSpec, Fresh, HasVars, Register, Slot, Stored, Table, Val};
@@ -38,11 +38,23 @@ pub use sym::{Flag, Formula, Number, Secret, Sym, Token};
 pub use text::Text;
 
 /// A model of correct servers: every behaviour it can show is allowed, and no other.
+///
+/// # How messages are shown
+///
+/// Reports, proofs and JSON files show messages and what the model sends by `Display`, never by `Debug`:
+///
+/// - `{}` is the whole message in one line (`PUT …r0, If-Match: "a" "<00001>"`). Text that a peer chose is quoted and escaped:
+///   no message may break the line, or pass for two.
+/// - `{:#}`, the alternate form ([`Formatter::alternate`](std::fmt::Formatter::alternate)), names the message in a word or two, for
+///   sentences of a proof (`PUT …r0`, `201`). Messages that are short anyway may look the same in both.
+///
+/// A [`Sym`] in [`Out`](Self::Out) is written with `{}`: the engine replaces what it prints for a secret by the value where that is
+/// known.
 pub trait ServerModel {
     /// What travels over connections, both ways, fully known.
-    type Msg: Debug + 'static;
+    type Msg: Display + 'static;
     /// What the model sends: a message that may have unknown parts. The same type as `Msg` where nothing is secret.
-    type Out: Pattern<Self::Msg>;
+    type Out: Pattern<Self::Msg> + Display;
 
     /// One turn of the server's loop.
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn;

@@ -172,7 +172,15 @@ impl<T: Secret> Hash for Sym<T> {
 
 impl<T: Secret> fmt::Debug for Sym<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.term.fmt(f)
+        fmt::Debug::fmt(&self.term, f)
+    }
+}
+
+/// Shows a known value, text in quotes, and otherwise a name of the secret that begins with `?`. In expectations the engine
+/// replaces that name by the value, where the facts fix it, or by a short number.
+impl<T: Secret> fmt::Display for Sym<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.term, f)
     }
 }
 

@@ -120,7 +120,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         }
         let closed = |answer: &Answer<M, O>| matches!(answer, Answer::Closed(own) if *own == to);
         if self.peers.is_closed(to) || self.answers.iter().any(closed) {
-            return Err(Mistake::SendOnClosed { conn: format!("{to:?}") }.into());
+            return Err(Mistake::SendOnClosed { conn: to.to_string() }.into());
         }
         self.record(Answer::Sent(to, message));
         Ok(())

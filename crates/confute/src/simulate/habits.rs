@@ -87,7 +87,7 @@ impl Habits {
             self.sent += 1;
             return Ok(());
         }
-        self.widen("send").map_err(|_| Mistake::ForeignSend { conn: format!("{to:?}") })
+        self.widen("send").map_err(|_| Mistake::ForeignSend { conn: to.to_string() })
     }
 
     pub(super) fn close(&mut self, conn: Conn) -> Result<(), Mistake> {

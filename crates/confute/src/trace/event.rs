@@ -1,5 +1,7 @@
 //! What the tester did and saw, one event at a time.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// A connection as the tester sees it, numbered in the order of opening or accepting.
@@ -26,6 +28,23 @@ pub enum Event<M> {
     HungUp(WireConn),
     /// Nothing is on its way any more: the tester holds nothing back and has waited long enough.
     Quiescent,
+}
+
+/// Shows the event in one line (`c0 sent      put "x" "new"`); in the alternate form, `{:#}`, its message is short.
+impl<M: fmt::Display> fmt::Display for Event<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (conn, what, message) = match self {
+            Event::Sent(conn, message) => (conn, "sent      ", Some(message)),
+            Event::Received(conn, message) => (conn, "received  ", Some(message)),
+            Event::Opened(conn) => (conn, "opened", None),
+            Event::Accepted(conn) => (conn, "accepted", None),
+            Event::Closed(conn) => (conn, "closed", None),
+            Event::HungUp(conn) => (conn, "ended", None),
+            Event::Quiescent => return f.write_str("nothing more comes"),
+        };
+        write!(f, "c{} {what}", conn.0)?;
+        message.map_or(Ok(()), |message| message.fmt(f))
+    }
 }
 
 impl<M> Event<M> {

@@ -19,7 +19,9 @@ use super::families::Family;
 use super::tree::{Judged, Naked};
 
 /// What travels.
-#[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
 pub struct Msg {
     pub op: u8,
     pub key: u8,
@@ -38,7 +40,15 @@ pub struct Out {
     tok: Option<Sym<Token>>,
 }
 
-impl fmt::Debug for Msg {
+impl fmt::Display for Out {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "op{} k{} {:?}", self.op, self.key, self.vals)?;
+        self.num.iter().try_for_each(|num| write!(f, " #{num}"))?;
+        self.tok.iter().try_for_each(|tok| write!(f, " {tok}"))
+    }
+}
+
+impl fmt::Display for Msg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "op{} k{} {:?}", self.op, self.key, self.vals)?;
         self.num.iter().try_for_each(|num| write!(f, " #{num}"))?;

@@ -20,9 +20,9 @@ use confute::lang::{
 /// A model that the oracles can judge by.
 pub trait Judged: ServerModel<Msg = <Self as Judged>::M, Out = <Self as Judged>::O> + 'static {
     /// Its messages.
-    type M: Clone + Eq + Hash + fmt::Debug + 'static;
+    type M: Clone + Eq + Hash + fmt::Debug + fmt::Display + 'static;
     /// What it sends.
-    type O: Naked<Self::M>;
+    type O: Naked<Self::M> + fmt::Display;
 
     /// What `Table::unknown` would make: the oracles cannot make a `Fresh`, which belongs to the engine.
     fn initial(&self, table: &'static str, key: &dyn CellKey, fresh: &mut dyn FnMut(Sort) -> Var) -> Val;

@@ -1,25 +1,28 @@
-//! Messages as people would tell of them, in a line.
+//! Messages for people, in a line. The short form is the method with the resource, or the status.
 
-use std::fmt::{Debug, Formatter, Result};
+use std::fmt::{Display, Formatter, Result};
 
-use crate::message::{IfRange, Msg, Request, Response, Span, Tag, Tags};
+use confute_drive::short_name;
+
+use crate::message::{Flaw, IfRange, Msg, Request, Response, Span, Tag, Tags};
 
 /// How much of a text is shown.
 const SHOWN: usize = 24;
 
-impl Debug for Msg {
+impl Display for Msg {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Msg::Request(request) => tell_request(request, f),
-            Msg::Response(response) => tell_response(response, f),
+            Msg::Request(request) => show_request(request, f),
+            Msg::Response(response) => show_response(response, f),
         }
     }
 }
 
-fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
-    // The name of the case is the same in all of them.
-    let name = request.path.rsplit_once('-').map_or(&*request.path, |(_, name)| name);
-    write!(f, "{} …{name}", request.method.name())?;
+fn show_request(request: &Request, f: &mut Formatter<'_>) -> Result {
+    write!(f, "{} {}", request.method.name(), short_name(&request.path))?;
+    if f.alternate() {
+        return Ok(());
+    }
     tags(f, "If-Match", request.if_match.as_ref())?;
     tags(f, "If-None-Match", request.if_none_match.as_ref())?;
     date(f, "If-Modified-Since", request.if_modified_since)?;
@@ -39,7 +42,7 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
         f.write_str(", Connection: close")?;
     }
     if let Some(odd) = request.odd {
-        write!(f, ", wrong on purpose: {odd:?}")?;
+        write!(f, ", wrong on purpose: {odd}")?;
     }
     match &request.body {
         Some(body) => content(f, body),
@@ -47,10 +50,13 @@ fn tell_request(request: &Request, f: &mut Formatter<'_>) -> Result {
     }
 }
 
-fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
+fn show_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     match response.status {
         0 => f.write_str("what is no response")?,
         status => write!(f, "{status}")?,
+    }
+    if f.alternate() {
+        return Ok(());
     }
     if let Some(one) = &response.etag {
         write!(f, ", ETag: {}", tag(one))?;
@@ -71,9 +77,7 @@ fn tell_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     if response.incomplete {
         f.write_str(", broken off")?;
     }
-    if !response.flaws.is_empty() {
-        write!(f, ", {:?}", response.flaws)?;
-    }
+    flaws(f, &response.flaws)?;
     if response.body.is_empty() { Ok(()) } else { content(f, &response.body) }
 }
 
@@ -100,7 +104,17 @@ fn date(f: &mut Formatter<'_>, name: &str, seconds: Option<i64>) -> Result {
     seconds.map_or(Ok(()), |seconds| write!(f, ", {name}: {}", clock(seconds)))
 }
 
-fn content(f: &mut Formatter<'_>, body: &str) -> Result {
+/// Writes what is wrong with a message on the wire, if anything is.
+pub(crate) fn flaws(f: &mut Formatter<'_>, flaws: &[Flaw]) -> Result {
+    if flaws.is_empty() {
+        return Ok(());
+    }
+    let words: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+    write!(f, ", wrong on the wire: {}", words.join(" and "))
+}
+
+/// Writes the beginning of some content, quoted and escaped.
+pub(crate) fn content(f: &mut Formatter<'_>, body: &str) -> Result {
     let shown: String = body.chars().take(SHOWN).collect();
     let more = if shown.len() < body.len() { "…" } else { "" };
     write!(f, " {shown:?}{more}")
@@ -123,11 +137,13 @@ mod tests {
             ..Request::default()
         };
         assert_eq!(
-            format!("{:?}", Msg::Request(request)),
+            Msg::Request(request.clone()).to_string(),
             "PUT …r0, If-Match: W/\"a\", \"b\", If-Unmodified-Since: 01:01:01 \"<00001><00001><00001><00\"…"
         );
+        assert_eq!(format!("{:#}", Msg::Request(request)), "PUT …r0");
         let response =
             Response { status: 200, etag: Some(Tag::strong("t")), body: "hi".into(), ..Response::default() };
-        assert_eq!(format!("{:?}", Msg::Response(response)), "200, ETag: \"t\" \"hi\"");
+        assert_eq!(Msg::Response(response.clone()).to_string(), "200, ETag: \"t\" \"hi\"");
+        assert_eq!(format!("{:#}", Msg::Response(response)), "200");
     }
 }
