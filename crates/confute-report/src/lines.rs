@@ -111,9 +111,25 @@ pub fn violation(finding: &Violation) -> Value {
     })
 }
 
-/// An event as text.
-fn event(event: &Event<MessageRecord>) -> String {
-    format!("{:?}", event.as_ref().map(|message| &message.text))
+/// An event: its kind, named as in traces, and its connection and message, if it has them.
+fn event(event: &Event<MessageRecord>) -> Value {
+    let (kind, message) = match event {
+        Event::Opened(_) => ("opened", None),
+        Event::Accepted(_) => ("accepted", None),
+        Event::Sent(_, message) => ("sent", Some(message)),
+        Event::Received(_, message) => ("received", Some(message)),
+        Event::Closed(_) => ("closed", None),
+        Event::HungUp(_) => ("hung_up", None),
+        _ => ("quiescent", None),
+    };
+    let mut object = json!({ "kind": kind });
+    if let Some(conn) = event.conn() {
+        object["connection"] = json!(conn.0);
+    }
+    if let Some(message) = message {
+        object["message"] = json!(message.text);
+    }
+    object
 }
 
 fn refusals(refusals: &Refusals) -> Value {

@@ -155,15 +155,7 @@ fn number<M>(trace: &[Event<M>], event: usize) -> usize {
     numbered(trace).iter().filter(|place| **place <= event).count()
 }
 
-/// An event, as in the files that `confute check` shows.
-pub(crate) fn told(event: &Event<MessageRecord>) -> String {
-    match event {
-        Event::Sent(conn, message) => format!("c{} sent      {}", conn.0, message.text),
-        Event::Received(conn, message) => format!("c{} received  {}", conn.0, message.text),
-        Event::Opened(conn) => format!("c{} opened", conn.0),
-        Event::Accepted(conn) => format!("c{} accepted", conn.0),
-        Event::Closed(conn) => format!("c{} closed", conn.0),
-        Event::HungUp(conn) => format!("c{} ended", conn.0),
-        _ => "nothing more comes".to_owned(),
-    }
+/// An event in a line, as in the files that `confute check` shows.
+fn told(event: &Event<MessageRecord>) -> String {
+    event.as_ref().map(|message| &message.text).to_string()
 }

@@ -8,8 +8,6 @@ use confute::{Names, Options, Pulse, Reasons};
 use confute_drive::{AnyMessage, AnyProtocol, Finding, Proof, proof_of};
 use confute_record::numbered;
 
-use crate::record;
-
 /// How long it may take to find.
 const TIME: Duration = Duration::from_secs(2);
 /// So many events that matter can be told; of more nobody sees what they have to do with each other.
@@ -79,7 +77,7 @@ fn number<M>(trace: &[Event<M>], event: usize) -> usize {
 /// The event in short.
 fn word(event: &Event<AnyMessage>) -> String {
     match event {
-        Event::Sent(_, message) | Event::Received(_, message) => clip(&record::brief(message), NAME),
+        Event::Sent(_, message) | Event::Received(_, message) => clip(&format!("{message:#}"), NAME),
         Event::Closed(_) => "the close".to_owned(),
         _ => String::new(),
     }

@@ -227,23 +227,12 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
 
 fn message_record(protocol: &dyn AnyProtocol, message: &AnyMessage) -> MessageRecord {
     MessageRecord {
-        text: line(message),
-        brief: brief(message),
+        text: message.to_string(),
+        brief: format!("{message:#}"),
         json: serde_json::to_value(message).unwrap_or_default(),
         answers: protocol.answers(message),
         completes: protocol.completes(message),
     }
-}
-
-/// A message in one line.
-fn line(message: &AnyMessage) -> String {
-    format!("{message:?}")
-}
-
-/// A message in short: what kind of message it is.
-pub(crate) fn brief(message: &AnyMessage) -> String {
-    let line = line(message);
-    line.split([',', '"']).next().unwrap_or_default().trim().to_owned()
 }
 
 fn diagnoses(diagnoses: &[Diagnosis]) -> Vec<DiagnosisRecord> {

@@ -98,7 +98,7 @@ impl Secrets {
     /// What was seen is told anew, of the event without them; what was expected is known only in words.
     fn clean_refutation(&self, refutation: &mut Refutation, trace: &[Event<AnyMessage>]) {
         refutation.seen = match trace.get(refutation.event) {
-            Some(Event::Received(conn, message)) => format!("{message:?} on connection {}", conn.0),
+            Some(Event::Received(conn, message)) => format!("{message} on connection {}", conn.0),
             _ => self.clean_cut(&refutation.seen),
         };
         for message in refutation.expected.iter_mut().filter_map(|one| one.message.as_mut()) {

@@ -17,8 +17,8 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 5 | c1 received  value ""
   |              ^^^^^^^^ something else was to come here
   |
-  = seen:     Value("") on connection 1
-  = expected: Value("new")
+  = seen:     value "" on connection 1
+  = expected: value "new"
                 by kv/read-sees-latest
   = blame:    explainable only if the server breaks kv/read-sees-latest
               (level store):
@@ -45,8 +45,8 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
 4 | c1 received  swapped
   |              ^^^^^^^ something else was to come here
   |
-  = seen:     Swapped(true) on connection 1
-  = expected: Swapped(false)
+  = seen:     swapped on connection 1
+  = expected: unchanged
                 by register/cas-compares
   = blame:    explainable only if the server breaks register/cas-compares
               (level must):
@@ -64,17 +64,17 @@ fn a_tag_that_stays() {
     confute().args(["check", "tags.jsonl"]).assert().code(1).stdout_eq(str![[r#"
 refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
   |
-4 | c0 sent      get k
+4 | c0 sent      get "k"
 5 | c0 received  ok "a" tag "t1"
-6 | c1 sent      put k "b"
+6 | c1 sent      put "k" "b"
 7 | c1 received  replaced
-8 | c0 sent      get k
+8 | c0 sent      get "k"
 9 | c0 received  ok "b" tag "t1"
   |              ^^^^^^^^^^^^^^^ something else was to come here
   |
-  = seen:     Ok { tag: Tag { weak: false, opaque: "t1" }, body: "b" } on conne…
-  = expected: Ok { tag: ETag { weak: false, opaque: ?1 }, body: "b" }
-              Ok { tag: ETag { weak: true, opaque: ?1 }, body: "b" }
+  = seen:     ok "b" tag "t1" on connection 0
+  = expected: ok "b" tag ?1 (weak: false)
+              ok "b" tag ?1 (weak: true)
   = blame:    explainable only if the server breaks conditional/tag-changes
               (level must):
                 Other content does not keep a strong tag.
