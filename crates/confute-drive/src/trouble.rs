@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use confute::lang::Mistake;
+
 /// What ended a case early. What was judged before stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -87,6 +89,9 @@ pub enum Trouble {
         /// What the system says.
         why: String,
     },
+    /// The model is wrong: nothing that it says of a server counts.
+    #[error("mistake in the model: {0}")]
+    Mistake(#[from] Mistake),
     /// The tester itself is wrong: it panicked.
     #[error("a defect of the tester: {0}")]
     Defect(String),

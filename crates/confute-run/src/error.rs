@@ -17,6 +17,9 @@ pub enum RunError {
     /// A file could not be written.
     #[error("{0}")]
     Output(String),
+    /// The model is wrong, so nothing was found out about the server.
+    #[error("{0}")]
+    Mistake(String),
     /// The server, or this machine, kept it from going on.
     #[error(transparent)]
     Trouble(#[from] Trouble),

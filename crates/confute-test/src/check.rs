@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute::lang::Level;
-use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target};
+use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, Trouble};
 use confute_memcached::Habits;
 use confute_report::files::Reports;
 use confute_report::summary;
@@ -240,6 +240,10 @@ impl Check {
         }
         if outcome.conclusion != Conclusion::Unrefuted {
             let _ = writeln!(text, "\nAgain with the same choices: CONFUTE_SEED={} cargo test", plan.seed);
+        }
+        if outcome.troubles.iter().any(|(trouble, _)| matches!(trouble, Trouble::Mistake(_))) {
+            // The test itself is wrong, so there is no outcome to look at.
+            return Err(RunError::Mistake(text));
         }
         Ok((outcome, text, brief))
     }

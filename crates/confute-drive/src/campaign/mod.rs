@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use confute::Verdict;
+use confute::{Inconclusive, Verdict};
 use confute::lang::Level;
 
 use crate::erased::AnyProtocol;
@@ -203,6 +203,11 @@ pub fn campaign_after(
     Outcome { branches, ..campaign.conclude(start, relaxed) }
 }
 
+/// The mistake of the model that ended the campaign, if one did.
+fn mistake_among(troubles: &[(Trouble, u64)]) -> Option<&Trouble> {
+    troubles.iter().map(|(trouble, _)| trouble).find(|trouble| matches!(trouble, Trouble::Mistake(_)))
+}
+
 /// A name that no other run has.
 fn run_name(seed: u64) -> String {
     // The system's random keys, and the time for good measure.
@@ -275,6 +280,9 @@ impl<'a> Campaign<'a> {
             Verdict::Refuted(_) => self.tally.refuted += 1,
             Verdict::Inconclusive(_) => self.tally.inconclusive += 1,
         }
+        if let Verdict::Inconclusive(Inconclusive::Mistake(mistake)) = &case.verdict {
+            case.trouble = Some(Trouble::Mistake(mistake.clone()));
+        }
         self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
         self.tally.stopped += u64::from(case.ended == crate::Ended::Stopped);
         let is_explained = case.verdict.is_unrefuted() && case.ended == crate::Ended::Done;
@@ -317,7 +325,8 @@ impl<'a> Campaign<'a> {
     fn has_enough(&self) -> bool {
         let counts = |finding: &&Finding| !finding.diagnoses.is_empty() && finding.refutes(self.plan.level);
         let blamed = self.findings.list.iter().filter(counts).count();
-        blamed + self.unblamed >= self.plan.max_failures || self.troubled >= ENOUGH
+        let is_over = self.troubled >= ENOUGH || mistake_among(&self.troubles).is_some();
+        blamed + self.unblamed >= self.plan.max_failures || is_over
     }
 
     fn tick(&mut self, gauges: &[Gauge], elapsed: Duration) {
@@ -362,6 +371,10 @@ impl<'a> Campaign<'a> {
             relaxed,
             branches: Vec::new(),
         };
+        if mistake_among(&outcome.troubles).is_some() {
+            // What a wrong model cannot explain proves nothing, and is not to be stored.
+            outcome.findings.clear();
+        }
         outcome.conclusion = outcome.concluded(self.plan);
         outcome
     }
@@ -370,7 +383,10 @@ impl<'a> Campaign<'a> {
 impl Outcome {
     fn concluded(&self, plan: &Plan) -> Conclusion {
         let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
-        if self.findings.iter().any(|finding| finding.refutes(plan.level)) {
+        if let Some(mistake) = mistake_among(&self.troubles) {
+            // Before anything that the same model said.
+            Conclusion::Inconclusive(mistake.to_string())
+        } else if self.findings.iter().any(|finding| finding.refutes(plan.level)) {
             Conclusion::Refuted
         } else if let Some((trouble, _)) = self.troubles.first() {
             Conclusion::Inconclusive(trouble.to_string())

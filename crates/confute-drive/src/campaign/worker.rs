@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use confute::Depth;
 use confute::random::Random;
+use confute::{Depth, Inconclusive, Verdict};
 
 use super::Plan;
 use super::diagnose::{Budget, HURRY, diagnose};
@@ -149,6 +149,10 @@ pub(super) fn work(
         }
         run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
         let absent = run.trouble.as_ref().is_some_and(Trouble::is_absence);
+        if matches!(run.verdict, Verdict::Inconclusive(Inconclusive::Mistake(_))) {
+            // The next case would only show it again.
+            shared.halt.store(true, Ordering::Relaxed);
+        }
         tell(Told::Ended(Box::new(report(&run, number, seed))));
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if run.verdict.is_refuted() && !restarted {

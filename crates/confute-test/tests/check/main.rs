@@ -17,6 +17,7 @@ use confute_run::stored::File;
 use confute_test::Reach;
 use confute_testbed::embedded::{Bug, Config, Embedded};
 
+mod author;
 #[path = "sample/regression.rs"]
 mod exported;
 mod plain;

@@ -1,0 +1,63 @@
+//! Mistakes of a model author, as `cargo test` shows them: each is named, and none becomes a verdict on the server.
+
+mod own;
+
+use std::panic::catch_unwind;
+
+use confute::lang::{Io, Turn};
+use confute_drive::Conclusion;
+use own::{Message, Own, Serve, VALUES, check, right};
+
+/// The error of `try_run` for a correct server that is tested by the model with this turn, in one line.
+fn said(serve: Serve) -> String {
+    let text = match check(serve, false).try_run() {
+        Ok((outcome, text)) => panic!("{:?}\n{text}", outcome.conclusion),
+        Err(why) => format!("{why:#}"),
+    };
+    assert!(text.contains("inconclusive") && !text.contains("unrefuted:"), "{text}");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What `run` panics with.
+fn panicked(serve: Serve) -> String {
+    let Err(panic) = catch_unwind(|| check(serve, false).run()) else { panic!("it passed") };
+    let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_model_without_a_mistake() {
+    let outcome = check(right, false).run();
+    assert_eq!((outcome.tally.unrefuted, outcome.tally.cases), (40, 40));
+    let (outcome, text) = check(right, true).try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+}
+
+/// Reads one cell, and opens another only then.
+fn opens_late(_: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let (conn, request) = io.recv()?;
+    match &*request {
+        Message::Get(key) => {
+            let value = VALUES.get(io, key)?.unwrap_or(0);
+            VALUES.get(io, &format!("{key}-again"))?;
+            io.send(conn, Message::Value(value))
+        }
+        Message::Set(key, value) => {
+            VALUES.edit(io, key)?.set(io, *value)?;
+            io.send(conn, Message::Ok)
+        }
+        _ => io.replies(0),
+    }
+}
+
+#[test]
+fn a_broken_habit_ends_the_run() {
+    let text = said(opens_late);
+    let what = "mistake in the model: the turn opens `values[";
+    let remedy = "after it has read a cell or made a choice. Open every cell before the first look";
+    assert!(text.contains(what) && text.contains(remedy), "{text}");
+    // The first one is enough.
+    assert!(text.contains(" in 1 case"), "{text}");
+    let text = panicked(opens_late);
+    assert!(text.contains(what) && text.contains(remedy) && !text.contains("unrefuted:"), "{text}");
+}
