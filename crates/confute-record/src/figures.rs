@@ -36,6 +36,8 @@ pub struct Tally {
     pub early: u64,
     /// Under way when it was time to stop.
     pub stopped: u64,
+    /// Among those: what had been seen by then was not judged, or there was nothing yet.
+    pub unfinished: u64,
     /// Refuted while it ran, but not when it was judged again: not counted as a violation.
     pub doubtful: u64,
     /// Among those that were explained to the end of their scripts: some requests were never answered, for their connections
@@ -43,7 +45,27 @@ pub struct Tally {
     pub unanswered: u64,
 }
 
+/// The percentage of cases that have to be judged for a server to be unrefuted.
+pub const NEEDED: u64 = 95;
+
 impl Tally {
+    /// The cases that were judged: the search came to a verdict on at least one answer and on everything else that was seen.
+    /// A case that ended early, or when it was time to stop, counts if what was seen by then is explained.
+    pub fn judged(&self) -> u64 {
+        self.unrefuted + self.refuted
+    }
+
+    /// The cases that should have been judged: all but those that the end of the run interrupted before they could be. Cases
+    /// that ran out of their own budget, cases without any answer and doubtful ones are among them.
+    pub fn due(&self) -> u64 {
+        self.cases - self.unfinished
+    }
+
+    /// `true` if enough cases were judged to call a server unrefuted.
+    pub fn is_enough(&self) -> bool {
+        self.judged() > 0 && self.judged() * 100 >= self.due() * NEEDED
+    }
+
     /// Whether so many cases ran to their ends and were judged. What was refuted ran up to where that was seen.
     pub fn is_all_of(&self, cases: u64) -> bool {
         self.early + self.stopped + self.unanswered == 0 && self.unrefuted + self.refuted == cases

@@ -24,7 +24,7 @@ use crate::limits::{Limits, Target};
 use crate::talk::Caller;
 use crate::trouble::Trouble;
 use confute_record::guarded;
-use confute_record::{Conclusion, Figures, Tally};
+use confute_record::{Conclusion, Figures, NEEDED, Tally};
 use finding::Findings;
 use worker::{Remedies, Shared, Told, work};
 
@@ -270,6 +270,7 @@ impl<'a> Campaign<'a> {
 
     fn ended(&mut self, mut case: CaseReport) {
         self.tally.cases += 1;
+        let judged = self.tally.judged();
         match case.verdict {
             Verdict::Unrefuted if case.figures.answers == 0 => self.tally.empty += 1,
             Verdict::Unrefuted => self.tally.unrefuted += 1,
@@ -284,7 +285,10 @@ impl<'a> Campaign<'a> {
             case.trouble = Some(Trouble::Mistake(mistake.clone()));
         }
         self.tally.early += u64::from(matches!(case.ended, crate::Ended::Limit | crate::Ended::Crowded));
-        self.tally.stopped += u64::from(case.ended == crate::Ended::Stopped);
+        let is_stopped = case.ended == crate::Ended::Stopped;
+        self.tally.stopped += u64::from(is_stopped);
+        let is_judged = self.tally.judged() > judged;
+        self.tally.unfinished += u64::from(is_stopped && !is_judged);
         let is_explained = case.verdict.is_unrefuted() && case.ended == crate::Ended::Done;
         let is_partial = case.figures.answers > 0 && case.figures.lost > 0;
         self.tally.unanswered += u64::from(is_explained && is_partial);
@@ -407,8 +411,9 @@ impl Outcome {
             inconclusive("nothing was tested: no answer was seen")
         } else if let Some(why) = self.figures.refusals.prevail(self.figures.answers) {
             Conclusion::Inconclusive(why)
-        } else if self.tally.unrefuted + self.tally.refuted == 0 {
-            inconclusive("no case could be judged within its budget")
+        } else if !self.tally.is_enough() {
+            let (judged, due) = (self.tally.judged(), self.tally.due());
+            Conclusion::Inconclusive(format!("{judged} of {due} cases judged, but {NEEDED} % are required"))
         } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
             let why = "nothing was refuted, but not everything was run and judged";
             match (self.tally.unanswered, self.tally.cases) {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use confute::random::Random;
 use confute::trace::Event;
-use confute::{Options, Pulse, Verdict};
+use confute::{Inconclusive, Options, Pulse, Verdict};
 
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, AnyView};
 use crate::figures::Gauge;
@@ -167,6 +167,11 @@ pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerat
     case.run(generator)
 }
 
+/// The search gave up for want of time.
+fn is_out_of_time(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Inconclusive(Inconclusive::Budget { what: "time", .. }))
+}
+
 struct Case<'a> {
     setup: &'a CaseSetup<'a>,
     net: &'a mut Net,
@@ -277,7 +282,9 @@ impl Case<'_> {
             self.script.push(step.clone());
             self.step(step, replays);
         }
-        if self.setup.stop.load(Ordering::Relaxed) {
+        let stop = self.setup.stop;
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        if is_stopped() {
             ended = Ended::Stopped;
         }
         self.finish();
@@ -294,6 +301,9 @@ impl Case<'_> {
         }
         if self.trouble.is_some() {
             ended = Ended::Trouble;
+        } else if is_out_of_time(&verdict) && (is_stopped() || self.setup.limits.is_over()) {
+            // The run was over, so that the case did not get its time.
+            ended = Ended::Stopped;
         } else if self.record.is_over() {
             ended = Ended::Judged;
         }

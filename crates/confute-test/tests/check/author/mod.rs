@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 
 use confute::lang::{Io, Turn};
 use confute_drive::Conclusion;
-use own::{Message, Own, Serve, VALUES, check, right};
+use own::{Message, Own, Serve, VALUES, check, check_with, right};
 
 /// The error of `try_run` for a correct server that is tested by the model with this turn, in one line.
 fn said(serve: Serve) -> String {
@@ -60,4 +60,16 @@ fn a_broken_habit_ends_the_run() {
     assert!(text.contains(" in 1 case"), "{text}");
     let text = panicked(opens_late);
     assert!(text.contains(what) && text.contains(remedy) && !text.contains("unrefuted:"), "{text}");
+}
+
+/// Generators that ask for nothing leave nothing to judge.
+#[test]
+fn most_cases_have_to_be_judged() {
+    let run = |steps| check_with(right, false, steps).try_run().unwrap();
+    let (outcome, text) = run(|case| if case < 30 { 60 } else { 0 });
+    let why = "30 of 40 cases judged, but 95 % are required";
+    assert_eq!(outcome.conclusion, Conclusion::Inconclusive(why.to_owned()));
+    assert!(text.contains("30 of 40 cases judged") && !text.contains("unrefuted:"), "{text}");
+    let (outcome, text) = run(|case| if case < 38 { 60 } else { 0 });
+    assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{text}");
 }

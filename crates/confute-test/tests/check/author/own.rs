@@ -169,8 +169,13 @@ impl Generator<Lines> for Traffic {
 
 /// A test of a correct server, or of one that forgets every value, by the model with this turn.
 pub(super) fn check(serve: Serve, forgets: bool) -> Check<Lines> {
-    let model = Own { serve };
-    Check::new(Lines(model), "own", Target::new(start(forgets)), |_| Box::new(Traffic { left: 60 }))
+    check_with(serve, forgets, |_| 60)
+}
+
+/// The same, with so many steps in each case.
+pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check<Lines> {
+    let (lines, target) = (Lines(Own { serve }), Target::new(start(forgets)));
+    Check::new(lines, "own", target, move |case| Box::new(Traffic { left: steps(case) }))
         .seed(1)
         .cases(40)
         .regressions(None)
