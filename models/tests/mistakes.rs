@@ -381,6 +381,43 @@ fn a_second_receive() {
 }
 
 #[test]
+fn a_look_before_the_first_receive() {
+    finds!(
+        |_, io| {
+            ONE.get(io)?;
+            let (conn, message) = io.recv()?;
+            io.send(conn, message.to_string())
+        },
+        Mistake::NotReceived { .. },
+        "the turn opens `one[()]` before it has received a message. Begin the turn with `io.recv()?`; what happens \
+         without a message is a turn of `ServerModel::internal`"
+    );
+    let chooses: Serve = |_, io| {
+        io.choose(2)?;
+        let (conn, message) = io.recv()?;
+        io.send(conn, message.to_string())
+    };
+    assert_eq!(mistake(chooses, exchange()), Mistake::NotReceived { what: "makes a choice".to_owned() });
+}
+
+/// It forgets what it was told in a turn of its own: nobody would ever run that.
+#[test]
+fn an_end_without_a_receive() {
+    let serve: Serve = |_, io| {
+        io.whole()?;
+        let one = ONE.edit(io)?;
+        if one.get(io)?.is_some() {
+            return one.clear(io);
+        }
+        let (conn, message) = io.recv()?;
+        one.set(io, message.to_string())?;
+        io.send(conn, message.to_string())
+    };
+    let events = exchange().into_iter().chain(exchange()).collect();
+    assert_eq!(mistake(serve, events), Mistake::NotReceived { what: "ends".to_owned() });
+}
+
+#[test]
 fn an_answer_to_somebody_else() {
     finds!(
         |_, io| {
@@ -523,6 +560,23 @@ fn internal_turns_make_mistakes_too() {
     };
     let wrong: Serve = |_, io| io.choose(0).map(drop);
     assert_eq!(mistake_in(echo, wrong, exchange()), Mistake::EmptyChoice);
+}
+
+/// No mistake: a turn that may touch anything may also look at it before it receives.
+#[test]
+fn a_look_before_the_first_receive_of_a_whole_turn() {
+    let early: Serve = |_, io| {
+        io.whole()?;
+        let last = ONE.get(io)?.unwrap_or_default();
+        let (conn, message) = io.recv()?;
+        ONE.set(io, message.to_string())?;
+        io.send(conn, last)
+    };
+    let answers = |last| vec![sent(0, "a"), received(0, ""), sent(0, "b"), received(0, last)];
+    let right = verdicts(early, |_, io| io.idle(), answers("a")).expect("a verdict within the time");
+    assert_eq!(right, [Verdict::Unrefuted, Verdict::Unrefuted]);
+    let wrong = verdicts(early, |_, io| io.idle(), answers("b")).expect("a verdict within the time");
+    assert!(wrong.iter().all(Verdict::is_refuted), "{wrong:?}");
 }
 
 /// No mistake: a turn that goes beyond itself before its first look is whole, without saying so.

@@ -272,6 +272,10 @@ impl<'a> Runner<'a> {
         let internal = self.start.pickable.is_some();
         let end = if internal { model.internal(&mut self) } else { model.serve(&mut self) };
         self.ran.end = end;
+        if !internal && self.ran.received == 0 && self.ran.end.is_ok() {
+            // Nothing else runs such a turn, so whatever it stands for would be missing, and a correct server refuted.
+            self.ran.end = Err(Mistake::NotReceived { what: "ends".to_owned() }.into());
+        }
         if !self.ran.whole && !internal && self.ran.end.is_ok() {
             let announced = self.ran.replies.unwrap_or(if self.ran.looked || self.start.foot.is_some() {
                 self.start.foot.map_or(1, |foot| foot.replies)
@@ -298,11 +302,19 @@ impl<'a> Runner<'a> {
 
     /// From here on the turn may depend on the state.
     fn look(&mut self) -> Turn {
+        if self.has_not_received() {
+            return Err(Mistake::NotReceived { what: "makes a choice".to_owned() }.into());
+        }
         if self.start.dry {
             return Err(Stop::Looked);
         }
         self.ran.looked = true;
         Ok(())
+    }
+
+    /// The turn should have received first: what it touches is to follow from its message, unless it is anything at all.
+    fn has_not_received(&self) -> bool {
+        self.ran.received == 0 && !self.ran.whole && self.start.pickable.is_none()
     }
 
     /// Something beyond the turn's own connection and cells.
@@ -553,8 +565,8 @@ impl Runner<'_> {
                 self.ran.facts.declare(*var, *sort);
             }
         }
-        if self.ran.received == 0 && self.start.pickable.is_none() {
-            self.widen("open")?;
+        if self.has_not_received() {
+            return Err(Mistake::NotReceived { what: format!("opens `{cell:?}`") }.into());
         }
         match self.ran.opened.iter_mut().find(|(open, _)| *open == number) {
             Some((_, had)) if *had >= access => {}

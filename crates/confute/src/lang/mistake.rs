@@ -93,6 +93,14 @@ pub enum Mistake {
     /// A choice without options.
     #[error("`io.choose(0)`: there is nothing to choose from")]
     EmptyChoice,
+    /// Something else than a receive at the beginning of a turn.
+    #[error(
+        "the turn {what} before it has received a message. Begin the turn with `io.recv()?`; what happens without a message is a turn of `ServerModel::internal`"
+    )]
+    NotReceived {
+        /// What it does instead.
+        what: String,
+    },
     /// A second receive in a turn that is not whole.
     #[error("the turn receives a second message. Begin the turn with `io.whole()?`")]
     SecondReceive,

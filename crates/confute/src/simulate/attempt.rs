@@ -170,7 +170,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
     fn decide(&mut self, literal: &Literal) -> Result<bool, Stop> {
         self.habits.effect()?;
         if !is_constant(literal) {
-            self.habits.look();
+            self.habits.look()?;
         }
         match self.recorded() {
             Some(Answer::Decided(holds)) => return Ok(holds),
@@ -211,7 +211,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
                 chosen
             }
         };
-        self.habits.look();
+        self.habits.look()?;
         if !self.habits.has_opened() {
             self.action = Fingerprint::of(&(self.action, chosen));
         }
@@ -220,7 +220,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
 
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         self.habits.effect()?;
-        self.habits.look();
+        self.habits.look()?;
         match self.recorded() {
             Some(Answer::Deviated(deviates)) => Ok(deviates),
             Some(other) => changed(&other, "deviates"),
@@ -253,7 +253,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         if let Some((_, value)) = self.writes.iter().rev().find(|(number, _)| *number == cell) {
             return Ok(value.clone());
         }
-        self.habits.look();
+        self.habits.look()?;
         Ok(self.store.read(cell))
     }
 
@@ -292,7 +292,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
         self.habits.effect()?;
         self.habits.widen("scan")?;
-        self.habits.look();
+        self.habits.look()?;
         Ok(self.store.table(table))
     }
 }

@@ -43,8 +43,17 @@ impl Habits {
         if self.effects > TOO_MANY { Err(Mistake::Endless { effects: TOO_MANY }) } else { Ok(()) }
     }
 
-    pub(super) fn look(&mut self) {
+    pub(super) fn look(&mut self) -> Result<(), Mistake> {
+        if self.has_not_received() {
+            return Err(Mistake::NotReceived { what: "makes a choice".to_owned() });
+        }
         self.looked = true;
+        Ok(())
+    }
+
+    /// The turn should have received first.
+    fn has_not_received(&self) -> bool {
+        self.peer.is_none() && !self.whole && !self.internal
     }
 
     pub(super) fn has_opened(&self) -> bool {
@@ -100,8 +109,8 @@ impl Habits {
         access: Access,
         describe: impl FnOnce() -> String,
     ) -> Result<(), Mistake> {
-        if self.peer.is_none() && !self.internal {
-            self.widen("open")?;
+        if self.has_not_received() {
+            return Err(Mistake::NotReceived { what: format!("opens `{}`", describe()) });
         }
         let late = self.looked && !self.whole;
         match self.opened.iter_mut().find(|(opened, _)| *opened == cell) {
@@ -126,6 +135,9 @@ impl Habits {
 
     /// The turn came to its end. One that never looked has shown all it does, and need not have announced it.
     pub(super) fn end(&self) -> Result<(), Mistake> {
+        if self.peer.is_none() && !self.internal {
+            return Err(Mistake::NotReceived { what: "ends".to_owned() });
+        }
         let announced = self.announced.unwrap_or(if self.looked { 1 } else { self.sent });
         if self.whole || self.internal || self.sent == announced {
             return Ok(());

@@ -73,3 +73,32 @@ fn most_cases_have_to_be_judged() {
     let (outcome, text) = run(|case| if case < 38 { 60 } else { 0 });
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{text}");
 }
+
+/// Looks at a cell, and receives only then.
+fn receives_late(_: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let key = "greeting".to_owned();
+    VALUES.get(io, &key)?;
+    let (conn, _) = io.recv()?;
+    io.send(conn, Message::Ok)
+}
+
+/// Looks at a cell, and receives again.
+fn receives_twice(_: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let (conn, request) = io.recv()?;
+    if let Message::Get(key) | Message::Set(key, _) = &*request {
+        VALUES.edit(io, key)?.get(io)?;
+    }
+    io.recv()?;
+    io.send(conn, Message::Ok)
+}
+
+#[test]
+fn a_receive_after_a_look() {
+    let text = said(receives_late);
+    let what = "mistake in the model: the turn opens `values[\"greeting\"]` before it has received a message. Begin \
+                the turn with `io.recv()?`";
+    assert!(text.contains(what), "{text}");
+    let text = said(receives_twice);
+    let what = "mistake in the model: the turn receives a second message. Begin the turn with `io.whole()?`";
+    assert!(text.contains(what), "{text}");
+}
