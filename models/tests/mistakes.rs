@@ -3,7 +3,7 @@
 //! A model with a mistake proves nothing, so none of these may end in a verdict on the server. The messages are part of
 //! the library's face: they are spelled out here.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -20,6 +20,14 @@ struct Wrong {
     serve: Serve,
     internal: Serve,
     runs: Cell<usize>,
+    /// A value outside of tables.
+    kept: RefCell<String>,
+}
+
+impl Wrong {
+    fn new(serve: Serve, internal: Serve) -> Self {
+        Self { serve, internal, runs: Cell::new(0), kept: RefCell::default() }
+    }
 }
 
 impl ServerModel for Wrong {
@@ -66,8 +74,8 @@ fn verdicts(serve: Serve, internal: Serve, events: Vec<Event<String>>) -> Option
     thread::spawn(move || {
         let network = Tcp::default();
         let options = Options { turns: 100_000, ..Options::default() };
-        let offline = judge(&Wrong { serve, internal, runs: Cell::new(0) }, &network, &events, &options);
-        let model = Wrong { serve, internal, runs: Cell::new(0) };
+        let offline = judge(&Wrong::new(serve, internal), &network, &events, &options);
+        let model = Wrong::new(serve, internal);
         let mut tester = Tester::new(&model, &network, options);
         for event in events {
             tester.observe(event);
@@ -148,6 +156,31 @@ fn another_answer_the_second_time() {
         io.send(conn, format!("{}", model.runs.get()))
     };
     assert!(matches!(mistake(serve, exchange()), Mistake::NotDeterministic { .. }));
+}
+
+/// It keeps the last value beside its tables, so it does the same twice in a row. The server is right.
+#[test]
+fn another_answer_later() {
+    let serve: Serve = |model, io| {
+        let (conn, message) = io.recv()?;
+        if *message == *"last" {
+            let last = model.kept.borrow().clone();
+            return io.send(conn, last);
+        }
+        model.kept.replace(message.to_string());
+        io.send(conn, "kept".to_owned())
+    };
+    let ask = |value: usize| {
+        let value = format!("{value}");
+        [sent(0, &value), received(0, "kept"), sent(0, "last"), received(0, &value)]
+    };
+    let events: Vec<_> = (0..20).flat_map(ask).collect();
+    let (network, options) = (Tcp::default(), Options { repeat_all: true, ..Options::default() });
+    let found = judge(&Wrong::new(serve, |_, io| io.idle()), &network, &events, &options);
+    assert!(
+        matches!(found, Verdict::Inconclusive(Inconclusive::Mistake(Mistake::NotDeterministic { .. }))),
+        "{found:?}"
+    );
 }
 
 #[test]

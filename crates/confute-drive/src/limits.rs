@@ -46,6 +46,8 @@ pub struct Limits {
     pub thought: Duration,
     /// About how many bytes the search may hold.
     pub memory: usize,
+    /// Runs every turn of the model twice, instead of a sample: see [`confute::Options::repeat_all`].
+    pub repeat_all: bool,
     /// How many alternatives may be open: above, the case waits until everything is answered. If there are far more even
     /// then, it ends.
     pub alternatives: usize,
@@ -87,6 +89,7 @@ impl Default for Limits {
             unasked: 64 << 20,
             thought: Duration::from_secs(5),
             memory: 512 << 20,
+            repeat_all: false,
             alternatives: 300,
             lost: 12,
             raw: 1 << 20,

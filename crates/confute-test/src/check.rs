@@ -65,12 +65,14 @@ impl Check {
     pub fn of(subject: Result<Subject, RunError>) -> Self {
         let nowhere = Target::new(([127, 0, 0, 1], 0).into());
         let target = subject.as_ref().map_or(nowhere, |subject| subject.target);
-        let plan = Plan {
+        let mut plan = Plan {
             prefix: "confute-".to_owned(),
             max_time: Some(TIME),
             seed: fresh_seed(),
             ..Plan::new(target)
         };
+        // Nobody but its author has ever run a model that is not shipped.
+        plan.limits.repeat_all = subject.as_ref().is_ok_and(|subject| !subject.is_shipped);
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
             subject,

@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use confute::lang::Mistake;
 use confute::random::Random;
-use confute::{Depth, Inconclusive, Verdict};
+use confute::{Depth, Inconclusive, Options, Pulse, Verdict};
 
 use super::Plan;
 use super::diagnose::{Budget, HURRY, diagnose};
 use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
 use crate::case::{CaseRun, CaseSetup, run_case};
-use crate::erased::{AnyGenerator, AnyProtocol};
+use crate::erased::{AnyGenerator, AnyProtocol, all_shared};
 use crate::figures::Gauge;
 use crate::limits::Limits;
 use crate::net::Net;
@@ -28,6 +29,9 @@ const FEW: u32 = 4;
 
 /// How long the tester may think about one event when that is less likely to help.
 const BRIEF: Duration = Duration::from_secs(1);
+
+/// The part of the time for blame in which a refuted case is searched for hidden state of the model: an eighth.
+const DOUBT: u32 = 8;
 
 /// Makes the generator of a case, by its number.
 pub type Factory<'a> = &'a (dyn Fn(u64) -> AnyGenerator<'a> + Sync);
@@ -148,6 +152,9 @@ pub(super) fn work(
             shared.met.store(true, Ordering::Relaxed);
         }
         run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
+        if let Some(mistake) = hidden_state(protocol, &run, &relaxed, plan) {
+            run.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
+        }
         let absent = run.trouble.as_ref().is_some_and(Trouble::is_absence);
         if matches!(run.verdict, Verdict::Inconclusive(Inconclusive::Mistake(_))) {
             // The next case would only show it again.
@@ -167,6 +174,27 @@ pub(super) fn work(
         if absent && !returns(&caller, plan, shared) {
             shared.halt.store(true, Ordering::Relaxed);
         }
+    }
+}
+
+/// The mistake of a model that refuted a case because its turns depend on hidden state: it shows when every turn is run again.
+/// What takes longer than a part of the time for blame stays refuted, and a sample of the turns was compared.
+fn hidden_state(
+    protocol: &dyn AnyProtocol,
+    run: &CaseRun,
+    relaxed: &[&'static str],
+    plan: &Plan,
+) -> Option<Mistake> {
+    if !run.verdict.is_refuted() {
+        return None;
+    }
+    let start = Instant::now();
+    let watch = |_: &Pulse| start.elapsed() > plan.blame_time / DOUBT;
+    let (memory, relaxed) = (plan.limits.memory, relaxed.to_vec());
+    let options = Options { repeat_all: true, watch: Some(&watch), memory, relaxed, ..Options::default() };
+    match protocol.model().judge(protocol.network(), &all_shared(&run.trace), &options) {
+        Verdict::Inconclusive(Inconclusive::Mistake(mistake)) => Some(mistake),
+        _ => None,
     }
 }
 

@@ -122,6 +122,7 @@ pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerat
         memory: setup.limits.memory,
         watch: Some(&watch),
         relaxed: setup.relaxed.to_vec(),
+        repeat_all: setup.limits.repeat_all,
         ..Options::default()
     };
     let tester = setup.protocol.model().tester(setup.protocol.network(), options);

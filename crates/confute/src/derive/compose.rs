@@ -17,6 +17,7 @@ use super::hypothesis::{
     CellState, Delivery, Footprint, Hypothesis, Outgoing, Packed, Parcel, Pending, Stir, Suspended,
     UNORDERED, touches,
 };
+use super::repeat::Repeats;
 use super::turn::{Act, Leeway, Path, Ran, Runner, Start, has_more, next_path};
 use crate::erased::{Letter, Message, Model};
 use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Rule, Stop, Val};
@@ -42,6 +43,8 @@ pub(crate) struct Composed<'m> {
     pub(crate) runs: Cell<u64>,
     /// The rules that were asked about.
     pub(crate) coverage: Coverage,
+    /// Which of them are run again.
+    pub(crate) repeats: Repeats,
     /// The first mistake of the model that was met.
     pub(crate) mistake: RefCell<Option<Mistake>>,
     /// An internal turn touched more than the part it was tried in.
@@ -88,6 +91,7 @@ impl<'m> Composed<'m> {
             deviates_at: None,
             runs: Cell::new(0),
             coverage: Coverage::default(),
+            repeats: Repeats::new(false),
             mistake: RefCell::new(None),
             escaped: Cell::new(false),
             took: Cell::new(false),
@@ -122,9 +126,17 @@ impl<'m> Composed<'m> {
         !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|end| end.place < place)
     }
 
+    /// Runs a turn, now and then twice: see [`repeat`](super::repeat).
     pub(super) fn run(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
         let count = self.runs.get() + 1;
         self.runs.set(count);
+        if self.repeats.is_due(count) {
+            return self.run_twice(hypothesis, start, path);
+        }
+        self.run_once(hypothesis, start, path)
+    }
+
+    pub(super) fn run_once(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
         let left = self.most_deviations.saturating_sub(hypothesis.deviations);
         let leeway = Leeway {
             relaxed: &self.relaxed,
@@ -132,17 +144,7 @@ impl<'m> Composed<'m> {
             left: if start.may_break { left } else { 0 },
             coverage: &self.coverage,
         };
-        let own = (&self.book, &self.spare);
-        if !count.is_power_of_two() {
-            return Runner::new(own, leeway, hypothesis, start, path).run(self.model);
-        }
-        // Now and then a turn is run twice: it must do the same over the same answers.
-        let first = Runner::new(own, leeway, hypothesis, start.clone(), path).run(self.model);
-        let second = Runner::new(own, leeway, hypothesis, start, path).run(self.model);
-        if let Some((first, second)) = first.differs(&second) {
-            self.blunder(Mistake::NotDeterministic { first, second });
-        }
-        second
+        Runner::new((&self.book, &self.spare), leeway, hypothesis, start, path).run(self.model)
     }
 
     pub(crate) fn blunder(&self, mistake: Mistake) {

@@ -2,7 +2,7 @@
 //!
 //! | stage | figure | file |
 //! |---|---|---|
-//! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`]; what a packet would do: [`inquire`]) |
+//! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`], run again: [`repeat`]; what a packet would do: [`inquire`]) |
 //! | sends become sights to explain, receives become messages to give | 9 | [`dualize`] |
 //! | what was sent against what was seen | 10 | [`unify`] |
 //! | one live explanation, the others behind it | 11 | [`backtrack`] (the others: [`stack`]; which first: [`order`]; what later answers tell: [`foresight`], [`scenes`]; forgetting the past: [`settle`]) |
@@ -18,6 +18,7 @@ pub(crate) mod foresight;
 pub(crate) mod hypothesis;
 pub(crate) mod inquire;
 mod order;
+pub(crate) mod repeat;
 mod scenes;
 mod settle;
 mod stack;

@@ -101,6 +101,10 @@ pub(crate) struct Ran {
     pub(crate) kept: SmallVec<[&'static Rule; 1]>,
     pub(crate) whole: bool,
     pub(crate) looked: bool,
+    /// The number of choices that it made.
+    pub(crate) asked: usize,
+    /// It listed the cells of a table.
+    pub(crate) scanned: bool,
     /// Whether it made new content of old without a look.
     pub(crate) updated: bool,
     pub(crate) replies: Option<u32>,
@@ -111,28 +115,74 @@ pub(crate) struct Ran {
 
 impl Ran {
     /// What two runs over the same answers did differently, if anything.
-    pub(crate) fn differs(&self, other: &Self) -> Option<(String, String)> {
-        if self.acts.len() != other.acts.len()
-            || !std::iter::zip(&self.acts, &other.acts).all(|(one, two)| one.is(two))
-        {
-            let describe =
-                |ran: &Self| ran.acts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            return Some((describe(self), describe(other)));
+    pub(crate) fn differs(&self, other: &Self, book: &CellBook) -> Option<(String, String)> {
+        let tell = |what: fn(&Self, &CellBook) -> String| Some((what(self, book), what(other, book)));
+        let is_same = |(one, two): (&Act, &Act)| one.is(two);
+        if self.acts.len() != other.acts.len() || !std::iter::zip(&self.acts, &other.acts).all(is_same) {
+            return tell(Self::acts_in_words);
         }
         if self.opened != other.opened {
-            return Some((
-                format!("opened cells {:?}", self.opened),
-                format!("opened cells {:?}", other.opened),
-            ));
+            return tell(Self::opened_in_words);
         }
-        let print = |ran: &Self| {
-            let value =
-                |(cell, value): &(u32, Option<Val>)| (*cell, value.as_ref().map(|value| value.fingerprint));
-            ran.writes.iter().map(value).collect::<Vec<_>>()
+        let print = |ran: &Self| -> SmallVec<[_; 2]> {
+            let print = |value: &Option<Val>| value.as_ref().map(|value| value.fingerprint);
+            ran.writes.iter().map(|(cell, value)| (*cell, print(value))).collect()
         };
-        (print(self) != print(other))
-            .then(|| (format!("wrote {:?}", print(self)), format!("wrote {:?}", print(other))))
+        if print(self) != print(other) {
+            return tell(Self::writes_in_words);
+        }
+        if self.asked != other.asked {
+            return tell(|ran, _| format!("made {} choices", ran.asked));
+        }
+        if self.end != other.end {
+            return tell(|ran, _| ran.end_in_words().to_owned());
+        }
+        let learnt = |ran: &Self| (ran.facts.fingerprint(), ran.received, ran.replies, ran.whole);
+        let names =
+            |ran: &Self| -> SmallVec<[_; 4]> { ran.deviations.iter().map(|rule| rule.name).collect() };
+        let is_other = learnt(self) != learnt(other) || names(self) != names(other);
+        is_other.then(|| ("one thing".to_owned(), "another".to_owned()))
     }
+
+    fn acts_in_words(&self, _: &CellBook) -> String {
+        in_words(self.acts.iter().map(ToString::to_string), "sent nothing")
+    }
+
+    fn opened_in_words(&self, book: &CellBook) -> String {
+        let tell = |(cell, access): &(u32, Access)| {
+            let access = if *access == Access::Read { "to read" } else { "to write" };
+            format!("opened {} {access}", book.cells[*cell as usize].describe())
+        };
+        in_words(self.opened.iter().map(tell), "opened no cell")
+    }
+
+    fn writes_in_words(&self, book: &CellBook) -> String {
+        let tell = |(cell, value): &(u32, Option<Val>)| {
+            let cell = book.cells[*cell as usize].describe();
+            match value {
+                Some(value) => format!("wrote {:?} to {cell}", &value.data),
+                None => format!("cleared {cell}"),
+            }
+        };
+        in_words(self.writes.iter().map(tell), "wrote nothing")
+    }
+
+    fn end_in_words(&self) -> &'static str {
+        match self.end {
+            Ok(()) => "came to its end",
+            Err(Stop::Blocked) => "waited for another message",
+            Err(Stop::Refused) => "did not take the message",
+            Err(Stop::Dead) => "contradicted what is known",
+            Err(Stop::Idle) => "did nothing",
+            Err(Stop::Looked) => "looked at the state",
+            Err(Stop::Mistake(_)) => "made a mistake",
+        }
+    }
+}
+
+fn in_words(parts: impl Iterator<Item = String>, none: &str) -> String {
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() { none.to_owned() } else { parts.join(", ") }
 }
 
 impl Ran {
@@ -242,6 +292,8 @@ impl<'a> Runner<'a> {
             kept: SmallVec::new(),
             whole,
             looked: false,
+            asked: 0,
+            scanned: false,
             updated: false,
             replies: None,
             received: 0,
@@ -272,6 +324,7 @@ impl<'a> Runner<'a> {
         let internal = self.start.pickable.is_some();
         let end = if internal { model.internal(&mut self) } else { model.serve(&mut self) };
         self.ran.end = end;
+        self.ran.asked = self.asked;
         if !internal && self.ran.received == 0 && self.ran.end.is_ok() {
             // Nothing else runs such a turn, so whatever it stands for would be missing, and a correct server refuted.
             self.ran.end = Err(Mistake::NotReceived { what: "ends".to_owned() }.into());
@@ -334,8 +387,8 @@ impl<'a> Runner<'a> {
         if let Some(answer) = self.path.get(self.asked) {
             if answer.question != question || (answer.options != options && self.asked >= self.start.fixed) {
                 return Err(Mistake::NotDeterministic {
-                    first: format!("question {:08x} with {} options", answer.question, answer.options),
-                    second: format!("question {question:08x} with {options} options"),
+                    first: asked(answer.question, answer.options),
+                    second: asked(question, options),
                 }
                 .into());
             }
@@ -394,6 +447,16 @@ impl<'a> Runner<'a> {
             Some(state) => state.now.clone(),
             None => self.book.borrow().cells[cell as usize].initial.clone(),
         }
+    }
+}
+
+/// What a turn asked, for its author.
+fn asked(question: u32, options: u32) -> String {
+    match question {
+        2 => format!("io.choose({options})"),
+        3 => "io.deviates".to_owned(),
+        4 => format!("a pick among {options} cells"),
+        _ => format!("io.branch, on the formula {question:08x}"),
     }
 }
 
@@ -643,6 +706,7 @@ impl Runner<'_> {
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
         self.tick()?;
         self.widen("scan")?;
+        self.ran.scanned = true;
         self.look()?;
         let book = self.book.borrow();
         Ok((0..book.cells.len() as u32)

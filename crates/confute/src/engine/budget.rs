@@ -18,6 +18,10 @@ pub struct Options<'a> {
     pub free: Vec<&'static str>,
     /// If set, it breaks the others only in handling the message that was sent at this place of the trace.
     pub at: Option<usize>,
+    /// Runs every turn of the model at least twice and compares what it did, instead of a sample of them. A model with hidden
+    /// state is then told as [`NotDeterministic`](crate::lang::Mistake::NotDeterministic) much sooner; a judgement takes
+    /// two to three times as long.
+    pub repeat_all: bool,
 }
 
 impl Default for Options<'_> {
@@ -30,6 +34,7 @@ impl Default for Options<'_> {
             deviations: u32::MAX,
             free: Vec::new(),
             at: None,
+            repeat_all: false,
         }
     }
 }

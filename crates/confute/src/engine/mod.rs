@@ -19,6 +19,7 @@ use crate::derive::book::Seen;
 use crate::derive::compose::Composed;
 use crate::derive::hypothesis::Delivery;
 use crate::derive::inquire::InternalKind;
+use crate::derive::repeat::Repeats;
 use crate::erased::{Message, Model};
 use crate::lang::Conn;
 use crate::network::Network;
@@ -72,6 +73,7 @@ impl<'m> Engine<'m> {
         world.most_deviations = options.deviations;
         world.free.clone_from(&options.free);
         world.deviates_at = options.at.map(|at| at as u64);
+        world.repeats = Repeats::new(options.repeat_all);
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
         // A read lets internal turns happen again, so it is no longer all the same when it took place.
@@ -247,6 +249,12 @@ impl<'m> Engine<'m> {
             part.log.get(part.furthest).map_or(self.events.saturating_sub(1), |entry| entry.place) as usize;
         if part.out_of_step {
             self.verdict = Verdict::Inconclusive(Inconclusive::OutOfStep { event });
+            return;
+        }
+        // Unless what does not fit together are turns of a model with hidden state.
+        self.world.repeat_all();
+        if let Some(mistake) = self.world.mistake.borrow_mut().take() {
+            self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
         }
         self.verdict = Verdict::Refuted(Refutation {

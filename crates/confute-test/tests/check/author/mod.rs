@@ -3,6 +3,8 @@
 mod own;
 
 use std::panic::catch_unwind;
+use std::sync::atomic::Ordering;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use confute::lang::{Io, Turn};
 use confute_drive::Conclusion;
@@ -101,4 +103,54 @@ fn a_receive_after_a_look() {
     let text = said(receives_twice);
     let what = "mistake in the model: the turn receives a second message. Begin the turn with `io.whole()?`";
     assert!(text.contains(what), "{text}");
+}
+
+/// Answers a get with something else from time to time.
+fn counts(own: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let run = own.runs.fetch_add(1, Ordering::Relaxed);
+    let (conn, request) = io.recv()?;
+    match &*request {
+        Message::Get(key) => {
+            let value = VALUES.get(io, key)?.unwrap_or(0);
+            io.send(conn, Message::Value(if run % 50 == 49 { value + 1 } else { value }))
+        }
+        Message::Set(key, value) => {
+            VALUES.edit(io, key)?.set(io, *value)?;
+            io.send(conn, Message::Ok)
+        }
+        _ => io.replies(0),
+    }
+}
+
+/// Keeps values beside its tables: the same turn does the same twice in a row, but not later.
+fn keeps_outside(own: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let (conn, request) = io.recv()?;
+    match &*request {
+        Message::Get(key) => {
+            let value = own.outside.lock().unwrap().get(key).copied().unwrap_or(0);
+            io.send(conn, Message::Value(value))
+        }
+        Message::Set(key, value) => {
+            own.outside.lock().unwrap().insert(key.clone(), *value);
+            io.send(conn, Message::Ok)
+        }
+        _ => io.replies(0),
+    }
+}
+
+/// Answers with the time of day.
+fn tells_the_time(_: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let (conn, _) = io.recv()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    io.send(conn, Message::Value(now.subsec_nanos()))
+}
+
+#[test]
+fn hidden_state() {
+    for serve in [counts, keeps_outside, tells_the_time] {
+        let text = said(serve);
+        let what = "mistake in the model: the turn is not deterministic: run twice over the same answers it did `sent Value(";
+        let remedy = "A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables";
+        assert!(text.contains(what) && text.contains(remedy), "{text}");
+    }
 }

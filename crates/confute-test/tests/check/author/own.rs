@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -36,6 +37,10 @@ pub(super) type Serve = fn(&Own, &mut Io<'_, Own>) -> Turn;
 /// A model whose turn is given.
 pub(super) struct Own {
     serve: Serve,
+    /// A counter, which no model may have.
+    pub(super) runs: AtomicU64,
+    /// Values outside of tables, which no model may have either.
+    pub(super) outside: Mutex<BTreeMap<String, u32>>,
 }
 
 impl ServerModel for Own {
@@ -174,7 +179,10 @@ pub(super) fn check(serve: Serve, forgets: bool) -> Check<Lines> {
 
 /// The same, with so many steps in each case.
 pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check<Lines> {
-    let (lines, target) = (Lines(Own { serve }), Target::new(start(forgets)));
+    let (lines, target) = (
+        Lines(Own { serve, runs: AtomicU64::new(0), outside: Mutex::default() }),
+        Target::new(start(forgets)),
+    );
     Check::new(lines, "own", target, move |case| Box::new(Traffic { left: steps(case) }))
         .seed(1)
         .cases(40)
