@@ -196,6 +196,27 @@ fn another_cell_the_second_time() {
 }
 
 #[test]
+fn a_panic() {
+    finds!(
+        |_, io| {
+            let (conn, message) = io.recv()?;
+            let byte = message.as_bytes()[7];
+            io.send(conn, format!("{byte}"))
+        },
+        Mistake::Panicked { .. },
+        "`mistakes::Wrong` panicked in the turn of `\"a\"`: index out of bounds: the len is 1 but the index is 7. A turn has \
+         to cope with every message, in every state that its tables can be in; where it panicked is on standard error"
+    );
+    let echo: Serve = |_, io| {
+        let (conn, message) = io.recv()?;
+        io.send(conn, message.to_string())
+    };
+    let found = mistake_in(echo, |_, _| panic!("out of ideas"), exchange());
+    let (model, turn, why) = ("mistakes::Wrong", "an internal turn".to_owned(), "out of ideas".to_owned());
+    assert_eq!(found, Mistake::Panicked { model, turn, why });
+}
+
+#[test]
 fn secrets_without_end() {
     finds!(
         |_, io| {

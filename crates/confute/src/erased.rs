@@ -209,6 +209,7 @@ pub(crate) trait Model {
     fn may_grow_into(&self, sent: &dyn Letter, seen: &Message) -> bool;
     fn is_parallel(&self, request: &Message) -> bool;
     fn concerns(&self, rule: &Rule, message: &Message) -> bool;
+    fn name(&self) -> &'static str;
     fn rules(&self) -> &'static [Rule];
 }
 
@@ -230,6 +231,9 @@ impl<S: ServerModel> Model for S {
     }
     fn concerns(&self, rule: &Rule, message: &Message) -> bool {
         typed(message).is_none_or(|message| ServerModel::concerns(self, rule, message))
+    }
+    fn name(&self) -> &'static str {
+        ServerModel::name(self)
     }
     fn rules(&self) -> &'static [Rule] {
         ServerModel::rules(self)

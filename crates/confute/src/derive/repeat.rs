@@ -154,7 +154,9 @@ impl Composed<'_> {
 
     fn compare(&self, first: &Ran, second: &Ran) {
         match &second.end {
-            // It asked something else, or does what no turn may do.
+            // Whether a mistake counts is for those to say who wanted the first run: it may be about what can never be.
+            end @ Err(Stop::Mistake(_)) if *end == first.end => {}
+            // It asked something else this time.
             Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
             _ => {
                 if let Some((first, second)) = first.differs(second, &self.book.borrow()) {

@@ -22,7 +22,7 @@ use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
     Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, Pattern, Rule, Scope, Stop,
-    Text, Turn, Val,
+    Text, Turn, Val, guarded, turn_of,
 };
 
 /// More calls to `io` than any turn needs.
@@ -322,8 +322,8 @@ impl<'a> Runner<'a> {
     /// Runs `serve` (or `internal`) once along the path.
     pub(crate) fn run(mut self, model: &dyn Model) -> Ran {
         let internal = self.start.pickable.is_some();
-        let end = if internal { model.internal(&mut self) } else { model.serve(&mut self) };
-        self.ran.end = end;
+        let end = guarded(|| if internal { model.internal(&mut self) } else { model.serve(&mut self) });
+        self.ran.end = end.unwrap_or_else(|why| Err(self.panicked(model, why)));
         self.ran.asked = self.asked;
         if !internal && self.ran.received == 0 && self.ran.end.is_ok() {
             // Nothing else runs such a turn, so whatever it stands for would be missing, and a correct server refuted.
@@ -343,6 +343,16 @@ impl<'a> Runner<'a> {
             }
         }
         self.ran
+    }
+
+    #[cold]
+    fn panicked(&self, model: &dyn Model, why: String) -> Stop {
+        let last = self.start.inbox.get(self.ran.received.saturating_sub(1));
+        let message = last.map(|(_, item)| match item {
+            Incoming::Message(message) => message.show(),
+            Incoming::Closed => "Closed".to_owned(),
+        });
+        Mistake::Panicked { model: model.name(), turn: turn_of(message), why }.into()
     }
 
     fn tick(&mut self) -> Turn {

@@ -1,5 +1,31 @@
 //! Mistakes of model authors, each with what to do about it.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::Turn;
+
+/// The most characters of a message that are shown.
+const SHOWN: usize = 200;
+
+/// Runs a turn. If it panics, the message of the panic is the error. Whoever runs it drops what the turn changed.
+pub(crate) fn guarded(turn: impl FnOnce() -> Turn) -> Result<Turn, String> {
+    let message = |panic: Box<dyn Any + Send>| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        text.or_else(|| panic.downcast_ref::<String>().cloned())
+    };
+    catch_unwind(AssertUnwindSafe(turn))
+        .map_err(|panic| message(panic).unwrap_or_else(|| "no message".to_owned()))
+}
+
+/// A name for the turn that handles this message, or that has none.
+pub(crate) fn turn_of(message: Option<String>) -> String {
+    let Some(message) = message else { return "an internal turn".to_owned() };
+    let shown: String = message.chars().take(SHOWN).collect();
+    let more = if shown.len() < message.len() { "…" } else { "" };
+    format!("the turn of `{shown}{more}`")
+}
+
 /// A mistake in a model. It ends a judgement as inconclusive: nothing that such a model says can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -13,6 +39,18 @@ pub enum Mistake {
         first: String,
         /// What it did the second time.
         second: String,
+    },
+    /// A panic.
+    #[error(
+        "`{model}` panicked in {turn}: {why}. A turn has to cope with every message, in every state that its tables can be in; where it panicked is on standard error"
+    )]
+    Panicked {
+        /// The [name](super::ServerModel::name) of the model.
+        model: &'static str,
+        /// Which turn it was.
+        turn: String,
+        /// The message of the panic.
+        why: String,
     },
     /// Far too many effects in one turn.
     #[error(

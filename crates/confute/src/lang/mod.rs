@@ -33,6 +33,7 @@ pub use cells::{CellData, CellKey, CellSpec, Fresh, HasVars, Register, Slot, Sto
 pub use handler::{Access, Cause, Change, Conn, Handler, Incoming, Layer, Layered, Scope, Stop, Turn};
 pub use message::{Mismatch, Pattern};
 pub use mistake::Mistake;
+pub(crate) use mistake::{guarded, turn_of};
 pub use rule::{Level, Rule};
 pub use sym::{Flag, Formula, Number, Secret, Sym, Token};
 pub use text::Text;
@@ -89,6 +90,11 @@ pub trait ServerModel {
     fn concerns(&self, rule: &Rule, message: &Self::Msg) -> bool {
         let _ = (rule, message);
         true
+    }
+
+    /// The name of this model, for messages about its mistakes.
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
     }
 
     /// The rules that this model can deviate from, for the catalogue and for blame.

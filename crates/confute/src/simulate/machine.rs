@@ -11,7 +11,7 @@ use super::peers::Peers;
 use super::store::Store;
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Term, Value, Var};
-use crate::lang::{Cause, Conn, Incoming, Io, Mistake, Pattern, Rule, ServerModel, Stop};
+use crate::lang::{Cause, Conn, Incoming, Io, Mistake, Pattern, Rule, ServerModel, Stop, guarded, turn_of};
 use crate::random::Random;
 
 /// How often a turn that contradicts itself is tried anew.
@@ -186,8 +186,17 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
             fresh: 0,
             connects: 0,
         };
+        let message = attempt.offer.as_ref().map(|(_, message)| message.clone());
         let mut io = Io::new(&mut attempt);
-        let result = if start.internal { self.model.internal(&mut io) } else { self.model.serve(&mut io) };
+        let result =
+            guarded(|| if start.internal { self.model.internal(&mut io) } else { self.model.serve(&mut io) });
+        let result = result.unwrap_or_else(|why| {
+            let turn = turn_of(message.map(|message| match message {
+                Incoming::Message(message) => format!("{message:?}"),
+                Incoming::Closed => "Closed".to_owned(),
+            }));
+            Err(Mistake::Panicked { model: self.model.name(), turn, why }.into())
+        });
         let blocked = match result {
             Ok(()) => false,
             Err(Stop::Blocked) if !start.internal && !attempt.answers.is_empty() => true,

@@ -277,6 +277,8 @@ fn mistakes_are_named() {
         }
     });
     assert!(matches!(endless, Mistake::Endless { .. }), "{endless}");
+    let panics = mistake(|io| io.recv().map(|_| panic!("out of ideas")));
+    assert!(panics.to_string().contains("Litmus` panicked in the turn of `"), "{panics}");
 }
 
 #[test]

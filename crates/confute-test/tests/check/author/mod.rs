@@ -154,3 +154,22 @@ fn hidden_state() {
         assert!(text.contains(what) && text.contains(remedy), "{text}");
     }
 }
+
+/// Knows ten keys only.
+fn panics(_: &Own, io: &mut Io<'_, Own>) -> Turn {
+    let (conn, request) = io.recv()?;
+    let (Message::Get(key) | Message::Set(key, _)) = &*request else { return io.replies(0) };
+    let known = [0; 10];
+    let place = key.len();
+    io.send(conn, Message::Value(known[place]))
+}
+
+#[test]
+fn a_panic_in_the_model() {
+    let text = said(panics);
+    let what = "mistake in the model: `check::author::own::Own` panicked in the turn of `";
+    assert!(text.contains(what) && text.contains("`: index out of bounds: the len is 10"), "{text}");
+    assert!(!text.contains("defect"), "{text}");
+    let text = panicked(panics);
+    assert!(text.contains(what), "{text}");
+}
