@@ -272,10 +272,10 @@ impl Check {
 /// Says what came of a test that passes, for whoever looks.
 #[expect(clippy::print_stdout, reason = "that is how a test says something")]
 fn tell(text: &str) {
-    println!("{}", anstream::adapter::strip_str(text.trim_end()));
+    println!("{}", text.trim_end());
 }
 
-/// Ends a test. Colours are for terminals, and this ends up in logs.
+/// Ends a test. What a stored case shows may have colours.
 #[expect(clippy::panic, reason = "that is how a test fails")]
 #[track_caller]
 pub(crate) fn fail(text: &str) -> ! {

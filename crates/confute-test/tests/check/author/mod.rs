@@ -33,6 +33,7 @@ fn a_model_without_a_mistake() {
     assert_eq!((outcome.tally.unrefuted, outcome.tally.cases), (40, 40));
     let (outcome, text) = check(right, true).try_run().unwrap();
     assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+    assert!(!text.contains('\u{1b}'), "no colours: {text:?}");
 }
 
 /// Reads one cell, and opens another only then.
@@ -60,6 +61,7 @@ fn a_broken_habit_ends_the_run() {
     assert!(text.contains(what) && text.contains(remedy), "{text}");
     // The first one is enough.
     assert!(text.contains(" in 1 case"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
     let text = panicked(opens_late);
     assert!(text.contains(what) && text.contains(remedy) && !text.contains("unrefuted:"), "{text}");
 }
