@@ -90,6 +90,11 @@ impl RunRecord {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
+    /// `true` if the binary `confute` has the model, so that its `explain` knows the rules and its `replay` the cases.
+    pub fn is_shipped(&self) -> bool {
+        self.rules.iter().any(|rule| rule.more.is_some())
+    }
+
     /// The violations that stand like this.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &Violation> {
         self.violations.iter().filter(move |one| one.standing == standing)

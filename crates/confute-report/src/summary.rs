@@ -33,7 +33,7 @@ pub fn write(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Re
     if !manner.quiet {
         for finding in &run.violations {
             let mut next = kept(run, finding, manner.paths);
-            if next.is_empty() {
+            if next.is_empty() && manner.paths.is_empty() {
                 next = wrap(manner.hint, WIDTH - 14);
             }
             let what = format!("violation {}", finding.number);

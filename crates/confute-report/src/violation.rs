@@ -37,14 +37,15 @@ pub(crate) fn refutation(finding: &Violation, in_full: bool) -> RefutationRecord
     refutation
 }
 
-/// What to do with the files that were written about it.
+/// What to do with the files that were written about it. The binary replays cases whose model it has.
 pub(crate) fn kept(run: &RunRecord, finding: &Violation, paths: &[PathBuf]) -> Vec<String> {
     let (folder, server) = (folder(finding), quoted(&run.server));
     let find = |name: &str| paths.iter().find(|path| path.ends_with(Path::new(&folder).join(name)));
     let command = |with: &str, path: &PathBuf, what: &str| {
         format!("`{with} {} {server}` {what}", quoted(&path.display().to_string()))
     };
-    let replay = find(CASE).map(|path| command("confute replay", path, "does it again"));
+    let replay = find(CASE).filter(|_| run.is_shipped());
+    let replay = replay.map(|path| command("confute replay", path, "does it again"));
     let script = find("reproduce.sh").map(|path| command("bash", path, "does it with curl alone"));
     replay.into_iter().chain(script).collect()
 }

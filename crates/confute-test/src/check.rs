@@ -19,6 +19,8 @@ use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
 const TIME: Duration = Duration::from_secs(5);
 /// How to have files written.
 const HINT: &str = "`.report_dir(DIR)` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
+/// The same for a model of one's own, which the binary does not have.
+const OWN_HINT: &str = "`.report_dir(DIR)` keeps it in files";
 /// Where violations are kept, beside `Cargo.toml`.
 const FOLDER: &str = "confute-regressions";
 
@@ -226,7 +228,8 @@ impl Check {
             }
         }
         let written = |quiet: bool| {
-            let manner = summary::Manner { paths: &paths, hint: HINT, quiet, verbose: false };
+            let hint = if subject.is_shipped { HINT } else { OWN_HINT };
+            let manner = summary::Manner { paths: &paths, hint, quiet, verbose: false };
             let mut text = Vec::new();
             // Nothing fails to be written into memory.
             let _ = summary::write(&record, manner, &mut text);

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use super::book::CellBook;
 use super::coverage::Coverage;
 use super::hypothesis::{Footprint, Hypothesis};
-use crate::erased::{self, Letter, Message, Model};
+use crate::erased::{self, Letter, Message, Model, Shown};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Var};
 use crate::lang::{
@@ -349,7 +349,7 @@ impl<'a> Runner<'a> {
     fn panicked(&self, model: &dyn Model, why: String) -> Stop {
         let last = self.start.inbox.get(self.ran.received.saturating_sub(1));
         let message = last.map(|(_, item)| match item {
-            Incoming::Message(message) => message.show(),
+            Incoming::Message(message) => Shown(&**message).to_string(),
             Incoming::Closed => "Closed".to_owned(),
         });
         Mistake::Panicked { model: model.name(), turn: turn_of(message), why }.into()

@@ -175,3 +175,18 @@ fn a_panic_in_the_model() {
     let text = panicked(panics);
     assert!(text.contains(what), "{text}");
 }
+
+/// The binary does not know the rules of one's own model, and cannot replay its cases.
+#[test]
+fn advice_that_works() {
+    let reports = crate::folder("own-reports");
+    for check in [check(right, true), check(right, true).report_dir(reports.clone())] {
+        let (outcome, text) = check.try_run().unwrap();
+        assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+        assert!(text.contains("own/current") && text.contains("must"), "{text}");
+        assert!(!text.contains("confute explain") && !text.contains("confute replay"), "{text}");
+    }
+    std::fs::remove_dir_all(&reports).unwrap();
+    let why = check(right, false).allow("own/older").try_run().err().unwrap();
+    assert_eq!(why.to_string(), "there is no rule called own/older; the model has own/current");
+}
