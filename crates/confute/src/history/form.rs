@@ -93,14 +93,14 @@ pub(super) fn edn(text: &str, line: usize) -> Result<Said, Fault> {
     Ok(Said::Entry(Entry { line, process, phase, f, key, value: content }))
 }
 
-/// `INFO  jepsen.util - PROC<tab>:invoke<tab>:write<tab>4`; what follows a further tab is the error, and ignored.
+/// `INFO  jepsen.util - PROC<tab>:invoke<tab>:write<tab>4`, with any blanks in the place of tabs. What follows a tab after the value,
+/// or any blank if the operation failed, is the error, and ignored.
 pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     const MARK: &str = "INFO  jepsen.util - ";
     let Some(start) =
         ["jepsen.util - ", "jepsen.util: "].iter().find_map(|mark| Some(text.find(mark)? + mark.len()))
     else {
-        let looks_like_one =
-            text.split('\t').skip(1).any(|field| field.strip_prefix(':').is_some_and(is_phase));
+        let looks_like_one = text.split('\t').skip(1).any(is_phase) || has_operation(text);
         if looks_like_one || MARK.starts_with(text) && !text.is_empty() {
             let what = format!("expected `{MARK}` before the operation");
             return Err(Fault { at: 0, what, at_end: !looks_like_one });
@@ -108,50 +108,62 @@ pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
         return Ok(Said::Nothing);
     };
     let operation = &text[start..];
-    if !operation.contains('\t')
-        && !operation.starts_with(|c: char| c.is_ascii_digit())
-        && !operation.is_empty()
-    {
+    let mut words = operation.split_whitespace();
+    let is_operation = match (words.next(), words.next()) {
+        _ if operation.contains('\t') => true,
+        (None, _) => true,
+        (Some(process), phase) => {
+            process.starts_with(|c: char| c.is_ascii_digit()) || phase.is_some_and(is_phase)
+        }
+    };
+    if !is_operation {
         return Ok(Said::Nothing);
     }
     let mut at = start;
-    let mut fields = operation.split('\t').map(|field| {
-        let place = at;
-        at += field.len() + 1;
-        (place, field)
-    });
-    let mut field = |what: &str| {
-        let (at, field) = fields.next().ok_or_else(|| Fault {
-            at: text.len(),
-            what: format!("expected a tab and {what}"),
-            at_end: true,
-        })?;
-        let at_end = at + field.len() == text.len();
-        Ok::<_, Fault>((at, field.trim_matches(' '), Fault { at, what: format!("expected {what}"), at_end }))
+    let mut word = |what: &str| {
+        let from = at + blanks(&text[at..]);
+        let length = text[from..].find(char::is_whitespace).unwrap_or(text.len() - from);
+        at = from + length;
+        let fault = Fault { at: from, what: format!("expected {what}"), at_end: at == text.len() };
+        if length == 0 { Err(fault) } else { Ok((&text[from..at], at, fault)) }
     };
 
-    let (_, process, fault) = field("the number of a process")?;
+    let (process, _, fault) = word("the number of a process")?;
     if process == ":nemesis" {
         return Ok(Said::Nemesis);
     }
     let digits = process.bytes().all(|byte| byte.is_ascii_digit());
     let process = process.parse().ok().filter(|_| digits).ok_or(fault)?;
-    let (_, phase, fault) = field(":invoke, :ok, :fail or :info")?;
+    let (phase, _, fault) = word(":invoke, :ok, :fail or :info")?;
     let phase = phase.strip_prefix(':').and_then(Phase::from_name).ok_or(fault)?;
-    let (_, f, fault) = field("a keyword that names the operation")?;
+    let (f, end, fault) = word("a keyword that names the operation")?;
     let Ok(Edn::Keyword(f)) = Edn::parse(f) else { return Err(fault) };
-    let (at, value, _) = field("a value")?;
+
+    let at = end + blanks(&text[end..]);
+    let value = text[at..].split('\t').next().unwrap_or_default().trim_end();
     let ends = at + value.len() == text.len();
-    let value = Edn::parse(value).map_err(|error| Fault {
-        at: at + error.at,
-        what: error.what,
-        at_end: error.at_end && ends,
-    })?;
+    // Between blanks nobody can say where an error begins, so what succeeded has nothing behind its value.
+    let may_have_error = matches!(phase, Phase::Fail | Phase::Info);
+    let value = if may_have_error { Edn::parse_first(value) } else { Edn::parse(value) };
+    let value =
+        value.map_err(|error| Fault { at: at + error.at, what: error.what, at_end: error.at_end && ends })?;
     Ok(Said::Entry(Entry { line, process, phase, f, key: None, value }))
 }
 
-fn is_phase(name: &str) -> bool {
-    Phase::from_name(name.trim()).is_some()
+/// The number of bytes of white space at the beginning.
+fn blanks(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+fn is_phase(word: &str) -> bool {
+    word.trim().strip_prefix(':').is_some_and(|name| Phase::from_name(name).is_some())
+}
+
+/// A number, a phase and a keyword follow each other.
+fn has_operation(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    words.windows(3).any(|three| is_number(three[0]) && is_phase(three[1]) && three[2].starts_with(':'))
 }
 
 #[cfg(test)]
@@ -178,6 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn any_blanks_separate() {
+        let read = |text: &str| match jepsen(text, 1) {
+            Ok(Said::Entry(entry)) => entry,
+            _ => panic!("no entry: {text}"),
+        };
+        for (tabs, blanks) in [
+            ("INFO  jepsen.util - 3\t:invoke\t:cas\t[1 2]", "INFO  jepsen.util -   3 :invoke  :cas   [1 2] "),
+            ("INFO  jepsen.util - 3\t:ok\t:read\tnil", "INFO  jepsen.util - 3 :ok\t:read nil"),
+            ("INFO  jepsen.util - 3\t:ok\t:read\t\"a b\"", "INFO  jepsen.util - 3 :ok :read \"a b\""),
+            ("INFO  jepsen.util - 3\t:fail\t:cas\t[1 2]", "INFO  jepsen.util - 3 :fail :cas [1 2] :no way"),
+            ("INFO  jepsen.util - 3\t:info\t:write\t4\t:late", "INFO  jepsen.util - 3 :info :write 4 :late"),
+        ] {
+            assert_eq!(read(tabs), read(blanks), "{blanks}");
+        }
+        assert!(matches!(jepsen("INFO  jepsen.util - :nemesis :info :start nil", 1), Ok(Said::Nemesis)));
+    }
+
+    #[test]
     fn operations_are_not_skipped() {
         for text in [
             "INFO  jepsen.util - 3",
@@ -187,6 +217,14 @@ mod tests {
             "INFO  jepsen.util - 3\t:invoke\t:read",
             "INFO  jepsen.util - 3\t:invoke\t:cas\t[1 2",
             "INFO  jepsen.utl - 3\t:invoke\t:read\tnil",
+            "INFO  jepsen.util - 3 :invoke :read",
+            "INFO  jepsen.util - 3 :invok :read nil",
+            "INFO  jepsen.util - x :invoke :read nil",
+            "INFO  jepsen.util - 3 :invoke :cas 1 2",
+            "INFO  jepsen.util - 3 :invoke :cas [1 2",
+            "INFO  jepsen.util - 3 :ok :read 1 :timed-out",
+            "INFO  jepsen.util - 3 :info :cas [1 2",
+            "INFO  jepsen.utl - 3 :invoke :read nil",
             "INFO  jepsen.u",
             "INFO  jepsen.util - ",
         ] {
@@ -196,6 +234,7 @@ mod tests {
             "",
             "INFO  jepsen.core - Worker 3 starting",
             "INFO  jepsen.util - Doing well",
+            "INFO  jepsen.core - Everything looks :ok",
             "\tat clojure.core",
         ] {
             assert!(matches!(jepsen(text, 1), Ok(Said::Nothing)), "{text}");

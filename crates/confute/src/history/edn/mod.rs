@@ -72,6 +72,11 @@ impl Edn {
         parse::parse(text)
     }
 
+    /// The first value in a text, whatever follows it after a blank.
+    pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
+        parse::parse_first(text)
+    }
+
     /// The keyword `:name`.
     pub fn keyword(name: &str) -> Edn {
         Edn::Keyword(name.into())

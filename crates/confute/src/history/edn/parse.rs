@@ -19,6 +19,16 @@ pub(super) fn parse(text: &str) -> Result<Option<Edn>, EdnError> {
     if parser.at == text.len() { Ok(Some(value)) } else { parser.fault("expected nothing after the value") }
 }
 
+/// The first value in a text. What follows it is not looked at, but has to be apart from it.
+pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
+    let mut parser = Parser { text, at: 0 };
+    let value = parser.value(0)?;
+    match parser.peek() {
+        Some(next) if !next.is_whitespace() => parser.fault("expected a blank after the value"),
+        _ => Ok(value),
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
