@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use confute::{Inconclusive, Verdict};
 use confute::lang::Level;
+use confute::{Inconclusive, Verdict};
 
 use crate::erased::AnyProtocol;
 use crate::figures::Gauge;

@@ -192,7 +192,7 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
             guarded(|| if start.internal { self.model.internal(&mut io) } else { self.model.serve(&mut io) });
         let result = result.unwrap_or_else(|why| {
             let turn = turn_of(message.map(|message| match message {
-                Incoming::Message(message) => format!("{message:?}"),
+                Incoming::Message(message) => format!("{message}"),
                 Incoming::Closed => "Closed".to_owned(),
             }));
             Err(Mistake::Panicked { model: self.model.name(), turn, why }.into())

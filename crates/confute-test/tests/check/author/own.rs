@@ -3,6 +3,7 @@
 //! The model is given as a function, so that each test can make the mistake that it is about.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::AtomicU64;
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use confute::lang::{Io, Level, Rule, ServerModel, Table, Turn};
-use confute_drive::{Generator, Past, Peer, Protocol, Reader, Side, Step, Target, Until, View};
+use confute_drive::{AnyGenerator, Generator, Past, Peer, Protocol, Reader, Side, Step, Target, Until, View};
 use confute_test::Check;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,18 @@ pub(super) enum Message {
     Value(u32),
     Ok,
     Odd(String),
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Message::Get(key) => write!(f, "get {key}"),
+            Message::Set(key, value) => write!(f, "set {key} {value}"),
+            Message::Value(value) => write!(f, "value {value}"),
+            Message::Ok => f.write_str("ok"),
+            Message::Odd(line) => f.write_str(line),
+        }
+    }
 }
 
 /// The only rule of the model.
@@ -100,18 +113,7 @@ impl Protocol for Lines {
     }
 
     fn encode(&self, message: &Message, bytes: &mut Vec<u8>) {
-        let line = match message {
-            Message::Get(key) => format!("get {key}\n"),
-            Message::Set(key, value) => format!("set {key} {value}\n"),
-            Message::Value(value) => format!("value {value}\n"),
-            Message::Ok => "ok\n".to_owned(),
-            Message::Odd(line) => format!("{line}\n"),
-        };
-        bytes.extend_from_slice(line.as_bytes());
-    }
-
-    fn answers(&self, _: &Message) -> u32 {
-        1
+        bytes.extend_from_slice(format!("{message}\n").as_bytes());
     }
 
     fn reader(&self, _: Side) -> Held {
@@ -173,17 +175,17 @@ impl Generator<Lines> for Traffic {
 }
 
 /// A test of a correct server, or of one that forgets every value, by the model with this turn.
-pub(super) fn check(serve: Serve, forgets: bool) -> Check<Lines> {
+pub(super) fn check(serve: Serve, forgets: bool) -> Check {
     check_with(serve, forgets, |_| 60)
 }
 
 /// The same, with so many steps in each case.
-pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check<Lines> {
+pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check {
     let (lines, target) = (
         Lines(Own { serve, runs: AtomicU64::new(0), outside: Mutex::default() }),
         Target::new(start(forgets)),
     );
-    Check::new(lines, "own", target, move |case| Box::new(Traffic { left: steps(case) }))
+    Check::new(lines, "own", target, move |case| AnyGenerator::new(Traffic { left: steps(case) }))
         .seed(1)
         .cases(40)
         .regressions(None)
