@@ -10,7 +10,7 @@ use crate::date::Date;
 use crate::etag::EntityTag;
 use crate::message::{Flaw, Msg, Response, Tag, Told};
 use crate::text;
-use crate::wire::{Ending, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader, Section};
+use crate::wire::{Ending, Fields, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader, Section};
 
 /// Two clocks of a server may differ by so much: one is updated after the other.
 const CLOCKS: Duration = Duration::from_secs(1);
@@ -53,6 +53,20 @@ pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
     }
 }
 
+/// The date in the field of this name, since 1970.
+fn time(fields: Fields<'_>, name: &str) -> Option<Duration> {
+    let date = Date::parse(&fields.only(name)?).ok()?;
+    date.time.duration_since(SystemTime::UNIX_EPOCH).ok()
+}
+
+/// Seconds after which `Retry-After` asks the client to repeat its request; a date counts from that of the response.
+pub(crate) fn retry_after(fields: Fields<'_>) -> Option<u64> {
+    match text::text(&fields.only("Retry-After")?).trim().parse() {
+        Ok(seconds) => Some(seconds),
+        Err(_) => Some(time(fields, "Retry-After")?.checked_sub(time(fields, "Date")?)?.as_secs()),
+    }
+}
+
 fn flaws(raw: &RawResponse) -> Vec<Flaw> {
     let mut flaws: Vec<Flaw> = raw.anomalies().iter().filter_map(|anomaly| flaw(anomaly.kind)).collect();
     flaws.sort_unstable();
@@ -71,8 +85,7 @@ impl From<&RawResponse> for Response {
                 None
             }
         });
-        let seconds = |date: Date| date.time.duration_since(SystemTime::UNIX_EPOCH).ok();
-        let time = |name| fields.only(name).and_then(|value| seconds(Date::parse(&value).ok()?));
+        let time = |name| time(fields, name);
         let last_modified = time("Last-Modified");
         let is_later = |date: Duration| last_modified.is_some_and(|modified| modified > date + CLOCKS);
         if time("Date").is_some_and(is_later) {
@@ -104,12 +117,7 @@ impl From<&RawResponse> for Response {
                 Length::One(length) | Length::Repeated(length) => Some(length),
                 _ => None,
             },
-            retry_after: fields.only("Retry-After").and_then(|value| {
-                match text::text(&value).trim().parse() {
-                    Ok(seconds) => Some(seconds),
-                    Err(_) => Some(time("Retry-After")?.checked_sub(time("Date")?)?.as_secs()),
-                }
-            }),
+            retry_after: retry_after(fields),
             body: text::text(&raw.content()),
             coded: is_coded,
             may_be_coded: false,
@@ -118,6 +126,7 @@ impl From<&RawResponse> for Response {
             stray: false,
             reused: false,
             untold: false,
+            is_cited: false,
             interim: Vec::new(),
             flaws,
             pipelined: false,
@@ -128,7 +137,7 @@ impl From<&RawResponse> for Response {
 }
 
 /// Whether these bytes are a response, or the beginning of one, as far as can be seen.
-fn may_begin_response(bytes: &[u8]) -> bool {
+pub(crate) fn may_begin_response(bytes: &[u8]) -> bool {
     let version = b"HTTP/";
     bytes.starts_with(version) || version.starts_with(bytes)
 }
@@ -202,7 +211,10 @@ impl HttpReader {
         }
         let unread = self.wire.unread();
         let is_due = !self.outstanding.is_empty() && (!self.is_last || may_begin_response(unread));
-        let is_surplus = !self.is_lost && !is_due && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        // What begins like a response is told when all of it is there.
+        let is_loose = !may_begin_response(unread) || self.is_last;
+        let is_surplus =
+            !self.is_lost && !is_due && is_loose && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
         if is_surplus && !self.is_told && Self::blame(first, messages) {
             self.is_told = true;
         }
@@ -252,8 +264,10 @@ impl HttpReader {
                 self.is_given_up = true;
                 return;
             }
-            if !Self::blame(first, messages) {
-                response.flaws.push(Flaw::Surplus);
+            // A whole response is told as one: what it answers may be what was left of a request. Loose bytes are a flaw of the
+            // response before them.
+            if response.status != 0 || !Self::blame(first, messages) {
+                response.flaws = vec![Flaw::Surplus];
                 self.tell(response, raw, messages);
             }
             return;
@@ -401,8 +415,11 @@ mod tests {
         let two = read(&[Method::Get, Method::Get], &[&format!("{not_modified}content{next}")]);
         assert_eq!(flawed(&two), [vec![], vec![Flaw::Surplus]]);
         assert!(two.iter().all(|each| each.pipelined));
-        let unasked = read(&[Method::Get], &[&format!("{not_modified}{next}")]);
-        assert_eq!(flawed(&unasked), [vec![Flaw::Surplus]]);
+        // A whole response that nobody asked for is one of its own, however it comes.
+        let (unasked, half) = (format!("{not_modified}{next}"), next.split_at(7));
+        for parts in [vec![&unasked[..]], vec![not_modified, next], vec![not_modified, half.0, half.1]] {
+            assert_eq!(flawed(&read(&[Method::Get], &parts)), [vec![], vec![Flaw::Surplus]], "{parts:?}");
+        }
     }
 
     #[test]

@@ -390,6 +390,10 @@ pub struct Response {
     /// Whether a 304 since the last 200 with its tag lacked the tag, while nothing was being written there.
     #[serde(skip_serializing_if = "is_default")]
     pub untold: bool,
+    /// A later response is noted as [`reused`](Self::reused) or [`untold`](Self::untold) on account of this one, so the evidence
+    /// against the later one includes this one.
+    #[serde(skip)]
+    pub is_cited: bool,
     /// When its last byte was received, in microseconds since the case began.
     pub received_at: i64,
 }

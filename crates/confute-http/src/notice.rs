@@ -4,8 +4,10 @@
 //! Both notes compare responses that came while nothing was being written to their resource, and no write was left open. So
 //! no order of events could have made the difference, and no hypothesis is needed.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use confute::trace::{Event, WireConn};
 use confute_drive::{Exchange, Past, Protocol};
 
 use crate::message::{Method, Msg, Request, Response, Tag};
@@ -133,6 +135,61 @@ pub(crate) fn note<P: Protocol>(
         }
         if before.status == 304 && before.etag.is_none() {
             (bare, asked) = (true, pair.request.sent_at);
+        }
+    }
+}
+
+/// Marks in a trace the responses that others are noted on account of, so that evidence against these keeps them: the 304
+/// without a tag and the 200 before it, and the content that had the tag before.
+pub(crate) fn cite<M>(
+    trace: &mut [Event<M>],
+    view: impl Fn(&M) -> Option<&Msg>,
+    change: impl Fn(&mut M) -> Option<&mut Msg>,
+) {
+    let mut due: BTreeMap<WireConn, VecDeque<&Request>> = BTreeMap::new();
+    let mut seen: Vec<(usize, &Request, &Response)> = Vec::new();
+    let mut cited = Vec::new();
+    for (at, event) in trace.iter().enumerate() {
+        match event {
+            Event::Sent(conn, message) => {
+                if let Some(Msg::Request(request)) = view(message) {
+                    let answers = 1 + usize::from(request.close_twice);
+                    due.entry(*conn).or_default().extend(std::iter::repeat_n(request, answers));
+                }
+            }
+            Event::Received(conn, message) => {
+                let request = due.get_mut(conn).and_then(VecDeque::pop_front);
+                let (Some(request), Some(Msg::Response(response))) = (request, view(message)) else {
+                    continue;
+                };
+                let earlier = || {
+                    seen.iter().rev().filter(|(_, other, _)| {
+                        (&other.path, &other.method) == (&request.path, &request.method)
+                    })
+                };
+                let tells = |other: &Response| other.status == 200 && other.etag == response.etag;
+                if response.reused {
+                    let other = earlier().find(|(.., other)| tells(other) && other.body != response.body);
+                    cited.extend(other.map(|(at, ..)| *at));
+                }
+                if response.untold {
+                    let is_bare = |other: &Response| other.status == 304 && other.etag.is_none();
+                    let bare = earlier().find(|(.., other)| is_bare(other)).map(|(at, ..)| *at);
+                    let whole = earlier().find(|(at, asked, other)| {
+                        bare.is_some_and(|bare| *at < bare) && tells(other) && !asked.is_conditional()
+                    });
+                    cited.extend(bare.into_iter().chain(whole.map(|(at, ..)| *at)));
+                }
+                seen.push((at, request, response));
+            }
+            _ => {}
+        }
+    }
+    for at in cited {
+        if let Event::Received(_, message) = &mut trace[at]
+            && let Some(Msg::Response(response)) = change(message)
+        {
+            response.is_cited = true;
         }
     }
 }
@@ -281,6 +338,32 @@ mod tests {
         let head = Request { method: Method::Head, ..known() };
         let other = Talk::default().ask(get(), ok("v", "x")).ask(head, status(304)).ask(get(), ok("v", "x"));
         assert_eq!(other.noted(2), (false, false));
+    }
+
+    /// Exchanges on one connection, as a trace in which the last response is as it is here, and the places that are cited.
+    fn cited(exchanges: Vec<(Request, Response)>) -> Vec<usize> {
+        let conn = WireConn(0);
+        let mut trace: Vec<Event<Msg>> = exchanges
+            .into_iter()
+            .flat_map(|(request, response)| {
+                [Event::Sent(conn, Msg::Request(request)), Event::Received(conn, Msg::Response(response))]
+            })
+            .collect();
+        cite(&mut trace, |message| Some(message), |message| Some(message));
+        let is_cited =
+            |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.is_cited);
+        (0..trace.len()).filter(|at| is_cited(&trace[*at])).collect()
+    }
+
+    #[test]
+    fn evidence_has_what_a_note_is_about() {
+        let untold = Response { untold: true, ..ok("v", "x") };
+        let before = || vec![(get(), ok("v", "x")), (get(), ok("v", "x")), (known(), status(304))];
+        let told = |last: Response| [before(), vec![(get(), ok("v", "x")), (get(), last)]].concat();
+        assert_eq!(cited(told(untold)), [3, 5]);
+        assert!(cited(told(ok("v", "x"))).is_empty());
+        let reused = Response { reused: true, ..ok("w", "x") };
+        assert_eq!(cited([before(), vec![(put(), status(204)), (get(), reused)]].concat()), [3]);
     }
 
     #[test]

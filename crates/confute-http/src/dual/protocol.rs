@@ -17,7 +17,7 @@ use super::reader::DualReader;
 use crate::message::Msg;
 use crate::protocol::{Ask as Serve, Http};
 use crate::proxy::{Ask as Pass, Proxy, note_causes};
-use crate::{export, settled, smaller, stray};
+use crate::{export, notice, settled, smaller, stray};
 
 /// HTTP/1.1 with a server that is an origin and a gateway.
 #[derive(Clone, Debug)]
@@ -326,6 +326,7 @@ impl Evidence<Dual> for Dual {
     }
 
     fn annotate(&self, trace: &mut [Event<Message>]) {
+        notice::cite(trace, Message::served, Message::served_mut);
         stray::note(trace, Message::served, Message::served_mut);
         settled::note(trace, Message::served, Message::served_mut);
     }

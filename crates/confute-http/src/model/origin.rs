@@ -98,10 +98,13 @@ impl Exchange<'_> {
         if self.request.close_twice {
             more.push(if io.deviates(&rules::CLOSE)? { expected.clone() } else { never() });
         }
+        let has_content = self.request.body.is_some();
         for _ in 0..self.request.unasked_after {
             let kind = match () {
-                () if self.request.body.is_some() && io.deviates(&rules::BODY_READ)? => Kind::Rejected,
-                () if io.deviates(&rules::SURPLUS)? => Kind::Untold,
+                () if has_content && io.deviates(&rules::BODY_READ)? => Kind::Rejected,
+                // An error behind content is what comes of content that was not read. That it came for nothing is the general
+                // case, so it counts twice there.
+                () if often(io, &rules::SURPLUS, 1 + u32::from(has_content))? => Kind::Untold,
                 () => Kind::Never,
             };
             more.push(Expected { kind: Box::new(kind), lax: Lax::SURPLUS, ..expected.clone() });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use confute_drive::{Reader, Side};
 
 use super::message::{Field, Fields, Frame, MARK, Message, Request, Response};
-use crate::decode::flaw;
+use crate::decode::{flaw, may_begin_response, retry_after};
 use crate::message::Flaw;
 use crate::text;
 use crate::wire::{
@@ -91,6 +91,7 @@ pub(crate) fn response(raw: &RawResponse) -> Response {
             _ => Frame::Sized,
         },
         trailers: fields(raw.trailers()),
+        retry_after: retry_after(raw.fields()),
         unasked: false,
         interim: Vec::new(),
         close: !raw.persists(),
@@ -127,6 +128,8 @@ pub struct ClientReader {
     flaws: Vec<Flaw>,
     /// The bytes that are there were told as surplus.
     is_told: bool,
+    /// A response said that it is the last.
+    is_last: bool,
     /// What comes now belongs to no message.
     is_over: bool,
 }
@@ -141,9 +144,9 @@ impl ClientReader {
                 self.take(&raw, first, messages);
             }
         }
-        let is_surplus = !self.is_over
-            && self.asked.is_empty()
-            && self.wire.unread().iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
+        let unread = self.wire.unread();
+        let is_due = !self.asked.is_empty() && (!self.is_last || may_begin_response(unread));
+        let is_surplus = !self.is_over && !is_due && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
         if is_surplus && !self.is_told && Self::blame(first, messages) {
             self.is_told = true;
         }
@@ -160,6 +163,14 @@ impl ClientReader {
 
     fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Message>) {
         let mut seen = response(raw);
+        // What follows the last response, and is no response, is more of that one: it answers nothing.
+        if seen.flaws.contains(&Flaw::AfterClose) && seen.status == 0 {
+            if !std::mem::take(&mut self.is_told) && !Self::blame(first, messages) {
+                seen.flaws = vec![Flaw::Surplus];
+                messages.push(Message::Response(Arc::new(seen)));
+            }
+            return;
+        }
         if std::mem::take(&mut self.is_told) {
             seen.flaws.retain(|flaw| *flaw != Flaw::Surplus);
         }
@@ -190,6 +201,7 @@ impl ClientReader {
         seen.flaws.dedup();
         // What crosses a HEAD has content, and is the last (RFC 9110, 15.5.9).
         self.is_over = seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
+        self.is_last |= seen.close;
         messages.push(Message::Response(Arc::new(seen)));
     }
 }

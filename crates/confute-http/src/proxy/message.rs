@@ -174,6 +174,9 @@ pub struct Response {
     /// The fields after its chunks.
     #[serde(skip_serializing_if = "is_default")]
     pub trailers: Fields,
+    /// Seconds after which `Retry-After` asks the client to repeat its request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
     /// The origin sends trailer fields though the request did not ask for them.
     #[serde(skip_serializing_if = "is_default")]
     pub unasked: bool,

@@ -304,10 +304,9 @@ impl Dialogue<Proxy> for Proxy {
         let is_plain = !matches!(&*request.method, "OPTIONS" | "TRACE");
         let is_own = response.fields.mark().is_none();
         let is_refused = response.status >= 300 && !matches!(response.status, 502 | 504);
-        (is_plain && is_own && is_refused).then(|| {
-            let seconds =
-                response.fields.all("Retry-After").next().and_then(|value| value.trim().parse().ok());
-            Refusal { status: response.status, retry_after: seconds.map(Duration::from_secs) }
+        (is_plain && is_own && is_refused).then(|| Refusal {
+            status: response.status,
+            retry_after: response.retry_after.map(Duration::from_secs),
         })
     }
 

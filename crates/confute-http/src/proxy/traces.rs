@@ -296,6 +296,42 @@ fn content_in_answer_to_head_is_surplus() {
     assert_eq!(flaws.collect::<Vec<_>>(), [vec![Flaw::Surplus], vec![]]);
 }
 
+/// The page behind the last response to HEAD is no answer to the request behind it.
+#[test]
+fn surplus_after_the_last_response_is_no_answer() {
+    let head = "HTTP/1.1 502 Bad Gateway|Content-Length: 12|Connection: close||";
+    let failed = Response { cut: Some(0), close: true, ..answer() };
+    for parts in [vec![format!("{head}<html>|sorry")], vec![head.to_owned(), "<html>|sorry".to_owned()]] {
+        let mut reader = ProxyReader::new(Side::Opened);
+        reader.sent(&Message::Request(Arc::new(asked("HEAD"))));
+        reader.sent(&Message::Request(Arc::new(asked("HEAD"))));
+        let mut events =
+            vec![Event::Opened(CLIENT), sent(CLIENT, asked("HEAD")), sent(CLIENT, asked("HEAD"))];
+        events.extend(came(ORIGIN, forwarded("HEAD")));
+        events.push(answered(ORIGIN, failed.clone()));
+        let mut messages = Vec::new();
+        for part in &parts {
+            reader.feed(part.replace('|', "\r\n").as_bytes(), &mut messages);
+        }
+        reader.end(true, &mut messages);
+        events.extend(messages.into_iter().map(|message| Event::Received(CLIENT, message)));
+        events.push(Event::HungUp(CLIENT));
+        assert_eq!(blamed(&events), ["rfc9112-6.3/nothing-after-the-end"], "{parts:?}");
+    }
+}
+
+#[test]
+fn retry_after_is_read() {
+    let told = |value: &str| {
+        let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT";
+        let head = format!("HTTP/1.1 503 Busy|{date}|Retry-After: {value}|Content-Length: 0||");
+        read("GET", &[&head])[0].retry_after
+    };
+    assert_eq!(told("2"), Some(2));
+    assert_eq!(told("Sun, 06 Nov 1994 08:49:40 GMT"), Some(3));
+    assert_eq!(told("soon"), None);
+}
+
 #[test]
 fn a_proxy_must_forward_unknown_fields() {
     let end = Field::new("X-End", "1");
