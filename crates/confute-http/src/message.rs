@@ -240,6 +240,13 @@ pub struct Request {
     /// Its connection ended before its response came. Noted after the fact, for blame.
     #[serde(skip)]
     pub is_lost: bool,
+    /// When its response was received, in microseconds since the case began, or [`i64::MAX`] if none was. Noted after the fact,
+    /// for blame.
+    #[serde(skip)]
+    pub answered_at: Option<i64>,
+    /// A GET that was under way together with this PUT was answered with content that nobody put. Noted after the fact, for blame.
+    #[serde(skip)]
+    pub is_seen_torn: bool,
     /// When its first byte was sent, in microseconds since the case began.
     pub sent_at: i64,
 }

@@ -241,6 +241,8 @@ impl Protocol for Http {
             unasked_after: 0,
             is_settled: false,
             is_lost: false,
+            answered_at: None,
+            is_seen_torn: false,
             sent_at: 0,
         }))
     }

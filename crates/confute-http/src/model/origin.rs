@@ -47,7 +47,15 @@ impl ServerModel for Origin {
         if more > 0 {
             io.replies(1 + more)?;
         }
-        let turn = |cell| Exchange { model: *self, conn, request, cell, by: None, lax: Lax::default() };
+        let turn = |cell| Exchange {
+            model: *self,
+            conn,
+            request,
+            cell,
+            by: None,
+            lax: Lax::default(),
+            broken: Vec::new(),
+        };
         match request.method {
             Method::Get | Method::Head => turn(Some(RESOURCES.view(io, &request.path)?)).read(io),
             Method::Put | Method::Delete | Method::Other(_) => {
@@ -80,6 +88,8 @@ pub(super) struct Exchange<'a> {
     /// The moment of the last open write that it found performed.
     pub(super) by: Option<Sym<Number>>,
     pub(super) lax: Lax,
+    /// Rules about what a PUT stores that it breaks.
+    pub(super) broken: Vec<&'static Rule>,
 }
 
 impl Exchange<'_> {
@@ -232,6 +242,13 @@ impl Exchange<'_> {
                 }
             }
             _ => {}
+        }
+        if let Some(fault) = entry.fault.take().filter(|fault| request.sent_at < fault.until) {
+            for rule in fault.rules {
+                if !io.deviates(rule)? {
+                    return Err(Stop::Dead);
+                }
+            }
         }
         self.unsteady(io, &mut entry)?;
         // Nobody knows what content was there before.

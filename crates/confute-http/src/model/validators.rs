@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use confute::knowledge::{Knowledge, Literal, Term, Value, Var};
-use confute::lang::{Flag, Formula, Fresh, HasVars, Io, Mismatch, Number, Stop, Sym, Token};
+use confute::lang::{Flag, Formula, Fresh, HasVars, Io, Mismatch, Number, Rule, Stop, Sym, Token};
 
 use super::late::Late;
 use super::origin::{Origin, TagStyle};
@@ -139,6 +139,20 @@ pub(super) struct Entry {
     pub(super) late: Late,
     /// Whether its strong tag may be that of other content, against a rule.
     pub(super) reuses: bool,
+    /// The rules that the PUT that made it broke, if it could be seen before that was answered.
+    pub(super) fault: Option<Fault>,
+}
+
+/// Rules about what a PUT stores that it broke, and the time of its response.
+///
+/// A read that was sent before the response need not see what the PUT stores for good: it may be torn, which `store/whole` is
+/// about. So a rule that explains such a read counts once more for each, and is blamed only where `store/whole` does not explain
+/// the trace. All of them are of level must: to count a weaker rule so often could hide that it explains a trace, and an
+/// accusation would be told at too high a level.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Fault {
+    pub(super) rules: Vec<&'static Rule>,
+    pub(super) until: i64,
 }
 
 /// What was to be stored where other content was.
@@ -220,6 +234,7 @@ impl Entry {
             is_foreign: true,
             late: Late::None,
             reuses: false,
+            fault: None,
         }
     }
 
@@ -235,6 +250,7 @@ impl Entry {
             is_foreign: false,
             late: Late::None,
             reuses: false,
+            fault: None,
         })
     }
 
@@ -261,6 +277,7 @@ impl Entry {
             is_foreign: false,
             late: Late::None,
             reuses: false,
+            fault: None,
         }
     }
 }

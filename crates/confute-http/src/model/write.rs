@@ -10,7 +10,7 @@ use super::late::Late;
 use super::lax::Lax;
 use super::origin::{Exchange, Origin, TagStyle, often};
 use super::precondition::{Conditions, Decision};
-use super::validators::{Aftermath, Entry, Meant, Validator};
+use super::validators::{Aftermath, Entry, Fault, Meant, Validator};
 use crate::message::{Method, Odd};
 use crate::rules;
 
@@ -144,7 +144,7 @@ impl Exchange<'_> {
     }
 
     /// The content as the server is to understand it. `None` if the request was answered here.
-    fn content(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Option<Arc<str>>, Stop> {
+    fn content(&mut self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Option<Arc<str>>, Stop> {
         let body = self.request.content();
         match self.request.odd {
             Some(Odd::LengthBesideChunks) => {
@@ -157,6 +157,7 @@ impl Exchange<'_> {
             }
             Some(Odd::HugeChunk | Odd::VastChunk) => {
                 if io.deviates(&rules::LARGE_CHUNK)? {
+                    self.broken.push(&rules::LARGE_CHUNK);
                     return Ok(Some(body));
                 }
                 // What came of it is there all the same.
@@ -291,7 +292,9 @@ impl Exchange<'_> {
         let differs = old.is_remembered(present) && !io.branch(old.body.is(body))?;
         // Whoever gives a tag twice may give one that is older than the last.
         let reuses = io.deviates(&rules::TAG_DIFFERS)?;
-        if differs && !reuses {
+        if reuses {
+            self.broken.push(&rules::TAG_DIFFERS);
+        } else if differs {
             io.assume(tag.differs_from(&old.tag))?;
         }
         let mut entry = Entry {
@@ -304,9 +307,11 @@ impl Exchange<'_> {
             is_foreign: false,
             late: old.late.clone(),
             reuses,
+            fault: None,
         };
         let mut validators = Validators::True;
-        if io.deviates(&rules::PUT_EXACT)? {
+        // Content that nobody put, seen while the PUT is at work, is a torn read first.
+        if often(io, &rules::PUT_EXACT, 1 + u32::from(self.request.is_seen_torn))? {
             entry.body = io.fresh()?;
             entry.meant = Some(Meant::Changed(body.clone()));
             io.assume(entry.body.equals(&old.body).negate())?;
@@ -319,6 +324,7 @@ impl Exchange<'_> {
             // With them the standard is broken too.
             validators = Validators::Absent;
         } else if io.deviates(&rules::PUT_VALIDATORS)? {
+            self.broken.push(&rules::PUT_VALIDATORS);
             validators = match io.choose(3)? {
                 0 => {
                     entry.body = io.fresh()?;
@@ -336,6 +342,9 @@ impl Exchange<'_> {
         if io.deviates(&rules::PUT_LASTS)? {
             validators = Validators::Idle;
         } else {
+            let rules = std::mem::take(&mut self.broken);
+            let until = self.request.answered_at.filter(|_| !rules.is_empty());
+            entry.fault = until.map(|until| Fault { rules, until });
             if self.request.is_lost {
                 entry.late = self.once(io, entry.late)?;
             }
