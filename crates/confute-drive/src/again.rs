@@ -172,7 +172,8 @@ pub fn judge_again(
         raw: Vec::new(),
         raw_lost: 0,
     };
-    let budget = Budget { time, memory, halt: stop, end: None, depth: Depth::Level };
+    let left = time.saturating_sub(start.elapsed());
+    let budget = Budget { time: left, memory, halt: stop, end: None, depth: Depth::Level };
     match diagnose(protocol, run, (0, deed.seed), deed.relaxed, &budget) {
         Some(finding) => Rerun::Refuted(Box::new(finding)),
         None => Rerun::Unknown("there was no time to look for the broken rule".to_owned()),

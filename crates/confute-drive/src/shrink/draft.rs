@@ -68,6 +68,14 @@ pub(super) fn rerouted(
     changed.then(|| without(protocol, &other, &BTreeSet::from([from])))
 }
 
+/// Whether a request refers to this one.
+pub(super) fn is_referred_to(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], one: usize) -> bool {
+    let elsewhere = |step| if step == one { usize::MAX } else { step };
+    steps
+        .iter()
+        .any(|step| matches!(step, Step::Ask { ask, .. } if protocol.renumber(ask, &elsewhere) != *ask))
+}
+
 /// The places of all requests.
 pub(super) fn asked<A>(steps: &[Step<A>]) -> Vec<usize> {
     let is_ask = |(_, step): &(usize, &Step<A>)| matches!(step, Step::Ask { .. });

@@ -260,9 +260,18 @@ impl Search<'_, '_> {
         let protocol = self.shrinker.protocol;
         for from in draft::asked(&self.steps()).into_iter().rev() {
             let steps = self.steps();
-            let others = draft::asked(&steps).into_iter().rev().filter(|to| *to != from);
-            for fewer in others.filter_map(|to| draft::rerouted(protocol, &steps, from, to)) {
-                if self.is_late() || self.attempt(fewer) {
+            if self.is_late() {
+                return;
+            }
+            if !draft::is_referred_to(protocol, &steps, from) {
+                continue;
+            }
+            for to in draft::asked(&steps).into_iter().rev().filter(|to| *to != from) {
+                // Most of them fail without a run, and with many requests there are very many: that alone takes time.
+                if self.is_late() {
+                    return;
+                }
+                if draft::rerouted(protocol, &steps, from, to).is_some_and(|fewer| self.attempt(fewer)) {
                     break;
                 }
             }
@@ -336,6 +345,9 @@ impl Search<'_, '_> {
     fn calm_down(&mut self) {
         let protocol = self.shrinker.protocol;
         for at in (0..self.steps().len()).rev() {
+            if self.is_late() {
+                return;
+            }
             if let Some(steps) = draft::uncut(protocol, &self.steps(), at) {
                 self.attempt(steps);
             }
@@ -459,7 +471,9 @@ impl Search<'_, '_> {
     /// Blames the result once more, to the full depth: candidates were blamed by name only, and the level that is reported
     /// has to be the one that this case proves by itself.
     fn proven(&self, found: Finding) -> Finding {
-        let left = self.end.saturating_duration_since(Instant::now()).min(self.shrinker.blame_time);
+        // Judging again takes up to half as much more where blame cannot tell the level.
+        let left = self.end.saturating_duration_since(Instant::now()).mul_f64(2.0 / 3.0);
+        let left = left.min(self.shrinker.blame_time);
         let Shrinker { protocol, limits, stop, .. } = *self.shrinker;
         let deed = deed(self.finding, &found.script);
         match judge_again(protocol, &deed, &found.trace, (left, limits.memory), stop) {

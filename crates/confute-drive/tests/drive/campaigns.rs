@@ -37,7 +37,7 @@ fn go(plan: &Plan) -> Outcome {
 fn once(manner: Manner, has_canary: bool) -> (Outcome, u64) {
     let server = Server::start(manner);
     let plan = Plan { cases: Some(1), ..plan(server.address) };
-    let lines = Lines { has_probe: true, has_canary };
+    let lines = Lines { has_probe: true, has_canary, ..Lines::default() };
     let outcome = campaign(&lines, &plan, &make, &mut (), &AtomicBool::new(false));
     let is_restart = |trouble: &Trouble| matches!(trouble, Trouble::Restarted { .. });
     let restarts = outcome.troubles.iter().filter(|(trouble, _)| is_restart(trouble)).map(|(_, times)| times);

@@ -102,6 +102,8 @@ pub(crate) enum Ask {
 pub(crate) struct Lines {
     pub(crate) has_probe: bool,
     pub(crate) has_canary: bool,
+    /// How long it takes to renumber a request.
+    pub(crate) renumbering: Duration,
 }
 
 impl Protocol for Lines {
@@ -174,6 +176,7 @@ impl Dialogue<Lines> for Lines {
 
 impl Asks<Lines> for Lines {
     fn renumber(&self, ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+        std::thread::sleep(self.renumbering);
         match ask {
             Ask::More(key, step) => Ask::More(*key, now(*step)),
             other => other.clone(),

@@ -21,9 +21,18 @@ fn found(server: &Server) -> Outcome {
 }
 
 fn shrink(finding: &Finding, target: Target, time: Duration) -> Result<Shrunk, Unshrunk> {
+    shrink_as(&Lines::default(), finding, target, time)
+}
+
+fn shrink_as(
+    protocol: &Lines,
+    finding: &Finding,
+    target: Target,
+    time: Duration,
+) -> Result<Shrunk, Unshrunk> {
     let limits: Limits = limits();
     let shrinker = Shrinker {
-        protocol: &Lines::default(),
+        protocol,
         target,
         limits: &limits,
         time,
@@ -90,6 +99,20 @@ fn what_does_not_show_again_is_shown_in_part() {
     assert!(part.trace.len() * 4 < finding.trace.len(), "{} of {}", part.trace.len(), finding.trace.len());
     assert_eq!((part.micros.len(), part.refutation.event + 1), (part.trace.len(), part.trace.len()));
     assert!(judge(&Store, &Tcp::default(), &typed_events(&part.trace), &Options::default()).is_refuted());
+}
+
+/// Drafts of smaller scripts that are never run take time as well: with n requests there are n² to try, of n requests each.
+#[test]
+fn drafts_look_at_the_clock() {
+    let server = Server::start(Manner::ReadsNothing(60));
+    let outcome = found(&server);
+    let finding = &outcome.findings[0];
+    assert!(finding.requests() > 60, "{}", finding.requests());
+    let slow = Lines { renumbering: Duration::from_micros(200), ..Lines::default() };
+    let (time, start) = (Duration::from_secs(1), Instant::now());
+    let shrunk = shrink_as(&slow, finding, Target::new(server.address), time);
+    assert!(!matches!(shrunk, Err(Unshrunk::NotAgain(_))));
+    assert!(start.elapsed() < time * 3 / 2, "{:?}", start.elapsed());
 }
 
 #[test]

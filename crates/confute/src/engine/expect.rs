@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::Engine;
+use super::budget::Pulse;
 use crate::derive::hypothesis::{Delivery, Hypothesis, Outgoing, Parcel};
 use crate::derive::unify::Spot;
 use crate::erased::Message;
@@ -21,9 +22,15 @@ impl Engine<'_> {
         let Some(part) = owner.and_then(|part| self.parts[part].as_mut()) else {
             return (Vec::new(), 0, false);
         };
-        let (hypotheses, more) = part.survey(&self.world, 100);
+        let (hypotheses, mut more) = part.survey(&self.world, 100);
         let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
         for hypothesis in &hypotheses {
+            // Where many rules are relaxed, each takes long.
+            let pulse = Pulse { event: self.events, turns: self.world.runs.get(), open: 0, bytes: 0 };
+            if !classes.is_empty() && self.meter.options.watch.is_some_and(|watch| watch(&pulse)) {
+                more = true;
+                break;
+            }
             let name = match spot {
                 Spot::Client(conn) => Some(conn),
                 Spot::Accepted(wire) => hypothesis.bound(wire),

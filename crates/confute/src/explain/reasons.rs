@@ -206,6 +206,11 @@ impl Bench<'_> {
         enough.flatten()
     }
 
+    /// Whether nothing more is judged. Then there is no use in making traces to judge either.
+    fn is_over(&self) -> bool {
+        self.left.get() == 0
+    }
+
     pub(super) fn fits(&self, events: &[Event<Rc<Message>>]) -> bool {
         self.refuted(events) == Some(false)
     }
@@ -283,6 +288,9 @@ fn conflict(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Vec<Fate> {
     let mut size = others.len();
     while size > 0 {
         for these in others.chunks(size) {
+            if bench.is_over() {
+                return fates;
+            }
             let mut fewer = fates.clone();
             these.iter().for_each(|one| fewer[*one] = Fate::Loose);
             if fewer != fates && bench.refuted(&parts.with(&fewer)) == Some(true) {
@@ -309,6 +317,9 @@ fn grounds(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usi
     let told: Vec<usize> = grounds.iter().flat_map(Ground::requests).collect();
     let last = parts.owner(parts.events.len() - 1);
     for one in kept.iter().filter(|one| Some(**one) != last && !told.contains(&parts.all[**one].sent)) {
+        if bench.is_over() {
+            break;
+        }
         let mut without = fates.to_vec();
         without[*one] = Fate::Gone;
         if bench.fits(&parts.with(&without)) {
@@ -349,6 +360,9 @@ fn crossed(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
         let Some(left) = other.answer().filter(|left| one != last && *left > parts.all[last].sent) else {
             continue;
         };
+        if bench.is_over() {
+            return None;
+        }
         if parts.crossed(&fates, one, last).is_some_and(|trace| bench.fits(&trace)) {
             return Some(Ground::Crossed { answers: (left, right) });
         }
@@ -361,7 +375,9 @@ fn astray(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     let answer = parts.events.len() - 1;
     parts.owner(answer)?;
     let fates = vec![Fate::Kept; parts.all.len()];
-    let fits = |one: usize, message: &Rc<Message>| bench.fits(&parts.redirected(&fates, one, message));
+    let fits = |one: usize, message: &Rc<Message>| {
+        !bench.is_over() && bench.fits(&parts.redirected(&fates, one, message))
+    };
     let messages = |at: &usize| match &parts.events[*at] {
         Event::Received(_, message) if *at != answer => Some(message),
         _ => None,
