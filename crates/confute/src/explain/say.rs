@@ -8,9 +8,9 @@ const WIDTH: usize = 60;
 /// How many requests are named in whose handling a rule may have been broken.
 const MOST_PLACES: usize = 2;
 
-/// What the events of a trace are called.
+/// The names of the events of a trace in sentences.
 pub struct Names<'a> {
-    /// What an event is, in a word or two.
+    /// Names an event in a word or two: of a message the short form, `{:#}` (see [`ServerModel`](crate::lang::ServerModel)).
     pub word: &'a dyn Fn(usize) -> String,
     /// Its number, as the reader sees it.
     pub number: &'a dyn Fn(usize) -> usize,
