@@ -20,7 +20,7 @@ use crate::near;
 /// recorded, and ends in one of three verdicts: refuted (no behaviour of the model explains what was seen), unrefuted
 /// (some behaviour does), or inconclusive (a budget ran out first).
 #[derive(Parser)]
-#[command(name = "confute", version, max_term_width = 100, after_help = EXAMPLES, after_long_help = LONG)]
+#[command(name = "confute", version, max_term_width = 100)]
 struct Fixed {
     /// When to use colour.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
@@ -46,7 +46,8 @@ pub(crate) struct Live {
 
 /// The whole command line: the fixed commands, and one for each kit.
 pub(crate) fn command() -> clap::Command {
-    let mut command = Fixed::command();
+    let (examples, mut command) = (examples(), Fixed::command());
+    command = command.after_long_help(format!("{examples}\n\n{EXIT_CODES}")).after_help(examples);
     for (place, kit) in KITS.iter().enumerate() {
         if let Some(own) = kit.command(clap::Command::new(kit.name())) {
             command = command.subcommand(Flags::augment_args(own).display_order(place));
@@ -73,32 +74,30 @@ fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
     Ok(Args { color, command })
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  confute demo                              refute a small server, and see why
-  confute http http://127.0.0.1:8080/       test an HTTP server
-  confute memcached 127.0.0.1:11211         test a memcached server
-  confute check --model kv history.edn      judge a recorded history
-  confute replay FILE http://127.0.0.1/     does a stored violation still show?
-  confute rules kv                          what the model `kv` demands
-  confute explain kv/put-lasts              one of its rules";
+/// Examples of the fixed commands: a command, and what it does. Those of kits stand after the first.
+const EXAMPLES: [(&str, &str); 5] = [
+    ("confute demo", "refute a small server, and see why"),
+    ("confute check --model kv history.edn", "judge a recorded history"),
+    ("confute replay FILE http://127.0.0.1/", "does a stored violation still show?"),
+    ("confute rules kv", "what the model `kv` demands"),
+    ("confute explain kv/put-lasts", "one of its rules"),
+];
 
-const LONG: &str = "\
-Examples:
-  confute demo                              refute a small server, and see why
-  confute http http://127.0.0.1:8080/       test an HTTP server
-  confute memcached 127.0.0.1:11211         test a memcached server
-  confute check --model kv history.edn      judge a recorded history
-  confute replay FILE http://127.0.0.1/     does a stored violation still show?
-  confute rules kv                          what the model `kv` demands
-  confute explain kv/put-lasts              one of its rules
-
+const EXIT_CODES: &str = "\
 Exit codes:
   0  unrefuted: everything that was seen is explained
   1  refuted: a server was proven wrong
   2  broken: a file could not be read as what it should be, or the command line makes no sense
   3  inconclusive: a budget ran out
 Of several files the worst counts: 2 before 1 before 3 before 0.";
+
+/// The examples of all commands, a line each.
+fn examples() -> String {
+    let kits = KITS.iter().filter_map(|kit| kit.example());
+    let (first, rest) = EXAMPLES.split_at(1);
+    let all = first.iter().copied().chain(kits).chain(rest.iter().copied());
+    all.fold("Examples:".to_owned(), |text, (command, what)| format!("{text}\n  {command:<40}  {what}"))
+}
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -180,7 +179,7 @@ pub(crate) struct Replay {
     /// The stored violation.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The server: the URL below which to test, or HOST:PORT for memcached.
+    /// The server: the URL below which to test, or HOST:PORT, as the command of its protocol takes it.
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
     /// How often to do it.

@@ -113,6 +113,10 @@ impl Kit for HttpKit {
         rules::explain(rule).map(|more| Explanation { clause: more.clause, text: more.text })
     }
 
+    fn example(&self) -> Option<(&'static str, &'static str)> {
+        Some(("confute http http://127.0.0.1:8080/", "test an HTTP server"))
+    }
+
     fn command(&self, command: Command) -> Option<Command> {
         let command = command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES);
         Some(Arguments::augment_args(command))

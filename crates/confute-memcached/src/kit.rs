@@ -66,6 +66,10 @@ impl Kit for MemcachedKit {
         }]
     }
 
+    fn example(&self) -> Option<(&'static str, &'static str)> {
+        Some(("confute memcached 127.0.0.1:11211", "test a memcached server"))
+    }
+
     fn command(&self, command: Command) -> Option<Command> {
         let command = command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES);
         Some(Arguments::augment_args(command))

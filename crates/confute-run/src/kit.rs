@@ -74,6 +74,11 @@ pub trait Kit: Sync {
         None
     }
 
+    /// An example for the help of the whole program: a command, and what it does.
+    fn example(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
+
     /// Adds the description, the arguments and the examples of the kit to its command. `None` if nothing live can be tested.
     fn command(&self, command: Command) -> Option<Command> {
         let _ = command;

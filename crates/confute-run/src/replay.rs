@@ -16,7 +16,7 @@ use crate::{RunError, Subject, guard, proof};
 /// What to do with it.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The server to do it to: a URL, or `HOST:PORT` for memcached. Without one, what was seen then is judged again.
+    /// The server to do it to: a URL, or `HOST:PORT`, as its kit takes it. Without one, what was seen then is judged again.
     pub target: Option<String>,
     /// How often to do it.
     pub runs: u32,

@@ -54,7 +54,7 @@ fn made(
 ) -> Result<Exit> {
     let flags = Line::try_parse_from([&["confute"], args].concat())?.flags;
     let subject = Subject::new("line", Lines::default(), Target::new(address), make);
-    run(&Subject { clause, ..subject }, &flags, Color::Never, out)
+    run(&Subject { clause, is_shipped: true, ..subject }, &flags, Color::Never, out)
 }
 
 /// In one line.

@@ -1,0 +1,59 @@
+//! The table is the only list: whoever adds a protocol adds a crate, and a line in the table.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failing test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// The files of the product that name a kit's crate, its own aside.
+fn mentions(name: &str) -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    for folder in fs::read_dir(crates).unwrap() {
+        let folder = folder.unwrap().path();
+        let own = folder.file_name().unwrap().to_str().unwrap().replace('-', "_");
+        if own != name && own != "testbed" && folder.join("src").is_dir() {
+            sources(&folder.join("src"), &mut found);
+        }
+    }
+    let names = |path: &PathBuf| fs::read_to_string(path).unwrap().contains(name);
+    let shown = |path: PathBuf| path.strip_prefix(crates).unwrap().display().to_string();
+    let mut list: Vec<String> = found.into_iter().filter(names).map(shown).collect();
+    list.sort();
+    list
+}
+
+#[test]
+fn a_protocol_is_one_crate_and_one_line() {
+    // `confute_test::memcached` is a convenience that no protocol needs: `Check::of` takes what any kit opens.
+    assert_eq!(mentions("confute_memcached"), ["confute-kits/src/lib.rs", "confute-test/src/check.rs"]);
+    let table = include_str!("../src/lib.rs");
+    assert_eq!(table.matches("confute_memcached").count(), 1);
+}
+
+#[test]
+fn names_are_told_apart() {
+    let names: Vec<&str> = confute_kits::KITS.iter().map(|kit| kit.name()).collect();
+    let mut books: Vec<&str> = confute_kits::books().map(|book| book.name).collect();
+    assert!(names.iter().all(|name| confute_kits::kit(name).is_some_and(|kit| kit.name() == *name)));
+    let count = books.len();
+    books.sort_unstable();
+    books.dedup();
+    assert_eq!(books.len(), count);
+    // Every rule is found, with the first model that has it.
+    for book in confute_kits::books() {
+        assert!(book.rules.iter().all(|rule| confute_kits::rule(rule.name).is_some()), "{}", book.name);
+    }
+}
