@@ -64,6 +64,11 @@ impl Late {
         }
     }
 
+    /// Whether no write is open.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Late::None)
+    }
+
     /// Whether anything may be there.
     pub(super) fn is_untold(&self) -> bool {
         matches!(self, Late::Untold)

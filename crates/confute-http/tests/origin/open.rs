@@ -220,3 +220,29 @@ fn a_weak_tag_in_if_range_may_be_refused() {
     let strong = Request { if_range: Some(IfRange::Tag(Tag::strong("x"))), ..request };
     with("v", "x").ask(strong, status(400)).breaks("store/serves");
 }
+
+/// Where nobody counts, a refused read is no choice of its own; it is explained just where it is when deviations are counted.
+#[test]
+fn a_refused_read_is_the_same_whether_counted_or_not() {
+    let starts = [
+        Story::new(),
+        with("v", "x"),
+        with("v", "x").ask(put("w"), status(503)),
+        with("v", "x").sent(1, put("w")).ask(get(), ok("v").tag("x")),
+    ];
+    let reads = [get(), get().if_match("other"), get().if_none_match("x")];
+    let codes = [200, 202, 204, 301, 304, 400, 403, 404, 405, 410, 412, 416, 429, 500, 501, 503];
+    let answers = || codes.into_iter().flat_map(|code| [false, true].map(|allow| (code, allow)));
+    for (start, read) in starts.iter().flat_map(|start| reads.iter().map(move |read| (start, read))) {
+        for (code, allow) in answers() {
+            let reply = Response { allow, ..status(code) };
+            let story = start.clone().ask(read.clone(), reply).ask(get(), ok("v").tag("x"));
+            let judged = |deviations| {
+                let relaxed = vec!["store/serves"];
+                let options = Options { relaxed, deviations, ..Options::default() };
+                judge(&ORIGIN, &Tcp::default(), &story.events, &options).is_refuted()
+            };
+            assert_eq!(judged(u32::MAX), judged(100), "{read:?} {code} {allow}");
+        }
+    }
+}

@@ -756,6 +756,9 @@ impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_>
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         Runner::deviates(self, rule)
     }
+    fn forgives(&mut self, rule: &'static Rule) -> bool {
+        self.leeway.free.contains(&rule.name) && self.leeway.relaxed.contains(&rule.name)
+    }
     fn scope(&mut self, scope: Scope) -> Turn {
         Runner::scope(self, scope)
     }

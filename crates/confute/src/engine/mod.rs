@@ -71,7 +71,9 @@ impl<'m> Engine<'m> {
         let mut world = Composed::new(model, network);
         world.relaxed.clone_from(&options.relaxed);
         world.most_deviations = options.deviations;
-        world.free.clone_from(&options.free);
+        // Where any number is allowed anywhere, nobody counts: hypotheses that differ in that number only are the same.
+        let is_counted = options.deviations != u32::MAX || options.at.is_some();
+        world.free.clone_from(if is_counted { &options.free } else { &options.relaxed });
         world.deviates_at = options.at.map(|at| at as u64);
         world.repeats = Repeats::new(options.repeat_all);
         let internal = world.internal_kind();

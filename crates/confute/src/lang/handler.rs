@@ -184,6 +184,11 @@ pub trait Handler<M, O> {
     fn choose(&mut self, options: usize) -> Result<usize, Stop>;
     /// Is this rule broken here?
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop>;
+    /// May this rule be broken anywhere, without anybody counting? See [`Io::forgives`](super::Io::forgives).
+    fn forgives(&mut self, rule: &'static Rule) -> bool {
+        let _ = rule;
+        false
+    }
     /// The turn says how far it reaches.
     fn scope(&mut self, scope: Scope) -> Turn;
     /// The turn will touch this cell. The number stands for the cell from then on.
@@ -247,6 +252,10 @@ pub trait Layer<M, O> {
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         self.below().deviates(rule)
     }
+    /// See [`Handler::forgives`].
+    fn forgives(&mut self, rule: &'static Rule) -> bool {
+        self.below().forgives(rule)
+    }
     /// See [`Handler::scope`].
     fn scope(&mut self, scope: Scope) -> Turn {
         self.below().scope(scope)
@@ -307,6 +316,9 @@ impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {
     }
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop> {
         Layer::deviates(&mut self.0, rule)
+    }
+    fn forgives(&mut self, rule: &'static Rule) -> bool {
+        Layer::forgives(&mut self.0, rule)
     }
     fn scope(&mut self, scope: Scope) -> Turn {
         Layer::scope(&mut self.0, scope)

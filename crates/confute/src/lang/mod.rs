@@ -193,6 +193,14 @@ impl<'a, S: ServerModel + ?Sized> Io<'a, S> {
         self.handler.deviates(rule)
     }
 
+    /// Whether the server may break this rule anywhere, any number of times, and nobody counts. Then a model need not ask
+    /// [`deviates`](Self::deviates), which makes two ways to go on: what comes of a breach may be part of what it sends, if
+    /// whatever a server that breaks the rule would send, and nothing else, is allowed there. A turn that asks less is searched
+    /// faster. Always false while the rule is in force, and where deviations are counted.
+    pub fn forgives(&mut self, rule: &'static Rule) -> bool {
+        self.handler.forgives(rule)
+    }
+
     /// This turn may touch anything: any cell, any connection, several messages.
     pub fn whole(&mut self) -> Turn {
         self.handler.scope(Scope::Whole)
