@@ -70,16 +70,8 @@ pub struct RunRecord {
     pub remarks: Vec<String>,
     /// The claim of an exhaustive run.
     pub bound: Option<BoundRecord>,
-    /// The stored cases that were tried first.
-    pub tried: Vec<Tried>,
-    /// The files that were added to the folder of regressions.
-    pub stored: Vec<std::path::PathBuf>,
-    /// The comparison with the baseline.
-    pub baseline: Option<Compared>,
-    /// Steps that ended in a defect, each with what it said: what they would have added is missing.
-    pub missing: Vec<String>,
-    /// The time that the run took, and was to take.
-    pub budgets: Option<BudgetsRecord>,
+    /// What there is to say beside the violations.
+    pub notes: RunNotes,
     /// Cases and troubles in order, one JSON object each.
     pub log: Log,
 }
@@ -99,6 +91,21 @@ impl RunRecord {
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &Violation> {
         self.violations.iter().filter(move |one| one.standing == standing)
     }
+}
+
+/// What a run has to say beside its violations.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct RunNotes {
+    /// The stored cases that were tried first.
+    pub tried: Vec<Tried>,
+    /// The files that were added to the folder of regressions.
+    pub stored: Vec<std::path::PathBuf>,
+    /// The comparison with the baseline.
+    pub baseline: Option<Compared>,
+    /// Steps that ended in a defect, each with what it said: what they would have added is missing.
+    pub missing: Vec<String>,
+    /// The time that the run took, and was to take.
+    pub budgets: Option<BudgetsRecord>,
 }
 
 /// A rule of the model.

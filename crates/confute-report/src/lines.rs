@@ -157,7 +157,7 @@ pub fn summary(run: &RunRecord) -> Value {
         run.troubles.iter().map(|one| json!({ "what": one.what, "next": one.next, "times": one.times }));
     let troubles: Vec<Value> = trouble.collect();
     let millis = |time: std::time::Duration| time.as_secs_f64() * 1e3;
-    let budgets = run.budgets.map(|budgets| {
+    let budgets = run.notes.budgets.map(|budgets| {
         json!({
             "testing": {
                 "milliseconds": millis(budgets.tested),
@@ -195,10 +195,10 @@ pub fn summary(run: &RunRecord) -> Value {
         "rules": { "tested": figures.rules, "never": never.collect::<Vec<_>>() },
         "branches": run.branches.iter().map(|(name, times)| (name.clone(), json!(times)))
             .collect::<serde_json::Map<_, _>>(),
-        "tried": run.tried,
-        "stored": run.stored,
-        "missing": run.missing,
-        "baseline": run.baseline,
+        "tried": run.notes.tried,
+        "stored": run.notes.stored,
+        "missing": run.notes.missing,
+        "baseline": run.notes.baseline,
         "exhaustive": run.bound.map(|bound| bound::json(bound, run)),
         "requests": figures.requests,
         "answers": figures.answers,

@@ -55,7 +55,7 @@ pub fn write(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Re
 /// Remarks beside the verdict: a label, and lines beside it.
 pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
     let wrapped = |texts: Vec<String>| texts.iter().flat_map(|text| wrap(text, WIDTH - 14)).collect();
-    let budgets = run.budgets.map_or_else(Vec::new, |budgets| {
+    let budgets = run.notes.budgets.map_or_else(Vec::new, |budgets| {
         let of = |most: Option<_>| most.map(|most| format!(" of {}", elapsed(most))).unwrap_or_default();
         vec![
             format!("testing took {}{}", elapsed(budgets.tested), of(budgets.testing)),
@@ -67,11 +67,11 @@ pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
         ]
     });
     vec![
-        ("tried", wrapped(run.tried.iter().map(ToString::to_string).collect())),
-        ("stored", run.stored.iter().map(|path| path.display().to_string()).collect()),
-        ("baseline", run.baseline.as_ref().map(compared).unwrap_or_default()),
+        ("tried", wrapped(run.notes.tried.iter().map(ToString::to_string).collect())),
+        ("stored", run.notes.stored.iter().map(|path| path.display().to_string()).collect()),
+        ("baseline", run.notes.baseline.as_ref().map(compared).unwrap_or_default()),
         ("budgets", wrapped(budgets)),
-        ("missing", wrapped(run.missing.clone())),
+        ("missing", wrapped(run.notes.missing.clone())),
     ]
 }
 

@@ -10,7 +10,7 @@ use confute_drive::{
 };
 use confute_record::{
     CaseRecord, DiagnosisRecord, ExcerptRecord, FileRecord, Log, MessageRecord, PlanRecord, ProofRecord,
-    RuleRecord, RunRecord, ShrunkRecord, Standing, TroubleRecord, VERSION, Violation, name_of,
+    RuleRecord, RunNotes, RunRecord, ShrunkRecord, Standing, TroubleRecord, VERSION, Violation, name_of,
 };
 use serde_json::{Value, json};
 
@@ -80,11 +80,13 @@ pub fn of(
         branches: outcome.branches.clone(),
         remarks: remarks.to_vec(),
         bound: subject.bound,
-        tried: beside.tried.clone(),
-        stored: beside.stored.clone(),
-        baseline: beside.baseline.clone(),
-        missing,
-        budgets: beside.budgets.map(|budgets| budgets.record()),
+        notes: RunNotes {
+            tried: beside.tried.clone(),
+            stored: beside.stored.clone(),
+            baseline: beside.baseline.clone(),
+            missing,
+            budgets: beside.budgets.map(|budgets| budgets.record()),
+        },
         log: log.clone(),
     }
 }

@@ -236,7 +236,7 @@ impl Check {
             anstream::adapter::strip_str(&String::from_utf8_lossy(&text)).to_string()
         };
         let (mut text, mut brief) = (written(false), written(true));
-        for one in &record.tried {
+        for one in &record.notes.tried {
             let _ = writeln!(brief, "  {one}");
         }
         if let Some(why) = unwritten {

@@ -57,16 +57,8 @@ pub(crate) struct Flags {
     /// Write what was found into this directory: for each violation its trace and its script, and a summary.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
-    /// A folder of violations that were met before: they are tried first, and what is found is added, a file for each rule.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) regressions: Option<PathBuf>,
-    /// A file of known violations: they are told, but do not fail the run; new ones do.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: Option<PathBuf>,
-    /// Write what was found to the baseline: all of it is known from then on. What was put to the test and not met is
-    /// removed.
-    #[arg(long, requires = "baseline")]
-    pub(crate) baseline_update: bool,
+    #[command(flatten)]
+    pub(crate) known: KnownFlags,
     /// For people, or one JSON object a line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
@@ -82,6 +74,21 @@ pub(crate) struct Flags {
     /// Show messages in full, and progress even where standard error is no terminal.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// What earlier runs found.
+#[derive(Debug, Args)]
+pub(crate) struct KnownFlags {
+    /// A folder of violations that were met before: they are tried first, and what is found is added, a file for each rule.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) regressions: Option<PathBuf>,
+    /// A file of known violations: they are told, but do not fail the run; new ones do.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write what was found to the baseline: all of it is known from then on. What was put to the test and not met is
+    /// removed.
+    #[arg(long, requires = "baseline")]
+    pub(crate) baseline_update: bool,
 }
 
 /// A level, as it is written.

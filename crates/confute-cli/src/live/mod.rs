@@ -46,8 +46,8 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
     }
     // Before the server is bothered: a report that cannot be written is worth nothing.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
-    let known = match &flags.baseline {
-        Some(path) => Some(Baseline::read(path, &subject.model, flags.baseline_update)?),
+    let known = match &flags.known.baseline {
+        Some(path) => Some(Baseline::read(path, &subject.model, flags.known.baseline_update)?),
         None => None,
     };
     plan.known = known.as_ref().map(Baseline::sure).unwrap_or_default();
@@ -55,8 +55,8 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
     let screen = screen::Screen::new(flags, subject.bound, color);
     let mut teller = Teller { screen, recorder: Recorder::default(), level: plan.level, met: Vec::new() };
     let shrink_time = (!flags.no_shrink).then_some(flags.shrink_time);
-    let regressions = flags.regressions.as_deref();
-    let written = flags.baseline.as_deref().filter(|_| flags.baseline_update);
+    let regressions = flags.known.regressions.as_deref();
+    let written = flags.known.baseline.as_deref().filter(|_| flags.known.baseline_update);
     let baseline = known.as_ref().map(|known| (known, written));
     let job = Job { subject, plan: &plan, shrink_time, regressions, baseline };
     let done = guarded(|| session::run(&job, &mut teller, &stop));

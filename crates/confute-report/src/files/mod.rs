@@ -137,7 +137,7 @@ impl Reports {
                 let mut summary = lines::summary(run);
                 summary["$schema"] = json!("summary.schema.json");
                 summary["findings"] = json!(findings);
-                summary["missing"] = json!([&run.missing[..], &missing].concat());
+                summary["missing"] = json!([&run.notes.missing[..], &missing].concat());
                 summary
             };
             let whole = |path: &Path| {

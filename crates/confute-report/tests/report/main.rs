@@ -75,7 +75,7 @@ fn written(name: &str, ran: &Ran) -> PathBuf {
     let record = ran.record();
     let Written { paths, missing } = Reports::create(&folder).unwrap().write(&record);
     assert!(missing.is_empty() && paths.iter().all(|path| path.is_file()), "{paths:?} {missing:?}");
-    assert_eq!(record.missing, Vec::<String>::new());
+    assert_eq!(record.notes.missing, Vec::<String>::new());
     are_made_again(&folder);
     folder
 }
