@@ -204,7 +204,7 @@ fn a_panic() {
             io.send(conn, format!("{byte}"))
         },
         Mistake::Panicked { .. },
-        "`mistakes::Wrong` panicked in the turn of `\"a\"`: index out of bounds: the len is 1 but the index is 7. A turn has \
+        "`mistakes::Wrong` panicked in the turn of `a`: index out of bounds: the len is 1 but the index is 7. A turn has \
          to cope with every message, in every state that its tables can be in; where it panicked is on standard error"
     );
     let echo: Serve = |_, io| {

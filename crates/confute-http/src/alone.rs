@@ -50,7 +50,7 @@ impl Exchange<'_> {
     /// Its response may be somebody else's where that of the other could not be: then it says nothing of when it was performed.
     fn may_be_foreign_beside(&self, other: &Self) -> bool {
         let pipelined = |it: &Self| it.answer.map(|(_, response)| response.pipelined);
-        self.answer.is_some_and(|(_, response)| response.stray) || pipelined(self) != pipelined(other)
+        self.answer.is_some_and(|(_, response)| response.notes.stray) || pipelined(self) != pipelined(other)
     }
 }
 

@@ -8,7 +8,7 @@ use confute_drive::Reader;
 use crate::content_range::ContentRange;
 use crate::date::Date;
 use crate::etag::EntityTag;
-use crate::message::{Flaw, Msg, Response, Tag, Told};
+use crate::message::{Dated, Flaw, Msg, Notes, Response, Tag, Told};
 use crate::text;
 use crate::wire::{Ending, Fields, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader, Section};
 
@@ -108,9 +108,11 @@ impl From<&RawResponse> for Response {
             status: raw.status().unwrap_or(0),
             etag,
             last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
-            is_now: last_modified.is_some() && last_modified == time("Date"),
-            may_be_ahead: false,
-            is_past: last_modified.is_some() && last_modified < time("Date"),
+            dated: Dated {
+                is_now: last_modified.is_some() && last_modified == time("Date"),
+                may_be_ahead: false,
+                is_past: last_modified.is_some() && last_modified < time("Date"),
+            },
             content_range,
             allow: fields.all("Allow").next().is_some(),
             content_length: match fields.content_length() {
@@ -123,10 +125,7 @@ impl From<&RawResponse> for Response {
             may_be_coded: false,
             multipart: kind.starts_with(b"multipart/byteranges"),
             close: !raw.persists(),
-            stray: false,
-            reused: false,
-            untold: false,
-            is_cited: false,
+            notes: Notes::default(),
             interim: Vec::new(),
             flaws,
             pipelined: false,
@@ -397,7 +396,7 @@ mod tests {
                 "Date: Sun, 06 Nov 1994 08:49:37 GMT|Last-Modified: Sun, 06 Nov 1994 08:49:{modified} GMT"
             );
             let seen = read(&[Method::Get], &[&format!("HTTP/1.1 204 No|{dates}||")]).remove(0);
-            (seen.flaws, seen.is_now, seen.is_past)
+            (seen.flaws, seen.dated.is_now, seen.dated.is_past)
         };
         assert_eq!(told("36"), (vec![], false, true));
         assert_eq!(told("37"), (vec![], true, false));

@@ -68,10 +68,10 @@ fn show_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     if response.close {
         f.write_str(", Connection: close")?;
     }
-    if response.reused {
+    if response.notes.reused {
         f.write_str(" (a tag that was seen with other content)")?;
     }
-    if response.untold {
+    if response.notes.untold {
         f.write_str(" (a tag that a 304 has just left out)")?;
     }
     if response.incomplete {

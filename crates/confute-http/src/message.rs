@@ -338,16 +338,9 @@ pub struct Response {
     /// The date told, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<i64>,
-    /// Whether that is the date of the response itself: then it may stand for a later one (RFC 9110, 8.8.2.1).
-    #[serde(skip_serializing_if = "is_default")]
-    pub is_now: bool,
-    /// Whether it may stand for a later one though the content was put: nothing yet says that the server's clock and that of
-    /// its storage agree.
-    #[serde(skip_serializing_if = "is_default")]
-    pub may_be_ahead: bool,
-    /// Whether the date told lies before that of the response itself.
-    #[serde(skip)]
-    pub is_past: bool,
+    /// What the date told may mean.
+    #[serde(flatten)]
+    pub dated: Dated,
     /// The part told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_range: Option<Told>,
@@ -387,6 +380,33 @@ pub struct Response {
     /// Whether it ended before its end: then the content is as much as came.
     #[serde(skip_serializing_if = "is_default")]
     pub incomplete: bool,
+    /// What it shows only together with other messages.
+    #[serde(flatten)]
+    pub notes: Notes,
+    /// When its last byte was received, in microseconds since the case began.
+    pub received_at: i64,
+}
+
+/// What the date that a response tells may mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Dated {
+    /// Whether that is the date of the response itself: then it may stand for a later one (RFC 9110, 8.8.2.1).
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_now: bool,
+    /// Whether it may stand for a later one though the content was put: nothing yet says that the server's clock and that of
+    /// its storage agree.
+    #[serde(skip_serializing_if = "is_default")]
+    pub may_be_ahead: bool,
+    /// Whether the date told lies before that of the response itself.
+    #[serde(skip)]
+    pub is_past: bool,
+}
+
+/// What a response shows only together with other messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Notes {
     /// Whether it looks like an answer to somebody else: its tag was told of something else, and never of what was asked for, nor
     /// was its content ever put or seen there; or only writes get such a status.
     #[serde(skip_serializing_if = "is_default")]
@@ -401,8 +421,6 @@ pub struct Response {
     /// against the later one includes this one.
     #[serde(skip)]
     pub is_cited: bool,
-    /// When its last byte was received, in microseconds since the case began.
-    pub received_at: i64,
 }
 
 impl Response {

@@ -84,10 +84,10 @@ pub(crate) fn date<P: Protocol>(
             && pair.response.is_some_and(|it| matches!(it.status, 200 | 201 | 204))
     };
     let mut recent = past.exchanges.iter().rev().take(RECENT).filter_map(|it| Pair::of(it, &view));
-    if response.is_past && recent.any(is_put) {
+    if response.dated.is_past && recent.any(is_put) {
         agree.store(true, Ordering::Relaxed);
     }
-    response.may_be_ahead = response.is_now || response.last_modified.is_none();
+    response.dated.may_be_ahead = response.dated.is_now || response.last_modified.is_none();
 }
 
 /// Notes what a response shows together with earlier ones. `place` is its exchange, which does not have it yet.
@@ -118,7 +118,7 @@ pub(crate) fn note<P: Protocol>(
         pair.request.method == Method::Get
             && other.is_some_and(|other| is_quiet(pair.request.sent_at, other.received_at))
     };
-    response.reused = !tag.weak
+    response.notes.reused = !tag.weak
         && request.method == Method::Get
         && recent().any(|pair| is_other(&pair))
         && is_quiet(request.sent_at, response.received_at);
@@ -129,7 +129,7 @@ pub(crate) fn note<P: Protocol>(
     for pair in recent().filter(|pair| pair.request.method == request.method) {
         let Some(before) = pair.response.filter(|before| before.received_at <= asked) else { continue };
         if pair.telling(&tag).is_some() && !pair.request.is_conditional() {
-            response.untold =
+            response.notes.untold =
                 bare && !request.is_conditional() && is_quiet(pair.request.sent_at, response.received_at);
             return;
         }
@@ -168,11 +168,11 @@ pub(crate) fn cite<M>(
                     })
                 };
                 let tells = |other: &Response| other.status == 200 && other.etag == response.etag;
-                if response.reused {
+                if response.notes.reused {
                     let other = earlier().find(|(.., other)| tells(other) && other.body != response.body);
                     cited.extend(other.map(|(at, ..)| *at));
                 }
-                if response.untold {
+                if response.notes.untold {
                     let is_bare = |other: &Response| other.status == 304 && other.etag.is_none();
                     let bare = earlier().find(|(.., other)| is_bare(other)).map(|(at, ..)| *at);
                     let whole = earlier().find(|(at, asked, other)| {
@@ -189,7 +189,7 @@ pub(crate) fn cite<M>(
         if let Event::Received(_, message) = &mut trace[at]
             && let Some(Msg::Response(response)) = change(message)
         {
-            response.is_cited = true;
+            response.notes.is_cited = true;
         }
     }
 }
@@ -231,6 +231,7 @@ mod tests {
     use confute_drive::Peer;
 
     use super::*;
+    use crate::message::{Dated, Notes};
     use crate::protocol::{Ask, Http};
 
     /// Exchanges one after the other, a millisecond each, and what is noted in the last response.
@@ -266,7 +267,7 @@ mod tests {
         /// What was noted in the response at this place: a tag seen with other content, a tag that a 304 left out.
         fn noted(&self, place: usize) -> (bool, bool) {
             match self.past.exchanges[place].replies.last() {
-                Some(Msg::Response(response)) => (response.reused, response.untold),
+                Some(Msg::Response(response)) => (response.notes.reused, response.notes.untold),
                 _ => panic!("no response"),
             }
         }
@@ -351,18 +352,18 @@ mod tests {
             .collect();
         cite(&mut trace, |message| Some(message), |message| Some(message));
         let is_cited =
-            |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.is_cited);
+            |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.notes.is_cited);
         (0..trace.len()).filter(|at| is_cited(&trace[*at])).collect()
     }
 
     #[test]
     fn evidence_has_what_a_note_is_about() {
-        let untold = Response { untold: true, ..ok("v", "x") };
+        let untold = Response { notes: Notes { untold: true, ..Notes::default() }, ..ok("v", "x") };
         let before = || vec![(get(), ok("v", "x")), (get(), ok("v", "x")), (known(), status(304))];
         let told = |last: Response| [before(), vec![(get(), ok("v", "x")), (get(), last)]].concat();
         assert_eq!(cited(told(untold)), [3, 5]);
         assert!(cited(told(ok("v", "x"))).is_empty());
-        let reused = Response { reused: true, ..ok("w", "x") };
+        let reused = Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("w", "x") };
         assert_eq!(cited([before(), vec![(put(), status(204)), (get(), reused)]].concat()), [3]);
     }
 
@@ -392,10 +393,14 @@ mod tests {
     fn clocks_agree_once_what_was_put_is_of_the_past() {
         let http = Http::default();
         let seen = |is_now: bool, is_past: bool, past: &Past<Http>| {
-            let mut response =
-                Response { last_modified: Some(5), is_now, is_past, received_at: 9000, ..status(200) };
+            let mut response = Response {
+                last_modified: Some(5),
+                dated: Dated { is_now, is_past, may_be_ahead: false },
+                received_at: 9000,
+                ..status(200)
+            };
             date(past, past.exchanges.len() - 1, |message| Some(message), &http.clocks_agree, &mut response);
-            response.may_be_ahead
+            response.dated.may_be_ahead
         };
         let unwritten = Talk::default().sent(get()).past;
         assert!(seen(true, false, &unwritten));

@@ -368,7 +368,7 @@ impl Evidence<Http> for Http {
     /// What is safe changes nothing. What was refused should not either, but that a server did it all the same may be just
     /// what it is to be blamed for. What another response is judged together with is evidence.
     fn is_idle(&self, request: &Msg, reply: Option<&Msg>) -> bool {
-        let is_cited = matches!(reply, Some(Msg::Response(response)) if response.is_cited);
+        let is_cited = matches!(reply, Some(Msg::Response(response)) if response.notes.is_cited);
         !is_cited
             && matches!(request, Msg::Request(request) if !request.close_twice && request.method.is_safe())
     }

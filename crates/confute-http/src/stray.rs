@@ -82,7 +82,7 @@ pub(crate) fn note<M>(
         if let Event::Received(_, message) = &mut trace[at]
             && let Some(Msg::Response(response)) = change(message)
         {
-            response.stray = true;
+            response.notes.stray = true;
         }
     }
 }
@@ -105,7 +105,7 @@ mod tests {
             let mut trace = trace.to_vec();
             note(&mut trace, |message| Some(message), |message| Some(message));
             let is_stray =
-                |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.stray);
+                |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.notes.stray);
             (0..trace.len()).filter(|at| is_stray(&trace[*at])).collect::<Vec<_>>()
         };
         let mut trace =

@@ -75,36 +75,48 @@ pub struct Traffic {
     expects: u32,
     /// For how long, in milliseconds.
     hold: u32,
-    /// Whether most of it is bursts.
-    busy: bool,
-    /// Whether there is never more than one request at a time.
-    gentle: bool,
-    /// Whether what was rarely reached is preferred.
-    curious: bool,
-    /// Whether all connections are kept busy all the time.
-    floods: bool,
+    manner: Manner,
     /// Whose turn it is then.
     turn: bool,
-    /// Whether each resource has one writer, and readers that never rest.
-    storms: bool,
     /// How often they were let loose.
     rounds: u64,
-    /// Whether a row of resources is looked at again after a pause, once.
-    ripens: bool,
-    /// Whether that is left out where tags are weak.
-    is_hasty: bool,
     /// Resources that were written by several at once, and not looked at since.
     doubtful: Vec<Arc<str>>,
-    /// Resources whose tags have had time to become strong.
+    ripening: Ripening,
+    /// How many resources were given up under a name.
+    given_up: BTreeMap<Arc<str>, u32>,
+}
+
+/// The manner of the traffic, chosen when it begins.
+#[derive(Clone, Copy, Debug, Default)]
+struct Manner {
+    /// Most of it is bursts.
+    busy: bool,
+    /// There is never more than one request at a time.
+    gentle: bool,
+    /// Branches that were rarely reached are preferred.
+    curious: bool,
+    /// All connections are kept busy all the time.
+    floods: bool,
+    /// Each resource has one writer, and readers that never rest.
+    storms: bool,
+}
+
+/// Resources that are left alone for a while, so that their tags become strong.
+#[derive(Clone, Debug, Default)]
+struct Ripening {
+    /// A row of them is still to be looked at after a pause, once.
+    is_due: bool,
+    /// That is left out where tags are weak.
+    is_hasty: bool,
+    /// The resources whose tags have had time to become strong.
     row: Vec<Arc<str>>,
     /// Those of them that were written to again.
     changed: Vec<Arc<str>>,
-    /// Milliseconds for which they were left alone.
+    /// The pause, in milliseconds.
     pause: u64,
-    /// Kinds of writes that are still to come to those.
-    ripe: Vec<u64>,
-    /// How many resources were given up under a name.
-    given_up: BTreeMap<Arc<str>, u32>,
+    /// Kinds of writes that are still to come to them.
+    writes: Vec<u64>,
 }
 
 /// Takes one of them, any; from all of them if there are none left.
@@ -136,20 +148,11 @@ impl Traffic {
             odds: vec![],
             expects: 1,
             hold: 500,
-            busy: false,
-            gentle: false,
-            curious: false,
-            floods: false,
+            manner: Manner::default(),
             turn: false,
-            storms: false,
             rounds: 0,
-            ripens: false,
-            is_hasty: false,
             doubtful: vec![],
-            row: vec![],
-            changed: vec![],
-            pause: 0,
-            ripe: vec![],
+            ripening: Ripening::default(),
             given_up: BTreeMap::new(),
         }
     }
@@ -175,49 +178,50 @@ impl Traffic {
             1 => traffic.busy(),
             _ => traffic.flooding(),
         };
-        let traffic = Self { curious: case >= SHORT, ..traffic };
+        let manner = Manner { curious: case >= SHORT, ..traffic.manner };
+        let traffic = Self { manner, ..traffic };
         if case % 16 == 4 { traffic } else { traffic.impatient() }
     }
 
     /// The same, but most of it is bursts over all connections.
     #[must_use]
     pub fn busy(mut self) -> Self {
-        self.busy = true;
+        self.manner.busy = true;
         self
     }
 
     /// The same, but never more than one request at a time.
     #[must_use]
     pub fn gentle(mut self) -> Self {
-        self.gentle = true;
+        self.manner.gentle = true;
         self
     }
 
     /// The same, but all connections are kept busy.
     #[must_use]
     pub fn flooding(mut self) -> Self {
-        self.floods = true;
+        self.manner.floods = true;
         self
     }
 
     /// The same, but each resource has one writer, and readers that never rest.
     #[must_use]
     pub fn storming(mut self) -> Self {
-        self.storms = true;
+        self.manner.storms = true;
         self
     }
 
     /// The same, but some resources are left alone for a while, so that weak tags become strong.
     #[must_use]
     pub fn ripening(mut self) -> Self {
-        self.ripens = true;
+        self.ripening.is_due = true;
         self
     }
 
     /// The same, but some resources are left alone for a moment, unless their tags are weak, which takes longer.
     #[must_use]
     pub fn resting(mut self) -> Self {
-        (self.ripens, self.is_hasty) = (true, true);
+        (self.ripening.is_due, self.ripening.is_hasty) = (true, true);
         self
     }
 
@@ -314,7 +318,7 @@ impl Traffic {
             self.exchange(on, Self::get(&name));
             return;
         }
-        if self.curious && pick(2) == 0 {
+        if self.manner.curious && pick(2) == 0 {
             let ask = self.telling(view, &known, &name, pick);
             let writes = !ask.method.is_safe();
             self.exchange(on, ask);
@@ -388,7 +392,7 @@ impl Traffic {
     /// Many at once, then a look at what became of it.
     fn burst(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let names = [self.name(pick), self.name(pick)];
-        let least = if self.busy { view.connections / 2 } else { 0 };
+        let least = if self.manner.busy { view.connections / 2 } else { 0 };
         let count = least + 2 + pick(u64::from((view.connections - least).saturating_sub(1)).max(1)) as u32;
         // Those that are sent at once may have happened in any order.
         let count = if self.gather(pick) { count.min(MOST_GATHERED) } else { count };
@@ -532,7 +536,7 @@ impl Generator<Http> for Traffic {
             if std::mem::take(&mut self.is_new) {
                 if self.opening.is_over() {
                     self.begin(pick);
-                    if self.busy {
+                    if self.manner.busy {
                         // What goes wrong with reads alone is best seen before anything is written at the same time.
                         self.look(view, pick);
                     }
@@ -545,7 +549,7 @@ impl Generator<Http> for Traffic {
                 self.ask_plainly(view, pick);
                 continue;
             }
-            if std::mem::take(&mut self.ripens) {
+            if std::mem::take(&mut self.ripening.is_due) {
                 self.ripen(view, pick);
                 continue;
             }
@@ -553,31 +557,31 @@ impl Generator<Http> for Traffic {
                 self.inquire(view, pick);
                 continue;
             }
-            if let Some(name) = self.row.pop() {
+            if let Some(name) = self.ripening.row.pop() {
                 self.harvest(view, &name, pick);
                 continue;
             }
-            if self.storms {
+            if self.manner.storms {
                 self.storm(view, pick);
                 continue;
             }
             let choice = pick(64);
-            if self.floods && choice > 60 {
+            if self.manner.floods && choice > 60 {
                 // Whatever else there is to do wants quiet.
                 self.release(0..view.wide.max(2));
             }
             match choice {
                 // Often enough to be done in most cases that may do it at all.
-                55..=62 if self.expects > 0 && !self.floods => {
+                55..=62 if self.expects > 0 && !self.manner.floods => {
                     self.expects -= 1;
                     self.expect(view, pick);
                 }
-                43..=49 if self.gentle => self.stretch(view, pick),
-                50..=54 if self.gentle => self.odd(view, pick),
-                0..=60 if self.floods => self.flood(view, pick),
-                0..=33 if self.busy => self.burst(view, pick),
-                34..=39 if self.busy => self.look(view, pick),
-                40..=46 if self.busy => self.pipeline(view, pick),
+                43..=49 if self.manner.gentle => self.stretch(view, pick),
+                50..=54 if self.manner.gentle => self.odd(view, pick),
+                0..=60 if self.manner.floods => self.flood(view, pick),
+                0..=33 if self.manner.busy => self.burst(view, pick),
+                34..=39 if self.manner.busy => self.look(view, pick),
+                40..=46 if self.manner.busy => self.pipeline(view, pick),
                 0..=42 => self.stretch(view, pick),
                 43..=47 => self.burst(view, pick),
                 48 | 49 => self.create(view, pick),

@@ -25,13 +25,13 @@ impl Traffic {
     /// Puts a row of resources, and looks at each at once and after a pause.
     pub(super) fn ripen(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let is_weak = Known::of(view.past, &"r0".into()).is_weak;
-        if is_weak && self.is_hasty {
+        if is_weak && self.ripening.is_hasty {
             return;
         }
         let count;
-        (count, self.pause) = if is_weak { (ROW, RIPE) } else { (SHORT_ROW, PAUSE) };
-        self.row = (0..count).map(|number| format!("w{number}").into()).collect();
-        let row = self.row.clone();
+        (count, self.ripening.pause) = if is_weak { (ROW, RIPE) } else { (SHORT_ROW, PAUSE) };
+        self.ripening.row = (0..count).map(|number| format!("w{number}").into()).collect();
+        let row = self.ripening.row.clone();
         let lines = view.connections.clamp(1, 4);
         for (on, name) in (0..lines).cycle().zip(&row) {
             let put = self.put(name, pick);
@@ -44,7 +44,7 @@ impl Traffic {
 
     /// Looks at each of these when nothing was written to it for a while.
     fn look_after_pause(&mut self, lines: u32, names: &[Arc<str>]) {
-        self.queue.push_back(Step::Wait(Until::Millis(self.pause)));
+        self.queue.push_back(Step::Wait(Until::Millis(self.ripening.pause)));
         for (on, name) in (0..lines).cycle().zip(names) {
             self.exchange(on, Self::get(name));
         }
@@ -57,15 +57,15 @@ impl Traffic {
         let change = if pick(2) == 0 {
             self.put(name, pick)
         } else {
-            let kind = draw(&mut self.ripe, 0..WRITES, pick).unwrap_or_default();
+            let kind = draw(&mut self.ripening.writes, 0..WRITES, pick).unwrap_or_default();
             let body = self.body(pick);
             write(&known, name, body, kind, pick)
         };
         self.exchange(0, change);
         self.exchange(0, Self::get(name));
-        self.changed.push(name.clone());
-        if self.row.is_empty() {
-            let changed = std::mem::take(&mut self.changed);
+        self.ripening.changed.push(name.clone());
+        if self.ripening.row.is_empty() {
+            let changed = std::mem::take(&mut self.ripening.changed);
             self.look_after_pause(view.connections.clamp(1, 4), &changed);
         }
     }

@@ -112,7 +112,7 @@ impl Lax {
     /// Whether the answer is somebody else's.
     pub(super) fn is_foreign(self, seen: &Response) -> bool {
         let (_, any, stray) = FOREIGN[usize::from(!seen.pipelined)];
-        self.has(any) || (seen.stray && self.has(stray))
+        self.has(any) || (seen.notes.stray && self.has(stray))
     }
 
     /// Whether this flaw of an answer is overlooked.

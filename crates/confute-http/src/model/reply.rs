@@ -159,7 +159,7 @@ impl Expected {
         match seen.last_modified {
             // A file of tomorrow is told to be of today (RFC 9110, 8.8.2.1). What was put has the date of when it was, where the
             // clocks of the server are known to agree.
-            Some(date) if seen.is_now && (entry.is_foreign || seen.may_be_ahead) => {
+            Some(date) if seen.dated.is_now && (entry.is_foreign || seen.dated.may_be_ahead) => {
                 more_than(&entry.modified, date - 1, facts)
             }
             Some(date) => entry.modified.unify(&date, facts),
@@ -169,8 +169,8 @@ impl Expected {
 
     /// Whether the date may be one that has yet to come, and that of now be told and compared instead.
     fn is_ahead(entry: &Entry, seen: &Response, facts: &Knowledge) -> bool {
-        let is_told = seen.last_modified.is_some() && !seen.is_now;
-        (entry.is_foreign || seen.may_be_ahead) && !is_told && entry.modified.value(facts).is_none()
+        let is_told = seen.last_modified.is_some() && !seen.dated.is_now;
+        (entry.is_foreign || seen.dated.may_be_ahead) && !is_told && entry.modified.value(facts).is_none()
     }
 
     /// It was not modified after this date. Where the date of now may have been compared instead, that teaches nothing; but now
@@ -206,8 +206,8 @@ impl Expected {
 
     fn read(&self, read: &Read, seen: &Response, facts: &mut Knowledge) -> Learnt {
         let entry = &read.entry;
-        require(!seen.reused || entry.reuses || self.lax.has(Lax::GARBLED))?;
-        require(!seen.untold || self.lax.has(Lax::NOT_MODIFIED_TAG))?;
+        require(!seen.notes.reused || entry.reuses || self.lax.has(Lax::GARBLED))?;
+        require(!seen.notes.untold || self.lax.has(Lax::NOT_MODIFIED_TAG))?;
         match seen.status {
             200 | 203 | 204 => {
                 self.performed(read, seen, facts)?;

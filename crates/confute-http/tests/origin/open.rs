@@ -3,7 +3,7 @@
 use confute::lang::Level;
 use confute::network::Tcp;
 use confute::{Options, Verdict, judge};
-use confute_http::message::{IfRange, Odd, Request, Response, Span, Tag};
+use confute_http::message::{Dated, IfRange, Notes, Odd, Request, Response, Span, Tag};
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, ok, put, status, with};
 
@@ -139,7 +139,7 @@ fn an_old_strong_tag_with_new_content_is_torn_while_the_write_is_at_work() {
         .got(1, ok("bb").tag("x"));
     assert_eq!(late.blamed()[0], "store/whole", "{:?}", late.blamed());
     // Once the PUT was answered it is not.
-    let reused = Response { reused: true, ..ok("bb").tag("x") };
+    let reused = Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("bb").tag("x") };
     let after = with("aa", "x").ask(put("bb"), status(204)).ask(get(), reused);
     after.clone().breaks("rfc9110-8.8.3/strong-tag-differs");
     assert_eq!(after.level(), Some(Level::Must));
@@ -174,7 +174,7 @@ fn content_that_is_the_next_response_is_a_wrong_length() {
 
 #[test]
 fn a_strong_tag_is_never_that_of_other_content() {
-    let reused = || Response { reused: true, ..ok("u").tag("x") };
+    let reused = || Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("u").tag("x") };
     let again = || {
         with("v", "x")
             .ask(put("w"), status(204))
@@ -194,19 +194,26 @@ fn a_strong_tag_is_never_that_of_other_content() {
 fn a_304_has_the_tag_that_200_has() {
     let bare = with("v", "x").ask(get().if_none_match("x"), status(304));
     bare.clone().ask(get(), ok("v").tag("x")).legal();
-    bare.ask(get(), Response { untold: true, ..ok("v").tag("x") }).breaks("rfc9110-15.4.5/etag");
+    bare.ask(get(), Response { notes: Notes { untold: true, ..Notes::default() }, ..ok("v").tag("x") })
+        .breaks("rfc9110-15.4.5/etag");
 }
 
 /// What was put may have a date that is yet to come, where nothing says that the server has but one clock.
 #[test]
 fn what_was_put_may_be_of_tomorrow() {
-    let now = |date| Response { is_now: true, may_be_ahead: true, ..ok("v").date(date) };
+    let now = |date| Response {
+        dated: Dated { is_now: true, may_be_ahead: true, is_past: false },
+        ..ok("v").date(date)
+    };
     let tomorrow = || Story::new().ask(put("v"), status(201)).ask(get(), now(100)).ask(get(), now(101));
     tomorrow().ask(get(), now(102)).legal();
     let until = |date| Request { if_unmodified_since: Some(date), ..get() };
     tomorrow().ask(until(101), status(412)).legal();
     let since = Request { if_modified_since: Some(101), ..get() };
-    tomorrow().ask(since, Response { may_be_ahead: true, ..status(304) }).ask(get(), now(102)).legal();
+    tomorrow()
+        .ask(since, Response { dated: Dated { may_be_ahead: true, ..Dated::default() }, ..status(304) })
+        .ask(get(), now(102))
+        .legal();
     // But not of yesterday.
     tomorrow().ask(until(50), now(102)).breaks("rfc9110-13.1.4/if-unmodified-since");
 }

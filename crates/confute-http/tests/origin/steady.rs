@@ -8,7 +8,7 @@ use confute::network::Tcp;
 use confute::{Options, blame, judge};
 use confute_drive::Evidence as _;
 use confute_http::Http;
-use confute_http::message::{Flaw, IfRange, Method, Odd, Request, Response, Span, Tag, Told};
+use confute_http::message::{Flaw, IfRange, Method, Notes, Odd, Request, Response, Span, Tag, Told};
 use confute_http::rules::RULES;
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, missing, ok, put, status, with};
@@ -70,7 +70,10 @@ fn conditions() -> Vec<(&'static str, Story)> {
         ),
         (
             "rfc9110-8.8.3/strong-tag-differs",
-            with().ask(put("w"), status(204)).ask(get(), Response { reused: true, ..ok("w").tag("x") }),
+            with().ask(put("w"), status(204)).ask(
+                get(),
+                Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("w").tag("x") },
+            ),
         ),
         ("rfc9110-8.8.2.1/not-later-than-date", with().ask(get(), flawed(ok("v").tag("x"), Flaw::Later))),
         ("rfc9110-13.1.2/weak-comparison-on-read", with().ask(get().if_none_match("~x"), ok("v").tag("x"))),

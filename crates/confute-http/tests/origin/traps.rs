@@ -1,7 +1,7 @@
 //! What the standard allows, however odd: one trace for each trap.
 
 use confute::lang::Level;
-use confute_http::message::{Method, Request, Response, Span, Tag};
+use confute_http::message::{Dated, Method, Notes, Request, Response, Span, Tag};
 
 use crate::story::{Asking, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
@@ -194,7 +194,7 @@ fn what_changes_by_itself_breaks_no_standard() {
         assert!(story.level() < Some(Level::Must), "{:?}: {:?}", story.events, story.blamed());
     }
     // But a strong tag does not become that of other content.
-    let again = Response { reused: true, ..ok("w").tag("x") };
+    let again = Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("w").tag("x") };
     let reused = with("v", "x").ask(put("w"), status(204)).ask(get(), again);
     assert_eq!(reused.blamed(), ["rfc9110-8.8.3/strong-tag-differs"]);
     assert_eq!(reused.level(), Some(Level::Must));
@@ -228,7 +228,7 @@ fn parts_that_are_hard_to_tell() {
 /// A file of tomorrow is told to be of today, whenever that is (RFC 9110, 8.8.2.1).
 #[test]
 fn a_file_of_tomorrow_has_the_date_of_now() {
-    let now = |date| Response { is_now: true, ..ok("v").date(date) };
+    let now = |date| Response { dated: Dated { is_now: true, ..Dated::default() }, ..ok("v").date(date) };
     let since = |date| Request { if_modified_since: Some(date), ..get() };
     let until = |date| Request { if_unmodified_since: Some(date), ..get() };
     let tomorrow = || Story::new().ask(get(), now(100)).ask(get(), now(101));

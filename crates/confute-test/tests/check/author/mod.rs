@@ -151,7 +151,7 @@ fn tells_the_time(_: &Own, io: &mut Io<'_, Own>) -> Turn {
 fn hidden_state() {
     for serve in [counts, keeps_outside, tells_the_time] {
         let text = said(serve);
-        let what = "mistake in the model: the turn is not deterministic: run twice over the same answers it did `sent Value(";
+        let what = "mistake in the model: the turn is not deterministic: run twice over the same answers it did `send value ";
         let remedy = "A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables";
         assert!(text.contains(what) && text.contains(remedy), "{text}");
     }
