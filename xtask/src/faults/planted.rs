@@ -287,9 +287,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "visited-of-parts-kept",
         "what was met while parts were searched apart does not count as met once they are one",
         BACKTRACK,
-        "self.horizon = 0;
-        self.visited.clear();",
-        "self.horizon = 0;",
+        "self.front.horizon = 0;
+        self.memory.visited.clear();",
+        "self.front.horizon = 0;",
     ),
     // Independence.
     fault(
@@ -324,8 +324,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "copies-searched-apart",
         "where packets are lost or doubled everything is one part",
         ENGINE,
-        "if !engine.world.is_reliable || engine.world.is_direct {",
-        "if engine.world.is_direct {",
+        "if !engine.world.transport.is_reliable || engine.world.transport.is_direct {",
+        "if engine.world.transport.is_direct {",
     ),
     fault(
         "influence-by-others-forgotten",
@@ -470,8 +470,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "quiet-though-it-may-change",
         "a turn that may write is placed early only if no content that can come about makes it write",
         FORESIGHT,
-        "self.foresight.changes.insert(delivery.sent, changes);",
-        "changes = false; self.foresight.changes.insert(delivery.sent, changes);",
+        "self.memory.foresight.changes.insert(delivery.sent, changes);",
+        "changes = false; self.memory.foresight.changes.insert(delivery.sent, changes);",
     ),
     fault(
         "must-write-too-often",
@@ -515,15 +515,15 @@ pub(super) const FAULTS: &[Fault] = &[
         "loose-packets-in-the-way",
         "what a hung-up connection left behind may be lost, and is in nobody's way",
         COMPOSE,
-        "earlier.delivery.lane != lane || self.loses_input || earlier.loose || earlier.taken > 0",
-        "earlier.delivery.lane != lane || self.loses_input || earlier.taken > 0",
+        "earlier.delivery.lane != lane || self.transport.loses_input || earlier.loose || earlier.taken > 0",
+        "earlier.delivery.lane != lane || self.transport.loses_input || earlier.taken > 0",
     ),
     fault(
         "loose-packets-owed",
         "what an ended connection left behind may arrive before all is at rest, but need not",
         BACKTRACK,
-        "taken |= world.took.get() && !world.has_ended(conn, place);",
-        "taken |= world.took.get();",
+        "taken |= world.tally.took.get() && !world.has_ended(conn, place);",
+        "taken |= world.tally.took.get();",
     ),
     fault(
         "rest-with-packets-under-way",
@@ -539,8 +539,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "all is at rest only when every answer was seen",
         BACKTRACK,
         "if hypothesis.out.iter().any(|item| item.taken == 0)
-            || !self.visited",
-        "if !self.visited",
+            || !self.memory.note",
+        "if !self.memory.note",
     ),
     fault(
         "copies-after-rest",
@@ -560,7 +560,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "stale-after-fresh",
         "what came to rest before a packet was sent did not come after it",
         COMPOSE,
-        "if !stale && self.loses_input {",
+        "if !stale && self.transport.loses_input {",
         "if false {",
     ),
     // Settling.
@@ -618,8 +618,8 @@ pub(super) const FAULTS: &[Fault] = &[
         "joined-out-of-time",
         "what a part has settled is joined where it was settled, not before what the other has still to go through",
         BACKTRACK,
-        "if early.start == late.start {",
-        "if early.start == late.start || late.start > 0 {",
+        "if early.origin.place == late.origin.place {",
+        "if early.origin.place == late.origin.place || late.origin.place > 0 {",
     )
     .for_oracle(Oracle::Long),
     fault(

@@ -41,34 +41,81 @@ const CROWDED: usize = 12;
 /// Cells that are searched together.
 pub(crate) struct Part {
     pub(crate) cells: Vec<u32>,
-    pub(crate) log: Vec<Entry>,
-    /// Up to where the log is to be explained for now.
-    pub(super) horizon: usize,
-    /// All hypotheses before the log begins.
-    pub(crate) base: Vec<Hypothesis>,
-    pub(super) stack: Stack,
-    /// Hypotheses that explain the log up to the horizon.
-    pub(crate) live: Vec<Hypothesis>,
-    pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
-    pub(super) next_settling: usize,
-    /// The same where there is a crowd.
-    pub(super) next_early: usize,
-    /// Every packet before this place that will be answered at all has been.
-    pub(super) answered: usize,
-    /// How many turns were run here since it was settled last.
-    pub(super) runs: u64,
-    /// The furthest entry that anybody reached.
-    pub(crate) furthest: usize,
     /// Whether some turn here may touch anything.
     pub(crate) whole: bool,
-    pub(super) foresight: Foresight,
-    pub(super) scenes: Scenes,
-    /// Whether the furthest entry was a send that nobody could take.
-    pub(crate) out_of_step: bool,
-    /// From where in the trace on its base counts: what lies before is settled.
-    pub(super) start: u64,
+    pub(super) origin: Origin,
+    pub(crate) log: Vec<Entry>,
+    pub(super) front: Front,
+    pub(super) stack: Stack,
+    pub(super) memory: Memory,
+    pub(super) settling: Settling,
     /// Whether every alternative is to be found, so that it does not matter which comes first.
     pub(super) thorough: bool,
+}
+
+/// The state of knowledge where a part's log begins.
+pub(super) struct Origin {
+    /// The place in the trace from which on the hypotheses count: what lies before is settled.
+    pub(super) place: u64,
+    /// All hypotheses before the log begins.
+    pub(super) hypotheses: Vec<Hypothesis>,
+}
+
+/// The progress of a search through the log.
+pub(super) struct Front {
+    /// The index up to which the log is to be explained for now.
+    pub(super) horizon: usize,
+    /// Hypotheses that explain the log up to the horizon.
+    pub(super) live: Vec<Hypothesis>,
+    /// The furthest entry that any hypothesis reached.
+    pub(super) furthest: usize,
+    /// Whether the furthest entry was a send that no hypothesis could take.
+    pub(super) out_of_step: bool,
+}
+
+/// Results of the search that hold whatever hypothesis is looked at next.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// Fingerprints of the hypotheses that were met.
+    pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
+    pub(super) foresight: Foresight,
+    pub(super) scenes: Scenes,
+}
+
+/// The schedule by which a part forgets its past.
+pub(super) struct Settling {
+    /// The length of the explained log at which it is settled.
+    pub(super) next: usize,
+    /// The same where there is a crowd.
+    pub(super) next_early: usize,
+    /// Every packet before this index in the log that will be answered at all has been.
+    pub(super) answered: usize,
+    /// Turns that were run here since it was settled last.
+    pub(super) runs: u64,
+}
+
+impl Front {
+    /// Notes that a hypothesis has explained the log up to here.
+    fn reach(&mut self, at: usize) {
+        if at > self.furthest {
+            self.furthest = at;
+            self.out_of_step = false;
+        }
+    }
+}
+
+impl Memory {
+    /// Notes a hypothesis that is met at this place; false if it was met there before.
+    fn note(&mut self, hypothesis: &Hypothesis, place: u64, whole: bool) -> bool {
+        self.visited.insert(hypothesis.fingerprint(place, whole).0)
+    }
+}
+
+impl Settling {
+    /// The schedule of a log of which this much is explained.
+    pub(super) fn after(horizon: usize) -> Self {
+        Self { next: horizon + FIRST_SETTLING, next_early: horizon + EARLY_SETTLING, answered: 0, runs: 0 }
+    }
 }
 
 /// Fingerprints are hashes already.
@@ -100,22 +147,13 @@ impl Part {
     pub(crate) fn new(cells: Vec<u32>, base: Vec<Hypothesis>, whole: bool) -> Self {
         Self {
             cells,
-            log: Vec::new(),
-            horizon: 0,
-            live: base.clone(),
-            base,
-            stack: Stack::default(),
-            visited: HashSet::default(),
-            next_settling: FIRST_SETTLING,
-            next_early: EARLY_SETTLING,
-            answered: 0,
-            runs: 0,
-            furthest: 0,
             whole,
-            foresight: Foresight::default(),
-            scenes: Scenes::default(),
-            out_of_step: false,
-            start: 0,
+            log: Vec::new(),
+            front: Front { horizon: 0, live: base.clone(), furthest: 0, out_of_step: false },
+            origin: Origin { place: 0, hypotheses: base },
+            stack: Stack::default(),
+            memory: Memory::default(),
+            settling: Settling::after(0),
             thorough: false,
         }
     }
@@ -127,7 +165,7 @@ impl Part {
             for node in self.stack.nodes_mut() {
                 world.ensure(Rc::make_mut(&mut node.hypothesis), cell);
             }
-            for hypothesis in self.base.iter_mut().chain(&mut self.live) {
+            for hypothesis in self.origin.hypotheses.iter_mut().chain(&mut self.front.live) {
                 world.ensure(hypothesis, cell);
             }
         }
@@ -140,26 +178,30 @@ impl Part {
         let joins = |entry: &Entry| matches!(&entry.task, Task::Join(others) if others.iter().any(holds));
         !self.log.iter().any(|entry| given(entry) || joins(entry))
             && !self.stack.nodes().any(|node| holds(&node.hypothesis))
-            && !self.live.iter().any(holds)
+            && !self.front.live.iter().any(holds)
     }
 
     /// Whether it holds nothing worth keeping but its cells.
     pub(crate) fn is_idle(&self) -> bool {
         (self.stack.len == 0)
-            && self.horizon == self.log.len()
-            && self.live.iter().all(|it| it.pending.is_empty() && it.out.is_empty() && it.suspended.is_none())
+            && self.front.horizon == self.log.len()
+            && self
+                .front
+                .live
+                .iter()
+                .all(|it| it.pending.is_empty() && it.out.is_empty() && it.suspended.is_none())
     }
 
     /// All hypotheses that explain the log, as far as they can be found without undue effort; whether there are more.
     pub(crate) fn survey(&mut self, world: &Composed<'_>, most: usize) -> (Vec<Hypothesis>, bool) {
-        let most_runs = world.runs.get() + 64 * most as u64;
-        while self.live.len() < most && world.runs.get() < most_runs {
+        let most_runs = world.tally.runs.get() + 64 * most as u64;
+        while self.front.live.len() < most && world.tally.runs.get() < most_runs {
             let Some(node) = self.stack.pop_latest() else { break };
             self.forward(world, node);
         }
         let mut seen = FxHashSet::default();
-        self.live.retain(|hypothesis| seen.insert(hypothesis.fingerprint(0, true).0));
-        (self.live.clone(), self.stack.len > 0)
+        self.front.live.retain(|hypothesis| seen.insert(hypothesis.fingerprint(0, true).0));
+        (self.front.live.clone(), self.stack.len > 0)
     }
 
     /// What each of the next packets to this connection would be, after at most a few deliveries. Without a connection: to any
@@ -212,45 +254,61 @@ impl Part {
     /// Searches again from the start of the log.
     pub(crate) fn restart(&mut self) {
         self.stack = Stack::default();
-        self.live.clone_from(&self.base);
-        self.horizon = 0;
-        self.visited.clear();
+        self.front.live.clone_from(&self.origin.hypotheses);
+        self.front.horizon = 0;
+        self.memory.visited.clear();
     }
 
     /// How many entries of the log are not explained yet.
     pub(crate) fn lag(&self) -> usize {
-        self.log.len() - self.horizon
+        self.log.len() - self.front.horizon
+    }
+
+    /// The place in the trace of the furthest entry that any hypothesis reached; `None` at the end of the log.
+    pub(crate) fn furthest_place(&self) -> Option<u64> {
+        self.log.get(self.front.furthest).map(|entry| entry.place)
+    }
+
+    /// Whether the furthest entry was a send that no hypothesis could take.
+    pub(crate) fn is_out_of_step(&self) -> bool {
+        self.front.out_of_step
     }
 
     /// How many alternatives are open.
     pub(crate) fn open(&self) -> usize {
-        self.stack.len + self.live.len()
+        self.stack.len + self.front.live.len()
     }
 
     /// A rough count of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         let each = size_of::<Hypothesis>() + 64 + 96 * self.cells.len().min(64);
-        (self.stack.len + self.live.len() + self.base.len()) * each
-            + self.visited.capacity() * 17
+        (self.stack.len + self.front.live.len() + self.origin.hypotheses.len()) * each
+            + self.memory.visited.capacity() * 17
             + self.log.capacity() * size_of::<Entry>()
     }
 
     pub(super) fn pulse(&self, world: &Composed<'_>) -> Pulse {
-        let event =
-            self.log.get(self.furthest.min(self.log.len().saturating_sub(1))).map_or(0, |entry| entry.place);
-        Pulse { event, turns: world.runs.get(), open: self.open(), bytes: self.bytes() }
+        let event = self
+            .log
+            .get(self.front.furthest.min(self.log.len().saturating_sub(1)))
+            .map_or(0, |entry| entry.place);
+        Pulse { event, turns: world.tally.runs.get(), open: self.open(), bytes: self.bytes() }
     }
 
     /// Puts two parts together. Neither knew of the other, so every pair of their hypotheses is possible; their logs
     /// are gone through again as one.
     pub(crate) fn merge(self, other: Self) -> Self {
-        let (mut early, mut late) = if self.start <= other.start { (self, other) } else { (other, self) };
-        let mut base = early.base;
-        if early.start == late.start {
-            base = base.iter().flat_map(|one| late.base.iter().map(|other| one.joined(other))).collect();
+        let (mut early, mut late) =
+            if self.origin.place <= other.origin.place { (self, other) } else { (other, self) };
+        let mut base = early.origin.hypotheses;
+        if early.origin.place == late.origin.place {
+            base = base
+                .iter()
+                .flat_map(|one| late.origin.hypotheses.iter().map(|other| one.joined(other)))
+                .collect();
         } else {
             // What one of them has settled lies in the future of what the other has still to go through.
-            early.log.push(Entry { place: late.start, task: Task::Join(late.base) });
+            early.log.push(Entry { place: late.origin.place, task: Task::Join(late.origin.hypotheses) });
         }
         early.cells.append(&mut late.cells);
         early.cells.sort_unstable();
@@ -261,8 +319,8 @@ impl Part {
             later.place == earlier.place && matches!((&later.task, &earlier.task), (Task::Rest, Task::Rest))
         });
         let mut merged = Self::new(early.cells, base, early.whole || late.whole);
-        merged.start = early.start;
-        merged.next_settling = FIRST_SETTLING.max(early.log.len() + FIRST_SETTLING);
+        merged.origin.place = early.origin.place;
+        merged.settling.next = FIRST_SETTLING.max(early.log.len() + FIRST_SETTLING);
         merged.log = early.log;
         merged
     }
@@ -277,45 +335,47 @@ impl Part {
                 Progress::Explained => {}
                 other => return other,
             }
-            if self.horizon >= self.next_settling || self.is_crowded(world) {
+            if self.front.horizon >= self.settling.next || self.is_crowded(world) {
                 let before = self.log.len();
                 self.settle(world, meter);
                 target -= before - self.log.len();
-                if world.mistake.borrow().is_some() || world.escaped.get() {
+                if world.tally.stops_search() {
                     return Progress::Unfinished;
                 }
-                if self.live.is_empty() {
+                if self.front.live.is_empty() {
                     continue;
                 }
             }
-            if self.horizon >= target {
+            if self.front.horizon >= target {
                 return Progress::Explained;
             }
-            let at = self.horizon;
-            self.horizon = (self.horizon + FIRST_SETTLING).min(target);
-            self.stack.extend(self.live.drain(..).rev().map(|hypothesis| Node::go(at, Rc::new(hypothesis))));
+            let at = self.front.horizon;
+            self.front.horizon = (self.front.horizon + FIRST_SETTLING).min(target);
+            self.stack
+                .extend(self.front.live.drain(..).rev().map(|hypothesis| Node::go(at, Rc::new(hypothesis))));
         }
     }
 
     /// Whether it is better settled before it goes on.
     fn is_crowded(&mut self, world: &Composed<'_>) -> bool {
-        let is_up_to_date = self.horizon == self.log.len() && self.horizon >= self.next_early;
+        let is_up_to_date =
+            self.front.horizon == self.log.len() && self.front.horizon >= self.settling.next_early;
         is_up_to_date && !self.thorough && self.open() > CROWDED && {
             self.ripe(world);
-            self.answered == self.log.len()
+            self.settling.answered == self.log.len()
         }
     }
 
     /// Takes up alternatives until one reaches the horizon.
     fn explore(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>) -> Progress {
         let mut stint = 64;
-        let mut switch_at = world.runs.get() + stint;
+        let mut switch_at = world.tally.runs.get() + stint;
         let mut nearest = false;
-        while self.live.is_empty() {
-            if meter.is_spent(world.runs.get(), || self.pulse(world)) {
+        while self.front.live.is_empty() {
+            if meter.is_spent(world.tally.runs.get(), || self.pulse(world)) {
                 return Progress::Unfinished;
             }
-            let before = world.runs.get();
+            let before = world.tally.runs.get();
             if before >= switch_at {
                 stint += stint / 2;
                 switch_at = before + stint;
@@ -324,8 +384,8 @@ impl Part {
             let node = if nearest { self.stack.pop_nearest() } else { self.stack.pop_latest() };
             let Some(node) = node else { return Progress::Failed };
             self.forward(world, node);
-            self.runs += world.runs.get() - before;
-            if world.mistake.borrow().is_some() || world.escaped.get() {
+            self.settling.runs += world.tally.runs.get() - before;
+            if world.tally.stops_search() {
                 return Progress::Unfinished;
             }
         }
@@ -333,57 +393,17 @@ impl Part {
     }
 
     /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
-    #[expect(clippy::too_many_lines, reason = "one case for each task, all about the same hypothesis")]
     pub(super) fn forward(&mut self, world: &Composed<'_>, node: Node) {
-        let Node { mut at, hypothesis, step, mut depth, odd, .. } = node;
-        if let Some(entry) = self.log.get(at)
-            && !hypothesis.out.is_empty()
-            && world.is_overtaken(&hypothesis, entry.place)
-        {
-            return;
-        }
-        let mut shared = if let Step::Go = step {
-            hypothesis
-        } else {
-            let place = self.log[at].place;
-            let mut brood = Brood::new();
-            match step {
-                Step::Go => {}
-                Step::Deliver(index) => {
-                    if self.is_idle_write(world, &hypothesis, index, place) {
-                        return;
-                    }
-                    let delivery = Rc::clone(&hypothesis.pending[index].delivery);
-                    let unseen = hypothesis.unseen_until;
-                    world.deliver(hypothesis, index, place, &mut brood);
-                    brood.iter_mut().for_each(|next| {
-                        self.note_write(world, (&delivery, unseen), Rc::make_mut(next));
-                    });
-                }
-                Step::Read(index, version) => {
-                    world.deliver_reader(hypothesis, index, version, place, &mut brood);
-                }
-                Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
-            }
-            if let Some(odd) = odd {
-                self.sift(world, at, odd, &mut brood);
-            }
-            let mut brood = brood.into_iter();
-            let Some(first) = brood.next() else { return };
-            self.stack.extend(brood.rev().map(|it| Node::new(at, it, Step::Go, depth)));
-            first
-        };
+        let (mut at, mut depth) = (node.at, node.depth);
+        let Some(mut shared) = self.take_step(world, node) else { return };
         loop {
-            if at > self.furthest {
-                self.furthest = at;
-                self.out_of_step = false;
-            }
+            self.front.reach(at);
             let hypothesis = Rc::make_mut(&mut shared);
             if hypothesis.stirred != Stir::Calm && !self.absorb(world, hypothesis, at) {
                 return;
             }
-            if at == self.horizon {
-                self.live.push(Rc::unwrap_or_clone(shared));
+            if at == self.front.horizon {
+                self.front.live.push(Rc::unwrap_or_clone(shared));
                 return;
             }
             let Entry { place, task } = &self.log[at];
@@ -393,111 +413,153 @@ impl Part {
                     world.admit(hypothesis, delivery);
                     // On a connection that the server has closed nothing arrives.
                     let arrives = |it: &Pending| Rc::ptr_eq(&it.delivery, delivery);
-                    if world.is_direct && hypothesis.pending.last().is_some_and(arrives) {
+                    if world.transport.is_direct && hypothesis.pending.last().is_some_and(arrives) {
                         return self.hand_over(world, shared, at, place);
                     }
-                    at += 1;
-                    depth = 0;
                 }
-                Task::Severed(spot) => {
-                    world.sever(hypothesis, *spot);
-                    at += 1;
-                    depth = 0;
-                }
-                Task::Explain(spot, seen) => {
-                    let mut brood = Brood::new();
-                    let mut reach = match world.see_head(hypothesis, *spot, seen) {
-                        Some(true) => {
-                            if !hypothesis.floors.is_empty() {
-                                hypothesis.tidy();
-                            }
-                            at += 1;
-                            depth = 0;
-                            continue;
-                        }
-                        Some(false) => Reach::Closed,
-                        None => world.see(hypothesis, *spot, (seen, place), &mut brood),
-                    };
-                    if matches!(seen, Seen::Closed) && world.network.breaks() {
-                        let mut broken = hypothesis.clone();
-                        world.sever(&mut broken, *spot);
-                        brood.push(Rc::new(broken));
-                        reach = if brood.len() == 1 { Reach::Closed } else { reach };
-                    }
-                    if reach == Reach::Closed {
-                        return self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
-                    }
-                    let (spot, local) = (*spot, !self.whole);
-                    if let (true, Spot::Client(conn), Seen::Message(seen)) =
-                        (local && world.is_reliable, spot, seen)
-                        && self.settle_read(world, hypothesis, conn, &**seen)
-                    {
-                        at += 1;
-                        depth = 0;
-                        continue;
-                    }
-                    if !self.visited.insert(hypothesis.fingerprint(place, self.whole).0) {
-                        return;
-                    }
-                    let mut outlook = None;
-                    if let (true, Spot::Client(conn), Seen::Message(seen)) =
-                        (local && world.is_reliable, spot, seen)
-                        && let Some(index) =
-                            hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == conn.wire())
-                        && hypothesis.pending[index].delivery.alone
-                    {
-                        let seen = Rc::clone(seen);
-                        outlook = self.outlook(world, hypothesis, index);
-                        match outlook {
-                            Some(Outlook { quiet: false, loud: false }) => return,
-                            Some(Outlook { quiet: true, loud: false })
-                                if versions(hypothesis, index).into_iter().any(|version| {
-                                    world.passes_unnoticed(hypothesis, index, version, &*seen) == Fit::Now
-                                }) =>
-                            {
-                                at += 1;
-                                depth = 0;
-                                continue;
-                            }
-                            _ => {}
+                Task::Severed(spot) => world.sever(hypothesis, *spot),
+                Task::Explain(spot, seen) => match world.see_head(hypothesis, *spot, seen) {
+                    Some(true) => {
+                        if !hypothesis.floors.is_empty() {
+                            hypothesis.tidy();
                         }
                     }
-                    let Entry { task: Task::Explain(_, seen), .. } = &self.log[at] else { return };
-                    self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
-                    match (local, spot, seen) {
-                        (true, Spot::Client(conn), Seen::Message(seen)) => {
-                            let seen = Rc::clone(seen);
-                            self.steps_towards(world, shared, conn, (&*seen, outlook), (at, depth), place);
-                        }
-                        _ => {
-                            let seen = seen.clone();
-                            self.steps_of_all(world, shared, (spot, &seen), (at, depth));
-                        }
-                    }
-                    return;
-                }
+                    head => match self.explain(world, shared, head.is_some(), (at, depth)) {
+                        Some(explained) => shared = explained,
+                        None => return,
+                    },
+                },
                 Task::Join(others) => {
                     let joined = others.iter().rev().map(|other| Rc::new(hypothesis.joined(other)));
                     return self.stack.extend(joined.map(|it| Node::go(at + 1, it)));
                 }
                 Task::Rest => match self.rest(world, shared, at, place) {
-                    Some(rested) => {
-                        shared = rested;
-                        at += 1;
-                        depth = 0;
-                    }
+                    Some(rested) => shared = rested,
                     None => return,
                 },
             }
+            at += 1;
+            depth = 0;
         }
+    }
+
+    /// Takes the step of an alternative. Returns the first hypothesis that it leads to, if any, and leaves the others on the stack.
+    fn take_step(&mut self, world: &Composed<'_>, node: Node) -> Option<Rc<Hypothesis>> {
+        let Node { at, hypothesis, step, depth, odd, .. } = node;
+        if let Some(entry) = self.log.get(at)
+            && !hypothesis.out.is_empty()
+            && world.is_overtaken(&hypothesis, entry.place)
+        {
+            return None;
+        }
+        if let Step::Go = step {
+            return Some(hypothesis);
+        }
+        let place = self.log[at].place;
+        let mut brood = Brood::new();
+        match step {
+            Step::Go => {}
+            Step::Deliver(index) => {
+                if self.is_idle_write(world, &hypothesis, index, place) {
+                    return None;
+                }
+                let delivery = Rc::clone(&hypothesis.pending[index].delivery);
+                let unseen = hypothesis.unseen_until;
+                world.deliver(hypothesis, index, place, &mut brood);
+                brood.iter_mut().for_each(|next| {
+                    self.note_write(world, (&delivery, unseen), Rc::make_mut(next));
+                });
+            }
+            Step::Read(index, version) => {
+                world.deliver_reader(hypothesis, index, version, place, &mut brood);
+            }
+            Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
+        }
+        if let Some(odd) = odd {
+            self.sift(world, at, odd, &mut brood);
+        }
+        let mut brood = brood.into_iter();
+        let first = brood.next()?;
+        self.stack.extend(brood.rev().map(|it| Node::new(at, it, Step::Go, depth)));
+        Some(first)
+    }
+
+    /// Explains the sight at `at`, which the packet at the head of its lane does not explain; `ruled_out` if no other can
+    /// either ([`Composed::see_head`]). Returns the hypothesis if it explains the sight without a choice; leaves the choices
+    /// on the stack.
+    fn explain(
+        &mut self,
+        world: &Composed<'_>,
+        mut shared: Rc<Hypothesis>,
+        ruled_out: bool,
+        (at, depth): (usize, usize),
+    ) -> Option<Rc<Hypothesis>> {
+        let Entry { place, task: Task::Explain(spot, seen) } = &self.log[at] else { return None };
+        let (place, spot) = (*place, *spot);
+        let hypothesis = Rc::make_mut(&mut shared);
+        let mut brood = Brood::new();
+        let mut reach =
+            if ruled_out { Reach::Closed } else { world.see(hypothesis, spot, (seen, place), &mut brood) };
+        if matches!(seen, Seen::Closed) && world.network.breaks() {
+            let mut broken = hypothesis.clone();
+            world.sever(&mut broken, spot);
+            brood.push(Rc::new(broken));
+            reach = if brood.len() == 1 { Reach::Closed } else { reach };
+        }
+        if reach == Reach::Closed {
+            self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
+            return None;
+        }
+        // Turns that keep to themselves answer only who asked.
+        let asked = match (self.whole, spot, seen) {
+            (false, Spot::Client(conn), Seen::Message(seen)) => Some((conn, seen)),
+            _ => None,
+        };
+        let reliable = asked.filter(|_| world.transport.is_reliable);
+        if let Some((conn, seen)) = reliable
+            && self.settle_read(world, hypothesis, conn, &**seen)
+        {
+            return Some(shared);
+        }
+        if !self.memory.note(hypothesis, place, self.whole) {
+            return None;
+        }
+        let Some((conn, seen)) = asked.map(|(conn, seen)| (conn, Rc::clone(seen))) else {
+            let seen = seen.clone();
+            self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
+            self.steps_of_all(world, shared, (spot, &seen), (at, depth));
+            return None;
+        };
+        let mut outlook = None;
+        if world.transport.is_reliable
+            && let Some(index) =
+                hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == conn.wire())
+            && hypothesis.pending[index].delivery.alone
+        {
+            outlook = self.outlook(world, hypothesis, index);
+            match outlook {
+                Some(Outlook { quiet: false, loud: false }) => return None,
+                Some(Outlook { quiet: true, loud: false })
+                    if versions(hypothesis, index).into_iter().any(|version| {
+                        world.passes_unnoticed(hypothesis, index, version, &*seen) == Fit::Now
+                    }) =>
+                {
+                    return Some(shared);
+                }
+                _ => {}
+            }
+        }
+        self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
+        self.steps_towards(world, shared, conn, (&*seen, outlook), (at, depth), place);
+        None
     }
 
     /// Without a network the server must take the message now.
     fn hand_over(&mut self, world: &Composed<'_>, hypothesis: Rc<Hypothesis>, at: usize, place: u64) {
-        if at == self.furthest {
-            self.out_of_step = true;
+        if at == self.front.furthest {
+            self.front.out_of_step = true;
         }
-        if !hypothesis.out.is_empty() || !self.visited.insert(hypothesis.fingerprint(place, self.whole).0) {
+        if !hypothesis.out.is_empty() || !self.memory.note(&hypothesis, place, self.whole) {
             return;
         }
         let Some(last) = hypothesis.pending.len().checked_sub(1) else { return };
@@ -507,12 +569,12 @@ impl Part {
             self.stack.push(Node::new(at, Rc::new(before), Step::Internal, 1));
         }
         let mut brood = Brood::new();
-        world.took.set(false);
+        world.tally.took.set(false);
         world.deliver(hypothesis, last, place, &mut brood);
-        if world.took.get() && at >= self.furthest {
+        if world.tally.took.get() && at >= self.front.furthest {
             // It was taken, though what was seen later rules it out.
-            self.furthest = at + 1;
-            self.out_of_step = false;
+            self.front.furthest = at + 1;
+            self.front.out_of_step = false;
         }
         self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node::go(at + 1, hypothesis)));
     }
@@ -525,18 +587,18 @@ impl Part {
         at: usize,
         place: u64,
     ) -> Option<Rc<Hypothesis>> {
-        if world.loses_input && world.loses_output {
+        if world.transport.loses_input && world.transport.loses_output {
             let mut shared = hypothesis;
             let rested = Rc::make_mut(&mut shared);
             rested.out.clear();
             rested.pending.iter_mut().for_each(|pending| pending.stale = true);
             return Some(shared);
         }
-        if world.loses_input || world.loses_output {
+        if world.transport.loses_input || world.transport.loses_output {
             return Some(hypothesis);
         }
         if hypothesis.out.iter().any(|item| item.taken == 0)
-            || !self.visited.insert(hypothesis.fingerprint(place, self.whole).0)
+            || !self.memory.note(&hypothesis, place, self.whole)
         {
             return None;
         }
@@ -549,10 +611,10 @@ impl Part {
             if hypothesis.pending[index].taken > 0 || !world.is_deliverable(&hypothesis, index) {
                 continue;
             }
-            world.took.set(false);
+            world.tally.took.set(false);
             world.deliver(Rc::clone(&hypothesis), index, place, &mut brood);
             // What an ended connection left behind may arrive, but need not.
-            taken |= world.took.get() && !world.has_ended(conn, place);
+            taken |= world.tally.took.get() && !world.has_ended(conn, place);
         }
         if world.has_internal {
             world.internal(&hypothesis, !self.whole, place, &mut brood);

@@ -33,35 +33,103 @@ pub(crate) struct Composed<'m> {
     pub(crate) sightings: Sightings,
     /// Connections that ended, and where in the trace.
     pub(crate) ended: FxHashMap<Conn, End>,
+    pub(crate) allowance: Allowance,
+    pub(crate) tally: Tally,
+    /// The turns that are run again.
+    pub(crate) repeats: Repeats,
+    /// Whether reads may be placed at earlier versions: not once a turn may touch anything.
+    pub(crate) late: Cell<bool>,
+    pub(crate) has_internal: bool,
+    /// Whether all that will be seen is known already.
+    pub(crate) foresees: bool,
+    pub(crate) transport: Transport,
+}
+
+/// The properties of the network that the search needs at every step, looked up once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transport {
+    /// The server takes a message the moment it is sent.
+    pub(crate) is_direct: bool,
+    /// No packet is lost, doubled or reordered within its connection.
+    pub(crate) is_reliable: bool,
+    /// Packets to the server may get lost.
+    pub(crate) loses_input: bool,
+    /// Deliveries of one packet to the server, at most.
+    pub(crate) input_copies: u8,
+    /// Packets to the tester may get lost.
+    pub(crate) loses_output: bool,
+    /// Sights of one packet to the tester, at most.
+    pub(crate) output_copies: u8,
+}
+
+impl Transport {
+    fn of(network: &dyn Network) -> Self {
+        Self {
+            is_direct: network.is_direct(),
+            is_reliable: network.is_reliable(),
+            loses_input: network.loses(Direction::ToServer),
+            input_copies: network.copies(Direction::ToServer).max(1),
+            loses_output: network.loses(Direction::ToTester),
+            output_copies: network.copies(Direction::ToTester).max(1),
+        }
+    }
+}
+
+/// The deviations from the model that a hypothesis may assume.
+pub(crate) struct Allowance {
+    /// Rules that may be broken at all.
     pub(crate) relaxed: Vec<&'static str>,
-    pub(crate) most_deviations: u32,
-    /// Rules whose deviations are not counted.
+    /// Those of them whose deviations are not counted.
     pub(crate) free: Vec<&'static str>,
+    /// Deviations from the others, at most.
+    pub(crate) most: u32,
     /// Where in the trace the only message was sent that the others may be broken for, if so.
-    pub(crate) deviates_at: Option<u64>,
-    /// How many turns were run.
+    pub(crate) only_at: Option<u64>,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { relaxed: Vec::new(), free: Vec::new(), most: u32::MAX, only_at: None }
+    }
+}
+
+impl Allowance {
+    /// Whether a turn for the message that was sent at this place may break rules that are counted.
+    fn may_break(&self, place: u64) -> bool {
+        self.only_at.is_none_or(|only| only == place)
+    }
+
+    /// Whether deviations from this rule are counted.
+    fn counts(&self, rule: &Rule) -> bool {
+        !self.free.contains(&rule.name)
+    }
+
+    /// Whether a run for the message that was sent at this place may have broken the rules that it did.
+    fn may_deviate(&self, ran: &Ran, place: u64) -> bool {
+        self.may_break(place) || !ran.deviations.iter().any(|rule| self.counts(rule))
+    }
+}
+
+/// An account of the turns that were run.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// The number of runs.
     pub(crate) runs: Cell<u64>,
     /// The rules that were asked about.
     pub(crate) coverage: Coverage,
-    /// Which of them are run again.
-    pub(crate) repeats: Repeats,
     /// The first mistake of the model that was met.
     pub(crate) mistake: RefCell<Option<Mistake>>,
     /// An internal turn touched more than the part it was tried in.
     pub(crate) escaped: Cell<bool>,
     /// The server took the packet that was delivered last, whatever came of it.
     pub(crate) took: Cell<bool>,
-    /// Whether reads may be placed at earlier versions: not once a turn may touch anything.
-    pub(crate) late: Cell<bool>,
-    pub(crate) has_internal: bool,
-    /// Whether all that will be seen is known already.
-    pub(crate) foresees: bool,
-    pub(crate) is_direct: bool,
-    pub(crate) is_reliable: bool,
-    pub(crate) loses_input: bool,
-    pub(crate) input_copies: u8,
-    pub(crate) loses_output: bool,
-    pub(crate) output_copies: u8,
+}
+
+impl Tally {
+    /// Whether a turn did what ends the search: nothing that follows from it counts.
+    pub(crate) fn stops_search(&self) -> bool {
+        self.mistake.borrow().is_some() || self.escaped.get()
+    }
 }
 
 /// How a connection ended.
@@ -85,25 +153,13 @@ impl<'m> Composed<'m> {
             spare: Cell::new(None),
             sightings: Sightings::default(),
             ended: FxHashMap::default(),
-            relaxed: Vec::new(),
-            most_deviations: u32::MAX,
-            free: Vec::new(),
-            deviates_at: None,
-            runs: Cell::new(0),
-            coverage: Coverage::default(),
+            allowance: Allowance::default(),
+            tally: Tally::default(),
             repeats: Repeats::new(false),
-            mistake: RefCell::new(None),
-            escaped: Cell::new(false),
-            took: Cell::new(false),
             late: Cell::new(true),
             has_internal: false,
             foresees: false,
-            is_direct: network.is_direct(),
-            is_reliable: network.is_reliable(),
-            loses_input: network.loses(Direction::ToServer),
-            input_copies: network.copies(Direction::ToServer).max(1),
-            loses_output: network.loses(Direction::ToTester),
-            output_copies: network.copies(Direction::ToTester).max(1),
+            transport: Transport::of(network),
         }
     }
 
@@ -128,8 +184,8 @@ impl<'m> Composed<'m> {
 
     /// Runs a turn, now and then twice: see [`repeat`](super::repeat).
     pub(super) fn run(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
-        let count = self.runs.get() + 1;
-        self.runs.set(count);
+        let count = self.tally.runs.get() + 1;
+        self.tally.runs.set(count);
         if self.repeats.is_due(count) {
             return self.run_twice(hypothesis, start, path);
         }
@@ -137,18 +193,18 @@ impl<'m> Composed<'m> {
     }
 
     pub(super) fn run_once(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
-        let left = self.most_deviations.saturating_sub(hypothesis.deviations);
+        let left = self.allowance.most.saturating_sub(hypothesis.deviations);
         let leeway = Leeway {
-            relaxed: &self.relaxed,
-            free: &self.free,
+            relaxed: &self.allowance.relaxed,
+            free: &self.allowance.free,
             left: if start.may_break { left } else { 0 },
-            coverage: &self.coverage,
+            coverage: &self.tally.coverage,
         };
         Runner::new((&self.book, &self.spare), leeway, hypothesis, start, path).run(self.model)
     }
 
     pub(crate) fn blunder(&self, mistake: Mistake) {
-        self.mistake.borrow_mut().get_or_insert(mistake);
+        self.tally.mistake.borrow_mut().get_or_insert(mistake);
     }
 
     /// A message enters the network.
@@ -181,7 +237,7 @@ impl<'m> Composed<'m> {
     pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis, index: usize) -> bool {
         let lane = hypothesis.pending[index].delivery.lane;
         hypothesis.pending[..index].iter().all(|earlier| {
-            earlier.delivery.lane != lane || self.loses_input || earlier.loose || earlier.taken > 0
+            earlier.delivery.lane != lane || self.transport.loses_input || earlier.loose || earlier.taken > 0
         })
     }
 
@@ -229,11 +285,11 @@ impl<'m> Composed<'m> {
             let delivery = &parent.pending[index].delivery;
             let start = Start {
                 foot: Some(&delivery.foot),
-                may_break: self.may_break(delivery.place),
+                may_break: self.allowance.may_break(delivery.place),
                 ..Start::of(cause, &inbox)
             };
             let ran = self.run(&parent, start, &mut path);
-            if !has_more(&path, 0) || self.mistake.borrow().is_some() {
+            if !has_more(&path, 0) || self.tally.mistake.borrow().is_some() {
                 brood.extend(self.after_message(parent, index, ran, &inbox, &path, cause, 0, place));
                 return;
             }
@@ -277,7 +333,7 @@ impl<'m> Composed<'m> {
                 acted,
                 place,
             ));
-            if self.mistake.borrow().is_some() || !next_path(&mut path, suspended.path.len()) {
+            if self.tally.mistake.borrow().is_some() || !next_path(&mut path, suspended.path.len()) {
                 return;
             }
         }
@@ -307,11 +363,11 @@ impl<'m> Composed<'m> {
         if ran.received < inbox.len() {
             return None;
         }
-        self.took.set(true);
+        self.tally.took.set(true);
         if matches!(ran.end, Err(Stop::Dead | Stop::Idle | Stop::Refused | Stop::Looked)) {
             return None;
         }
-        if !self.may_deviate(&ran, hypothesis.pending[index].delivery.place) {
+        if !self.allowance.may_deviate(&ran, hypothesis.pending[index].delivery.place) {
             return None;
         }
         let sent = hypothesis.pending[index].delivery.sent;
@@ -370,7 +426,7 @@ impl<'m> Composed<'m> {
         let stale = next.pending[index].stale;
         self.take_one(next, index);
         // What came to rest before this was sent did not come after it.
-        if !stale && self.loses_input {
+        if !stale && self.transport.loses_input {
             next.pending.retain(|pending| !pending.stale);
         }
     }
@@ -379,10 +435,10 @@ impl<'m> Composed<'m> {
         let lane = next.pending[index].delivery.lane;
         let loose = next.pending[index].loose;
         next.pending[index].taken += 1;
-        if next.pending[index].taken >= self.input_copies {
+        if next.pending[index].taken >= self.transport.input_copies {
             next.pending.remove(index);
         }
-        if lane & UNORDERED == 0 && (loose || self.loses_input || self.input_copies > 1) {
+        if lane & UNORDERED == 0 && (loose || self.transport.loses_input || self.transport.input_copies > 1) {
             let mut position = 0;
             next.pending.retain(|pending| {
                 let overtaken = position < index && pending.delivery.lane == lane;
@@ -418,13 +474,13 @@ impl<'m> Composed<'m> {
             let start = Start {
                 foot: Some(foot),
                 version: shown,
-                may_break: self.may_break(pending.delivery.place),
+                may_break: self.allowance.may_break(pending.delivery.place),
                 ..Start::of(Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken }, &inbox)
             };
             let ran = self.run(&hypothesis, start, &mut path);
-            self.took.set(true);
+            self.tally.took.set(true);
             match &ran.end {
-                Ok(()) if !self.may_deviate(&ran, pending.delivery.place) => {}
+                Ok(()) if !self.allowance.may_deviate(&ran, pending.delivery.place) => {}
                 Ok(()) => {
                     let mut next = Hypothesis::clone(&hypothesis);
                     let heard = if next.pending[index].stale { next.out.len() } else { usize::MAX };
@@ -437,7 +493,7 @@ impl<'m> Composed<'m> {
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
             }
-            if self.mistake.borrow().is_some() || !next_path(&mut path, 0) {
+            if self.tally.mistake.borrow().is_some() || !next_path(&mut path, 0) {
                 return;
             }
         }
@@ -573,7 +629,7 @@ impl<'m> Composed<'m> {
                     let action = ran.action;
                     let strays = ran.opened.iter().any(|(cell, _)| hypothesis.cell(*cell).is_none());
                     if local && (ran.whole || strays || !ran.acts.is_empty()) {
-                        self.escaped.set(true);
+                        self.tally.escaped.set(true);
                     } else if !hypothesis.fired.iter().any(|(fired, _)| *fired == action) {
                         let mut next = hypothesis.clone();
                         next.turns += 1;
@@ -601,20 +657,10 @@ impl<'m> Composed<'m> {
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
                 Err(_) => {}
             }
-            if self.mistake.borrow().is_some() || !next_path(&mut path, 0) {
+            if self.tally.mistake.borrow().is_some() || !next_path(&mut path, 0) {
                 return;
             }
         }
-    }
-
-    /// Rules that count may be broken for the message that was sent at this place.
-    fn may_break(&self, place: u64) -> bool {
-        self.deviates_at.is_none_or(|only| only == place)
-    }
-
-    /// Whether a run for the message that was sent at this place may have broken the rules that it did.
-    fn may_deviate(&self, ran: &Ran, place: u64) -> bool {
-        self.may_break(place) || ran.deviations.iter().all(|rule| self.free.contains(&rule.name))
     }
 
     /// Puts what a run did into the hypothesis. `None` if that cannot be.
@@ -626,9 +672,8 @@ impl<'m> Composed<'m> {
         by_message: bool,
         place: u64,
     ) -> Option<()> {
-        next.deviations +=
-            ran.deviations.iter().filter(|rule| !self.free.contains(&rule.name)).count() as u32;
-        if next.deviations > self.most_deviations {
+        next.deviations += ran.deviations.iter().filter(|rule| self.allowance.counts(rule)).count() as u32;
+        if next.deviations > self.allowance.most {
             return None;
         }
         next.facts = ran.facts;
@@ -791,7 +836,7 @@ impl<'m> Composed<'m> {
     /// What was later seen in the place of the next packet to this connection, if that is known already.
     fn foreseen(&self, next: &Hypothesis, conn: Conn, place: u64) -> Option<&(u64, Seen)> {
         // Without a network a message must not depend on what is only seen later: the tester may be out of step.
-        if !self.is_reliable || self.is_direct || conn.is_opened_by_server() {
+        if !self.transport.is_reliable || self.transport.is_direct || conn.is_opened_by_server() {
             return None;
         }
         let ahead = next.out.iter().filter(|item| item.conn == conn).count();

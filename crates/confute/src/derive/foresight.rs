@@ -51,8 +51,8 @@ pub(super) struct Foresight {
     /// What a packet does to the only cell, by packet and content.
     effects: FxHashMap<(u32, u128), Option<Effect>>,
     /// How often looking ahead is left out after it was in vain, and how often still.
-    pub(super) blur: u32,
-    pub(super) blurred: u32,
+    blur: u32,
+    blurred: u32,
     /// How often in a row the packet in question spoilt nothing: answers that tell nothing need no ranking.
     pub(super) unspoilt: Cell<u32>,
     /// Up to where the log was looked through for what follows.
@@ -93,6 +93,13 @@ impl Default for Foresight {
 }
 
 impl Foresight {
+    /// Takes over from an earlier search what says whether looking ahead is in vain.
+    pub(super) fn inherit(&mut self, earlier: &Self) {
+        self.blur = earlier.blur;
+        self.blurred = earlier.blurred;
+        self.unspoilt.clone_from(&earlier.unspoilt);
+    }
+
     fn scan(&mut self, index: Option<usize>, delivery: &Rc<Delivery>) {
         match (index, delivery.foot.cells.iter().map(|(_, access)| *access).max()) {
             (Some(index), Some(Access::Read)) if delivery.alone => {
@@ -126,7 +133,7 @@ impl Part {
     pub(super) fn absorb(&mut self, world: &Composed<'_>, hypothesis: &mut Hypothesis, at: usize) -> bool {
         let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
         let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
-        if self.whole || !world.is_reliable || world.is_direct || !world.late.get() {
+        if self.whole || !world.transport.is_reliable || world.transport.is_direct || !world.late.get() {
             return true;
         }
         let written = stirred == Stir::Written;
@@ -135,7 +142,8 @@ impl Part {
             // It has grown, and that nobody sees either.
             return true;
         }
-        let judges = written && self.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
+        let judges =
+            written && self.memory.foresight.grows && self.cells.len() == 1 && hypothesis.facts.is_empty();
         let mut unseen = true;
         let mut index = 0;
         while index < hypothesis.pending.len() {
@@ -246,34 +254,38 @@ impl Part {
 
     /// Whether all there is to this part is one cell, which only packets touch.
     pub(super) fn is_plain(&self, world: &Composed<'_>) -> bool {
-        self.cells.len() == 1 && !self.whole && world.is_reliable && !world.is_direct && world.late.get()
+        self.cells.len() == 1
+            && !self.whole
+            && world.transport.is_reliable
+            && !world.transport.is_direct
+            && world.late.get()
     }
 
     /// Looks through what was added to the log.
     fn scan(&mut self, world: &Composed<'_>) {
-        if self.foresight.scanned == self.log.len() || self.cells.len() != 1 {
+        if self.memory.foresight.scanned == self.log.len() || self.cells.len() != 1 {
             return;
         }
-        if self.foresight.scanned == 0 {
-            let base = std::mem::take(&mut self.base);
+        if self.memory.foresight.scanned == 0 {
+            let base = std::mem::take(&mut self.origin.hypotheses);
             self.scan_start(world, &base);
-            self.base = base;
+            self.origin.hypotheses = base;
         }
-        while self.foresight.scanned < self.log.len() {
-            match &mut self.log[self.foresight.scanned].task {
+        while self.memory.foresight.scanned < self.log.len() {
+            match &mut self.log[self.memory.foresight.scanned].task {
                 Task::Given(delivery) => {
                     let delivery = Rc::clone(delivery);
-                    self.foresight.scan(Some(self.foresight.scanned), &delivery);
+                    self.memory.foresight.scan(Some(self.memory.foresight.scanned), &delivery);
                     self.reach(world, &delivery);
                 }
                 Task::Join(others) => {
                     let others = std::mem::take(others);
                     self.scan_start(world, &others);
-                    self.log[self.foresight.scanned].task = Task::Join(others);
+                    self.log[self.memory.foresight.scanned].task = Task::Join(others);
                 }
                 _ => {}
             }
-            self.foresight.scanned += 1;
+            self.memory.foresight.scanned += 1;
         }
     }
 
@@ -281,25 +293,25 @@ impl Part {
     fn scan_start(&mut self, world: &Composed<'_>, start: &[Hypothesis]) {
         for hypothesis in start {
             for pending in &hypothesis.pending {
-                self.foresight.scan(None, &pending.delivery);
+                self.memory.foresight.scan(None, &pending.delivery);
                 self.reach(world, &pending.delivery);
             }
             if !hypothesis.facts.is_empty() {
-                self.foresight.contents = None;
+                self.memory.foresight.contents = None;
             }
             for cell in &hypothesis.cells {
                 let past = cell.past().iter().map(|(value, _)| value);
-                past.chain([&cell.now]).for_each(|value| _ = self.foresight.add(value.as_ref()));
+                past.chain([&cell.now]).for_each(|value| _ = self.memory.foresight.add(value.as_ref()));
             }
         }
-        self.foresight.add(None);
+        self.memory.foresight.add(None);
         self.reach_all(world);
     }
 
     /// Whether every content that the only cell can have is known.
     pub(super) fn has_few_contents(&mut self, world: &Composed<'_>) -> bool {
         self.scan(world);
-        self.is_plain(world) && self.foresight.contents.is_some() && !self.foresight.grows
+        self.is_plain(world) && self.memory.foresight.contents.is_some() && !self.memory.foresight.grows
     }
 
     /// What a pending packet would do to the only cell if it held this.
@@ -315,31 +327,31 @@ impl Part {
 
     /// Adds the contents that this packet can lead to.
     fn reach(&mut self, world: &Composed<'_>, delivery: &Rc<Delivery>) {
-        if delivery.foot.is_reader() || self.foresight.contents.is_none() {
+        if delivery.foot.is_reader() || self.memory.foresight.contents.is_none() {
             return;
         }
-        self.foresight.writers.push(Rc::clone(delivery));
-        if self.reach_by(world, self.foresight.writers.len() - 1) {
+        self.memory.foresight.writers.push(Rc::clone(delivery));
+        if self.reach_by(world, self.memory.foresight.writers.len() - 1) {
             self.reach_all(world);
         }
     }
 
     /// Lets every packet act on every content until nothing new comes of it.
     fn reach_all(&mut self, world: &Composed<'_>) {
-        while (0..self.foresight.writers.len()).any(|writer| self.reach_by(world, writer)) {}
+        while (0..self.memory.foresight.writers.len()).any(|writer| self.reach_by(world, writer)) {}
     }
 
     fn reach_by(&mut self, world: &Composed<'_>, writer: usize) -> bool {
-        let writer = Rc::clone(&self.foresight.writers[writer]);
+        let writer = Rc::clone(&self.memory.foresight.writers[writer]);
         let mut grown = false;
         let mut at = 0;
         while let Some(value) =
-            self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
+            self.memory.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
         {
             match self.effect(world, &writer, self.cells[0], value.as_ref()) {
-                None => self.foresight.contents = None,
+                None => self.memory.foresight.contents = None,
                 Some(Effect { after: Some(after), matches: true, .. }) => {
-                    grown |= self.foresight.add(after.as_ref());
+                    grown |= self.memory.foresight.add(after.as_ref());
                 }
                 Some(_) => {}
             }
@@ -350,16 +362,16 @@ impl Part {
 
     /// Whether a packet that got its answer may have changed something; yes where nobody knows.
     fn may_change(&mut self, world: &Composed<'_>, delivery: &Delivery) -> bool {
-        if self.foresight.contents.is_none() || !delivery.foot.may_be_late() || self.cells.len() != 1 {
+        if self.memory.foresight.contents.is_none() || !delivery.foot.may_be_late() || self.cells.len() != 1 {
             return true;
         }
-        if let Some(changes) = self.foresight.changes.get(&delivery.sent) {
+        if let Some(changes) = self.memory.foresight.changes.get(&delivery.sent) {
             return *changes;
         }
         let mut changes = false;
         let mut at = 0;
         while let Some(value) =
-            self.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
+            self.memory.foresight.contents.as_ref().and_then(|contents| contents.get(at).cloned())
         {
             at += 1;
             changes |= match self.effect(world, delivery, self.cells[0], value.as_ref()) {
@@ -368,7 +380,7 @@ impl Part {
                 Some(Effect { after: Some(after), .. }) => print(after.as_ref()) != print(value.as_ref()),
             };
         }
-        self.foresight.changes.insert(delivery.sent, changes);
+        self.memory.foresight.changes.insert(delivery.sent, changes);
         changes
     }
 
@@ -381,8 +393,8 @@ impl Part {
         at: usize,
         unseen: bool,
     ) -> bool {
-        let first = self.foresight.readers.partition_point(|(index, _)| *index < at);
-        let Some((_, next)) = self.foresight.readers.get(first) else { return true };
+        let first = self.memory.foresight.readers.partition_point(|(index, _)| *index < at);
+        let Some((_, next)) = self.memory.foresight.readers.get(first) else { return true };
         let next = Rc::clone(next);
         let Some((answered, Seen::Message(seen))) = world.answer(&next) else { return true };
         if world.fit(hypothesis, &next, 0, None, &**seen) != Fit::Never {
@@ -401,9 +413,9 @@ impl Part {
         if hypothesis.cells.len() != 1 || !hypothesis.facts.is_empty() || !self.has_few_contents(world) {
             return false;
         }
-        let first = self.foresight.readers.partition_point(|(index, _)| *index < at);
+        let first = self.memory.foresight.readers.partition_point(|(index, _)| *index < at);
         for ahead in first..first + READS_AHEAD {
-            let Some((_, reader)) = self.foresight.readers.get(ahead) else { return false };
+            let Some((_, reader)) = self.memory.foresight.readers.get(ahead) else { return false };
             let reader = Rc::clone(reader);
             let Some((answered, Seen::Message(_))) = world.answer(&reader) else { continue };
             if self.may_find(world, hypothesis, at, &reader, *answered) == Some(false) {
@@ -474,7 +486,7 @@ impl Part {
         reader: &Rc<Delivery>,
         at: usize,
     ) -> bool {
-        let Foresight { origins, overwriters, .. } = &mut self.foresight;
+        let Foresight { origins, overwriters, .. } = &mut self.memory.foresight;
         let origins = origins.entry(reader.sent).or_insert_with(|| {
             let (answered, Seen::Message(seen)) = world.answer(reader)? else { return None };
             let mut found = Vec::new();
@@ -539,12 +551,12 @@ impl Part {
         index: usize,
     ) -> Option<Outlook> {
         let [cell] = hypothesis.cells.as_slice() else { return None };
-        if !hypothesis.facts.is_empty() || world.has_internal || self.foresight.grows {
+        if !hypothesis.facts.is_empty() || world.has_internal || self.memory.foresight.grows {
             return None;
         }
         // Where contents never repeat, looking ahead is in vain; try again now and then.
-        if self.foresight.blurred > 0 {
-            self.foresight.blurred -= 1;
+        if self.memory.foresight.blurred > 0 {
+            self.memory.foresight.blurred -= 1;
             return None;
         }
         let number = cell.number;
@@ -574,8 +586,8 @@ impl Part {
                     && !contents.iter().any(|known| print(known.as_ref()) == print(after.as_ref()))
                 {
                     if contents.len() == MOST_CONTENTS {
-                        self.foresight.blur = (self.foresight.blur * 4).clamp(16, 1 << 20);
-                        self.foresight.blurred = self.foresight.blur;
+                        self.memory.foresight.blur = (self.memory.foresight.blur * 4).clamp(16, 1 << 20);
+                        self.memory.foresight.blurred = self.memory.foresight.blur;
                         return None;
                     }
                     contents.push(after);
@@ -594,7 +606,7 @@ impl Part {
         value: Option<&Val>,
     ) -> Option<Effect> {
         let key = (delivery.sent, value.map_or(1, |value| value.fingerprint.0));
-        match self.foresight.effects.get(&key) {
+        match self.memory.foresight.effects.get(&key) {
             Some(None) => return None,
             // An answer may have come since.
             Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => {
@@ -603,7 +615,7 @@ impl Part {
             _ => {}
         }
         let effect = world.effect(delivery, cell, value);
-        self.foresight.effects.insert(key, effect.clone());
+        self.memory.foresight.effects.insert(key, effect.clone());
         effect
     }
 }

@@ -113,7 +113,7 @@ impl Part {
             }
         }
         // Where texts grow, what is read next tells at once whether it was so; elsewhere it is the likelier case.
-        if self.foresight.grows {
+        if self.memory.foresight.grows {
             self.stack.extend(covered.take().into_iter());
         }
         let order = self.rank(world, &hypothesis, &own, &others, (at, place), depth);
@@ -121,7 +121,8 @@ impl Part {
             self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
         }
         // The likeliest last: it is taken up first.
-        let moods: &[Option<bool>] = if world.is_reliable { &[None] } else { &[Some(true), Some(false)] };
+        let moods: &[Option<bool>] =
+            if world.transport.is_reliable { &[None] } else { &[Some(true), Some(false)] };
         for mood in moods {
             for (index, depth) in order.iter().rev() {
                 // What is watched was tried at the present content already.
@@ -179,8 +180,8 @@ impl Part {
             let delivery = &hypothesis.pending[*index].delivery;
             !delivery.foot.is_reader() && world.is_answered(delivery)
         };
-        if self.foresight.grows
-            || self.foresight.unspoilt.get() > MOST_UNSPOILT
+        if self.memory.foresight.grows
+            || self.memory.foresight.unspoilt.get() > MOST_UNSPOILT
             || !others.iter().any(answered)
         {
             return plain(others);
@@ -188,7 +189,7 @@ impl Part {
         let deliver = |hypothesis: &Rc<Hypothesis>, index: usize| {
             let mut brood = Brood::new();
             world.deliver(Rc::clone(hypothesis), index, place, &mut brood);
-            if !world.is_reliable {
+            if !world.transport.is_reliable {
                 self.sift(world, at, false, &mut brood);
             }
             brood
@@ -211,10 +212,10 @@ impl Part {
         };
         let by_mine = spoils(*mine);
         if by_mine == 0 {
-            self.foresight.unspoilt.set(self.foresight.unspoilt.get() + 1);
+            self.memory.foresight.unspoilt.set(self.memory.foresight.unspoilt.get() + 1);
             return plain(others);
         }
-        self.foresight.unspoilt.set(0);
+        self.memory.foresight.unspoilt.set(0);
         let mut ranked: Vec<(usize, usize, usize)> = others
             .iter()
             .map(|index| {

@@ -125,7 +125,7 @@ impl Composed<'_> {
     /// Runs a turn twice, and one of those that were kept once more.
     #[cold]
     pub(super) fn run_twice(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
-        self.repeats.advance(self.runs.get());
+        self.repeats.advance(self.tally.runs.get());
         let first = self.run_once(hypothesis, start.clone(), path);
         let second = self.run_once(hypothesis, start.clone(), path);
         self.compare(&first, &second);

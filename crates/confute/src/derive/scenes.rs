@@ -88,7 +88,7 @@ impl Part {
         hypothesis.cells.len() == 1
             && !hypothesis.facts.is_empty()
             && hypothesis.suspended.is_none()
-            && !self.foresight.grows
+            && !self.memory.foresight.grows
             && !world.has_internal
             && self.is_plain(world)
     }
@@ -107,13 +107,13 @@ impl Part {
         let cell = &hypothesis.cells[0];
         let mut kept = Vec::new();
         for (value, until) in cell.past() {
-            let scene = self.scenes.of(hypothesis, cell.number, value.as_ref());
+            let scene = self.memory.scenes.of(hypothesis, cell.number, value.as_ref());
             let print = value.as_ref().map(|value| value.fingerprint);
             let seen = hypothesis.pending.iter().any(|pending| {
                 touches(pending, cell.number) && pending.since < *until && {
-                    let after = self.scenes.after(world, &pending.delivery, scene);
+                    let after = self.memory.scenes.after(world, &pending.delivery, scene);
                     after.into_iter().any(|after| {
-                        let now = &self.scenes.all[after].cells[0].now;
+                        let now = &self.memory.scenes.all[after].cells[0].now;
                         now.as_ref().map(|value| value.fingerprint) == print
                     })
                 }
@@ -137,18 +137,18 @@ impl Part {
         others: &[usize],
         depth: usize,
     ) -> Option<SmallVec<[(usize, usize); 8]>> {
-        if !self.has_scenes(world, hypothesis) || self.scenes.blurred > 0 {
+        if !self.has_scenes(world, hypothesis) || self.memory.scenes.blurred > 0 {
             return None;
         }
         let cell = &hypothesis.cells[0];
-        let now = self.scenes.of(hypothesis, cell.number, cell.now.as_ref());
+        let now = self.memory.scenes.of(hypothesis, cell.number, cell.now.as_ref());
         let mut able: SmallVec<[(usize, SmallVec<[usize; 2]>); 8]> = SmallVec::new();
         for index in others.iter().copied().chain([mine]) {
             let delivery = &hypothesis.pending[index].delivery;
             if !delivery.alone || delivery.foot.whole {
                 return None;
             }
-            let after = self.scenes.after(world, delivery, now);
+            let after = self.memory.scenes.after(world, delivery, now);
             // What only reads may have come when the content was another.
             if !after.is_empty() || delivery.foot.is_reader() {
                 able.push((index, after));
@@ -168,7 +168,7 @@ impl Part {
                         let delivery = &hypothesis.pending[*other].delivery;
                         other != index
                             && world.is_answered(delivery)
-                            && self.scenes.after(world, delivery, *scene).is_empty()
+                            && self.memory.scenes.after(world, delivery, *scene).is_empty()
                     })
                     .count(),
             };
@@ -191,8 +191,8 @@ impl Part {
         if !self.has_scenes(world, hypothesis) {
             return false;
         }
-        if self.scenes.blurred > 0 {
-            self.scenes.blurred -= 1;
+        if self.memory.scenes.blurred > 0 {
+            self.memory.scenes.blurred -= 1;
             return false;
         }
         let number = cell.number;
@@ -211,19 +211,19 @@ impl Part {
             let came_earlier = foot.may_be_late()
                 && !pending.watched
                 && earlier.any(|version| {
-                    let scene = self.scenes.of(hypothesis, number, cell.past()[version].0.as_ref());
-                    !self.scenes.after(world, &pending.delivery, scene).is_empty()
+                    let scene = self.memory.scenes.of(hypothesis, number, cell.past()[version].0.as_ref());
+                    !self.memory.scenes.after(world, &pending.delivery, scene).is_empty()
                 });
             if !came_earlier {
                 open.push((Rc::clone(&pending.delivery), *place));
             }
         }
         let mut todo: SmallVec<[usize; 16]> = SmallVec::new();
-        todo.push(self.scenes.of(hypothesis, number, cell.now.as_ref()));
+        todo.push(self.memory.scenes.of(hypothesis, number, cell.now.as_ref()));
         let mut next = 0;
         while let Some(scene) = todo.get(next).copied() {
             next += 1;
-            open.retain(|(delivery, _)| self.scenes.after(world, delivery, scene).is_empty());
+            open.retain(|(delivery, _)| self.memory.scenes.after(world, delivery, scene).is_empty());
             let Some(last) = open.iter().map(|(_, place)| *place).max() else { return false };
             let sent = self.log[at.min(self.log.len())..].iter();
             let later = sent.take_while(|entry| entry.place < last).filter_map(|entry| match &entry.task {
@@ -235,15 +235,15 @@ impl Part {
                 if !delivery.alone || delivery.foot.whole {
                     return false;
                 }
-                for after in self.scenes.after(world, delivery, scene) {
+                for after in self.memory.scenes.after(world, delivery, scene) {
                     if !todo.contains(&after) {
                         todo.push(after);
                     }
                 }
             }
             if todo.len() > MOST_SCENES {
-                self.scenes.blur = (self.scenes.blur * 4).clamp(16, 1 << 16);
-                self.scenes.blurred = self.scenes.blur;
+                self.memory.scenes.blur = (self.memory.scenes.blur * 4).clamp(16, 1 << 16);
+                self.memory.scenes.blurred = self.memory.scenes.blur;
                 return false;
             }
         }

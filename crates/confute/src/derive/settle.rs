@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::backtrack::{EARLY_SETTLING, FIRST_SETTLING, Part};
+use super::backtrack::{EARLY_SETTLING, FIRST_SETTLING, Part, Settling};
 use super::compose::Composed;
 use super::dualize::{Entry, Task};
 use super::hypothesis::Hypothesis;
@@ -25,29 +25,29 @@ impl Part {
     /// number. It goes from one place where little was under way to the next: there most of them come together.
     pub(super) fn settle(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>) {
         self.ripe(world);
-        let end = self.answered.min(self.horizon);
-        self.next_settling = self.horizon + self.horizon / 2;
-        self.next_early = self.horizon + EARLY_SETTLING.max(self.horizon / 2);
-        if end < self.horizon / 4 {
+        let end = self.settling.answered.min(self.front.horizon);
+        self.settling.next = self.front.horizon + self.front.horizon / 2;
+        self.settling.next_early = self.front.horizon + EARLY_SETTLING.max(self.front.horizon / 2);
+        if end < self.front.horizon / 4 {
             return;
         }
-        let most_runs = world.runs.get() + 4 * self.runs + 4 * MOST_SETTLED as u64;
-        let mut trial = Self::new(self.cells.clone(), self.base.clone(), self.whole);
+        let most_runs = world.tally.runs.get() + 4 * self.settling.runs + 4 * MOST_SETTLED as u64;
+        let mut trial = Self::new(self.cells.clone(), self.origin.hypotheses.clone(), self.whole);
         trial.thorough = true;
         let waists = self.waists(world, end);
         std::mem::swap(&mut trial.log, &mut self.log);
         let mut settled = None;
         let mut from = 0;
         for cut in waists {
-            trial.visited.clear();
-            trial.horizon = cut;
-            trial.stack.extend(trial.live.drain(..).rev().map(|it| Node::go(from, Rc::new(it))));
+            trial.memory.visited.clear();
+            trial.front.horizon = cut;
+            trial.stack.extend(trial.front.live.drain(..).rev().map(|it| Node::go(from, Rc::new(it))));
             if !trial.bring_up(world, meter, most_runs) {
                 break;
             }
             from = cut;
-            if trial.live.len() <= MOST_SETTLED {
-                settled = Some((cut, trial.live.clone()));
+            if trial.front.live.len() <= MOST_SETTLED {
+                settled = Some((cut, trial.front.live.clone()));
             }
         }
         std::mem::swap(&mut trial.log, &mut self.log);
@@ -57,37 +57,34 @@ impl Part {
         self.log.shrink_to(2 * FIRST_SETTLING);
         let mut next = Self::new(std::mem::take(&mut self.cells), base, self.whole);
         std::mem::swap(&mut next.log, &mut self.log);
-        next.start = start;
-        next.answered = self.answered - cut;
-        next.horizon = self.horizon - cut;
-        next.next_settling = next.horizon + FIRST_SETTLING;
-        next.next_early = next.horizon + EARLY_SETTLING;
-        next.stack.extend(next.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
-        next.foresight.blur = self.foresight.blur;
-        next.foresight.blurred = self.foresight.blurred;
-        next.foresight.unspoilt.clone_from(&self.foresight.unspoilt);
+        next.origin.place = start;
+        next.front.horizon = self.front.horizon - cut;
+        next.settling = Settling::after(next.front.horizon);
+        next.settling.answered = self.settling.answered - cut;
+        next.stack.extend(next.front.live.drain(..).rev().map(|it| Node::go(0, Rc::new(it))));
+        next.memory.foresight.inherit(&self.memory.foresight);
         *self = next;
     }
 
     /// Brings all alternatives up to the horizon, and merges the equal ones. False if that is too much.
     fn bring_up(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, most_runs: u64) -> bool {
         while let Some(node) = self.stack.pop_latest() {
-            let too_many = self.live.len() > 8 * MOST_SETTLED || world.runs.get() > most_runs;
-            if too_many || meter.is_spent(world.runs.get(), || self.pulse(world)) {
+            let too_many = self.front.live.len() > 8 * MOST_SETTLED || world.tally.runs.get() > most_runs;
+            if too_many || meter.is_spent(world.tally.runs.get(), || self.pulse(world)) {
                 return false;
             }
             self.forward(world, node);
-            if world.mistake.borrow().is_some() || world.escaped.get() {
+            if world.tally.stops_search() {
                 return false;
             }
         }
         let mut seen = FxHashSet::default();
-        self.live.retain_mut(|hypothesis| {
+        self.front.live.retain_mut(|hypothesis| {
             hypothesis.tidy();
             hypothesis.forget();
             seen.insert(hypothesis.fingerprint(0, true).0)
         });
-        !self.live.is_empty()
+        !self.front.live.is_empty()
     }
 
     /// Where to settle on the way to `end`: now and then, where the fewest requests were under way.
@@ -131,18 +128,18 @@ impl Part {
             }
             _ => false,
         };
-        while self.answered < self.log.len() && !waits(&self.log[self.answered]) {
-            self.answered += 1;
+        while self.settling.answered < self.log.len() && !waits(&self.log[self.settling.answered]) {
+            self.settling.answered += 1;
         }
-        if !world.is_reliable && !world.is_direct {
+        if !world.transport.is_reliable && !world.transport.is_direct {
             // Where packets get lost nobody is sure to be answered; but all may come to rest.
             let rested = self.log.iter().rposition(|entry| matches!(entry.task, Task::Rest));
-            self.answered = rested.map_or(0, |rested| rested + 1);
+            self.settling.answered = rested.map_or(0, |rested| rested + 1);
         }
-        if world.is_direct || self.log.len() - self.answered > FIRST_SETTLING {
+        if world.transport.is_direct || self.log.len() - self.settling.answered > FIRST_SETTLING {
             return self.log.len();
         }
-        self.answered.max(self.horizon)
+        self.settling.answered.max(self.front.horizon)
     }
 }
 

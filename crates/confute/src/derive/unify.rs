@@ -33,7 +33,7 @@ impl Composed<'_> {
     /// no packet for this connection is under way, or the case is not the common one.
     pub(crate) fn see_head(&self, hypothesis: &mut Hypothesis, spot: Spot, seen: &Seen) -> Option<bool> {
         let Spot::Client(conn) = spot else { return None };
-        if !self.is_reliable {
+        if !self.transport.is_reliable {
             return None;
         }
         let first = hypothesis.out.iter().position(|item| item.conn == conn)?;
@@ -48,7 +48,7 @@ impl Composed<'_> {
 
     /// Whether something seen meanwhile shows that a packet under way is not the right one.
     pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis, place: u64) -> bool {
-        if !self.is_reliable || self.is_direct {
+        if !self.transport.is_reliable || self.transport.is_direct {
             return false;
         }
         hypothesis.out.iter().enumerate().any(|(index, item)| {
@@ -141,9 +141,9 @@ impl Composed<'_> {
             return Reach::Open;
         };
         let lane = hypothesis.out[first].lane;
-        let may_skip = |item: &Outgoing| self.loses_output || item.taken > 0;
+        let may_skip = |item: &Outgoing| self.transport.loses_output || item.taken > 0;
         let ordered = lane & UNORDERED == 0;
-        let mut reach = if self.is_reliable && ordered { Reach::Closed } else { Reach::Open };
+        let mut reach = if self.transport.is_reliable && ordered { Reach::Closed } else { Reach::Open };
         for (index, item) in hypothesis.out.iter().enumerate() {
             if item.lane != lane {
                 continue;
@@ -188,7 +188,7 @@ impl Composed<'_> {
         let closes = matches!(next.out[index].parcel, Parcel::Close);
         next.out[index].taken += 1;
         next.out[index].due = 0;
-        if next.out[index].taken >= self.output_copies || closes {
+        if next.out[index].taken >= self.transport.output_copies || closes {
             next.out.remove(index);
         }
         if ordered {

@@ -26,7 +26,7 @@ impl Engine<'_> {
         let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
         for hypothesis in &hypotheses {
             // Where many rules are relaxed, each takes long.
-            let pulse = Pulse { event: self.events, turns: self.world.runs.get(), open: 0, bytes: 0 };
+            let pulse = Pulse { event: self.events, turns: self.world.tally.runs.get(), open: 0, bytes: 0 };
             if !classes.is_empty() && self.meter.options.watch.is_some_and(|watch| watch(&pulse)) {
                 more = true;
                 break;

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
-use crate::derive::compose::Composed;
+use crate::derive::compose::{Allowance, Composed};
 use crate::derive::hypothesis::Delivery;
 use crate::derive::inquire::InternalKind;
 use crate::derive::repeat::Repeats;
@@ -69,12 +69,14 @@ impl<'m> Engine<'m> {
     /// Derives a tester from a model of the server and one of the network.
     pub(crate) fn new(model: &'m dyn Model, network: &'m dyn Network, options: Options<'m>) -> Self {
         let mut world = Composed::new(model, network);
-        world.relaxed.clone_from(&options.relaxed);
-        world.most_deviations = options.deviations;
         // Where any number is allowed anywhere, nobody counts: hypotheses that differ in that number only are the same.
         let is_counted = options.deviations != u32::MAX || options.at.is_some();
-        world.free.clone_from(if is_counted { &options.free } else { &options.relaxed });
-        world.deviates_at = options.at.map(|at| at as u64);
+        world.allowance = Allowance {
+            relaxed: options.relaxed.clone(),
+            free: if is_counted { options.free.clone() } else { options.relaxed.clone() },
+            most: options.deviations,
+            only_at: options.at.map(|at| at as u64),
+        };
         world.repeats = Repeats::new(options.repeat_all);
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
@@ -97,7 +99,7 @@ impl<'m> Engine<'m> {
             since_trim: 0,
             free: Vec::new(),
         };
-        if !engine.world.is_reliable || engine.world.is_direct {
+        if !engine.world.transport.is_reliable || engine.world.transport.is_direct {
             // What a lost or doubled packet may still do ties everything together.
             engine.unite(false);
         }
@@ -150,7 +152,7 @@ impl<'m> Engine<'m> {
 
     /// How many turns of the model it has tried.
     pub fn turns(&self) -> u64 {
-        self.world.runs.get()
+        self.world.tally.runs.get()
     }
 
     /// How many alternatives are open, over all parts.
@@ -171,7 +173,7 @@ impl<'m> Engine<'m> {
     /// The names of the rules that some hypothesis asked about. One that is not among them was surely never put to the test; one
     /// that is was at least considered.
     pub fn rules_asked(&self) -> BTreeSet<&'static str> {
-        self.world.coverage.names()
+        self.world.tally.coverage.names()
     }
 
     /// Explains what can be explained without guessing: up to where every request has been answered.
@@ -202,7 +204,7 @@ impl<'m> Engine<'m> {
         let mut slice = 1_000;
         while !self.lagging.is_empty() {
             for part in std::mem::take(&mut self.lagging) {
-                self.meter.slice = self.world.runs.get().saturating_add(slice);
+                self.meter.slice = self.world.tally.runs.get().saturating_add(slice);
                 self.search(part, usize::MAX);
                 if !self.verdict.is_unrefuted() {
                     return;
@@ -215,11 +217,11 @@ impl<'m> Engine<'m> {
     fn search(&mut self, number: usize, target: usize) {
         let Some(part) = &mut self.parts[number] else { return };
         let progress = part.advance(&self.world, &mut self.meter, target);
-        if let Some(mistake) = self.world.mistake.borrow_mut().take() {
+        if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
         }
-        if self.world.escaped.replace(false) {
+        if self.world.tally.escaped.replace(false) {
             self.unite(true);
             self.lagging.clear();
             self.lagging.extend(self.whole);
@@ -230,11 +232,11 @@ impl<'m> Engine<'m> {
             Progress::Failed => self.refute(number),
             Progress::Unfinished => {
                 if let Some(what) = self.meter.spent {
-                    let event = part.log.get(part.furthest).map_or(self.events, |entry| entry.place) as usize;
+                    let event = part.furthest_place().unwrap_or(self.events) as usize;
                     self.verdict = Verdict::Inconclusive(Inconclusive::Budget {
                         what,
                         event,
-                        turns: self.world.runs.get(),
+                        turns: self.world.tally.runs.get(),
                         open: self.alternatives(),
                         bytes: self.bytes(),
                     });
@@ -247,15 +249,14 @@ impl<'m> Engine<'m> {
 
     fn refute(&mut self, number: usize) {
         let Some(part) = &self.parts[number] else { return };
-        let event =
-            part.log.get(part.furthest).map_or(self.events.saturating_sub(1), |entry| entry.place) as usize;
-        if part.out_of_step {
+        let event = part.furthest_place().unwrap_or(self.events.saturating_sub(1)) as usize;
+        if part.is_out_of_step() {
             self.verdict = Verdict::Inconclusive(Inconclusive::OutOfStep { event });
             return;
         }
         // Unless what does not fit together are turns of a model with hidden state.
         self.world.repeat_all();
-        if let Some(mistake) = self.world.mistake.borrow_mut().take() {
+        if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
         }

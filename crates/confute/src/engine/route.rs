@@ -94,7 +94,7 @@ impl Engine<'_> {
             Spot::Accepted(wire) => (true, Conn::accepted(wire)),
         };
         let mut foot = self.world.footprint(name, &item);
-        if let Some(mistake) = self.world.mistake.borrow_mut().take() {
+        if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return None;
         }
