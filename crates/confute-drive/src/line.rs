@@ -46,6 +46,7 @@ pub(crate) struct Owed {
     pub(crate) asked: Instant,
 }
 
+/// One connection.
 pub(crate) struct Line {
     pub(crate) peer: Peer,
     /// `None` while nothing has come on an accepted connection.
@@ -53,6 +54,20 @@ pub(crate) struct Line {
     pub(crate) reader: Box<dyn Reader<AnyMessage>>,
     pub(crate) owed: VecDeque<Owed>,
     pub(crate) outbox: Outbox,
+    pub(crate) socket: Socket,
+    pub(crate) history: History,
+    /// Nothing is read from it for now.
+    pub(crate) held: bool,
+    /// Whether the server waits for the tester's answer, where exchanges are told apart.
+    pub(crate) asking: bool,
+    /// The server has ended its side, but answers are still due: it may read them.
+    pub(crate) half_closed: bool,
+    /// The request that is being read was prompted to go on.
+    pub(crate) prompted: bool,
+}
+
+/// The socket of a connection, and what the system said about it.
+pub(crate) struct Socket {
     stream: Stream,
     connecting: bool,
     /// There may be something to read.
@@ -60,27 +75,26 @@ pub(crate) struct Line {
     /// The end is in sight: a short read is not the last.
     ending: bool,
     writable: bool,
-    pub(crate) held: bool,
+    /// The tester will end its side once everything is out.
     finishing: bool,
+    /// The tester has ended its side.
     pub(crate) finished: bool,
     /// Nobody reads what the tester writes.
     deaf: bool,
+}
+
+/// The answers on a connection so far.
+pub(crate) struct History {
     /// When an answer was last waited for anew: something was written out or answered.
     pub(crate) since: Instant,
-    /// Whether the last thing on it was an answer.
+    /// Whether the last message on it was an answer.
     pub(crate) answered: bool,
-    /// How many answers came.
+    /// The number of answers that came.
     pub(crate) answers: u32,
     /// Whether the server said that it will end it.
     pub(crate) announced: bool,
     /// Bytes since something was last answered.
     pub(crate) unasked: usize,
-    /// Whether the server waits for the tester's answer, where exchanges are told apart.
-    pub(crate) asking: bool,
-    /// The server has ended its side, but answers are still due: it may read them.
-    pub(crate) half_closed: bool,
-    /// The request that is being read was prompted to go on.
-    pub(crate) prompted: bool,
 }
 
 impl Line {
@@ -99,20 +113,18 @@ impl Line {
             reader,
             owed: VecDeque::new(),
             outbox: Outbox::default(),
-            stream,
-            connecting: wire.is_some(),
-            readable: false,
-            ending: false,
-            writable: true,
+            socket: Socket {
+                stream,
+                connecting: wire.is_some(),
+                readable: false,
+                ending: false,
+                writable: true,
+                finishing: false,
+                finished: false,
+                deaf: false,
+            },
+            history: History { since: now, answered: false, answers: 0, announced: false, unasked: 0 },
             held: false,
-            finishing: false,
-            finished: false,
-            deaf: false,
-            since: now,
-            answered: false,
-            answers: 0,
-            announced: false,
-            unasked: 0,
             asking: false,
             half_closed: false,
             prompted: false,
@@ -120,16 +132,16 @@ impl Line {
     }
 
     pub(crate) fn stream(&mut self) -> &mut TcpStream {
-        self.stream.tcp_mut()
+        self.socket.stream.tcp_mut()
     }
 
     /// Whether something can be written though the system has not said so: reading may have made room.
     pub(crate) fn has_room(&self) -> bool {
-        self.stream.is_layered() && !self.deaf && !self.outbox.is_empty()
+        self.socket.stream.is_layered() && !self.socket.deaf && !self.outbox.is_empty()
     }
 
     pub(crate) fn is_connecting(&self) -> bool {
-        self.connecting
+        self.socket.connecting
     }
 
     /// Whether the server has something to do for it.
@@ -139,33 +151,33 @@ impl Line {
 
     /// What the system says about it.
     pub(crate) fn ready(&mut self, event: &mio::event::Event) {
-        self.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
-        self.ending |= event.is_read_closed() || event.is_error();
-        self.writable |= event.is_writable() || event.is_write_closed() || event.is_error();
+        self.socket.readable |= event.is_readable() || event.is_read_closed() || event.is_error();
+        self.socket.ending |= event.is_read_closed() || event.is_error();
+        self.socket.writable |= event.is_writable() || event.is_write_closed() || event.is_error();
     }
 
     /// Writes what may be written; tells what went out.
     pub(crate) fn flush(&mut self, mut wrote: impl FnMut(&[u8])) -> Wrote {
-        if !self.writable || self.deaf {
+        if !self.socket.writable || self.socket.deaf {
             return Wrote::Fine;
         }
-        if self.connecting {
-            match self.stream.tcp().take_error() {
+        if self.socket.connecting {
+            match self.socket.stream.tcp().take_error() {
                 Ok(Some(error)) | Err(error) => return Wrote::Unconnected(error),
                 Ok(None) => {}
             }
-            match self.stream.tcp().peer_addr() {
-                Ok(_) => self.connecting = false,
+            match self.socket.stream.tcp().peer_addr() {
+                Ok(_) => self.socket.connecting = false,
                 Err(error) if error.kind() == ErrorKind::NotConnected => {
-                    self.writable = false;
+                    self.socket.writable = false;
                     return Wrote::Fine;
                 }
                 Err(error) => return Wrote::Unconnected(error),
             }
         }
-        match self.stream.push() {
+        match self.socket.stream.push() {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.writable = false;
+                self.socket.writable = false;
                 return Wrote::Fine;
             }
             Err(_) => return self.broken(),
@@ -176,60 +188,61 @@ impl Line {
             if bytes.is_empty() {
                 break;
             }
-            match self.stream.write(bytes) {
+            match self.socket.stream.write(bytes) {
                 Ok(0) => return self.broken(),
                 Ok(count) => {
                     wrote(self.outbox.shown(count));
                     self.outbox.wrote(count, Instant::now);
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.writable = false;
+                    self.socket.writable = false;
                     break;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => return self.broken(),
             }
         }
-        if self.finishing && self.outbox.is_empty() && !self.finished {
-            self.finished = true;
-            self.stream.finish();
+        if self.socket.finishing && self.outbox.is_empty() && !self.socket.finished {
+            self.socket.finished = true;
+            self.socket.stream.finish();
         }
         Wrote::Fine
     }
 
     /// From now on only the end is waited for.
     fn broken(&mut self) -> Wrote {
-        self.deaf = true;
-        self.readable = true;
-        self.ending = true;
+        self.socket.deaf = true;
+        self.socket.readable = true;
+        self.socket.ending = true;
         Wrote::Broken
     }
 
     /// Nothing more will be sent once what waits is out.
     pub(crate) fn finish(&mut self) {
-        self.finishing = true;
+        self.socket.finishing = true;
     }
 
     /// Whether something can still be sent.
     pub(crate) fn is_open(&self) -> bool {
-        !self.finishing && !self.deaf
+        !self.socket.finishing && !self.socket.deaf
     }
 
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Got {
         loop {
-            match self.stream.read(buffer) {
+            match self.socket.stream.read(buffer) {
                 Ok(0) => return Got::End { orderly: true },
                 Ok(count) => {
                     // An edge comes again only after everything was read; less than asked for was everything.
-                    self.readable = count == buffer.len() || self.ending || self.stream.is_layered();
+                    self.socket.readable =
+                        count == buffer.len() || self.socket.ending || self.socket.stream.is_layered();
                     return Got::Bytes(count);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.readable = false;
-                    self.writable |= self.stream.is_layered();
+                    self.socket.readable = false;
+                    self.socket.writable |= self.socket.stream.is_layered();
                     // Nobody reads what we write, but it did not say goodbye: over all the same.
-                    return if self.deaf { Got::End { orderly: false } } else { Got::Nothing };
+                    return if self.socket.deaf { Got::End { orderly: false } } else { Got::Nothing };
                 }
                 Err(_) => return Got::End { orderly: false },
             }
@@ -238,6 +251,6 @@ impl Line {
 
     /// Ends it without leaving the port occupied. Only for connections on which nothing is under way.
     pub(crate) fn drop_at_once(self) {
-        let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
+        let _ = SockRef::from(self.socket.stream.tcp()).set_linger(Some(Duration::ZERO));
     }
 }

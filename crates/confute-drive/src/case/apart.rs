@@ -29,7 +29,7 @@ impl Case<'_> {
         line.prompted = false;
         // An answer that is not out yet may never be.
         if line.asking || (protocol.has_single_exchanges() && !line.outbox.is_empty()) {
-            self.backlog.push((token, message));
+            self.questions.backlog.push((token, message));
             return Some(None);
         }
         if protocol.belongs(&message, self.setup.name) {
@@ -37,7 +37,7 @@ impl Case<'_> {
                 line.asking = true;
                 line.wire = None;
                 if let Peer::Accepted(number) = line.peer
-                    && let Some(slot) = self.accepted.get_mut(number as usize)
+                    && let Some(slot) = self.connections.accepted.get_mut(number as usize)
                 {
                     *slot = None;
                 }
@@ -46,7 +46,7 @@ impl Case<'_> {
         }
         let answer = protocol.courtesy(&message)?;
         line.outbox.push(&[], |bytes| protocol.encode(&answer, bytes), |bytes| protocol.conceal(bytes));
-        self.ready.push(token);
+        self.connections.ready.push(token);
         Some(None)
     }
 
@@ -54,24 +54,24 @@ impl Case<'_> {
     pub(super) fn go_on(&mut self, token: usize, line: &mut Line) -> bool {
         while !line.asking
             && line.outbox.is_empty()
-            && let Some(place) = self.backlog.iter().position(|(on, _)| *on == token)
+            && let Some(place) = self.questions.backlog.iter().position(|(on, _)| *on == token)
         {
-            let (_, message) = self.backlog.remove(place);
+            let (_, message) = self.questions.backlog.remove(place);
             if !self.received(token, line, message) {
                 return false;
             }
         }
-        if line.asking || self.backlog.iter().any(|(on, _)| *on == token) {
+        if line.asking || self.questions.backlog.iter().any(|(on, _)| *on == token) {
             return true;
         }
         if line.half_closed && line.is_open() {
             line.finish();
-            self.ready.push(token);
+            self.connections.ready.push(token);
         }
         if let Some(prompt) = line.reader.prompt().filter(|_| line.is_open() && !line.prompted) {
             line.prompted = true;
             line.outbox.push(&[], |bytes| bytes.extend_from_slice(prompt), |_| {});
-            self.ready.push(token);
+            self.connections.ready.push(token);
         }
         true
     }
@@ -79,25 +79,25 @@ impl Case<'_> {
     /// Whether answers are due on a connection that the server has ended on its side, or were given and not yet written: then the
     /// server may still read them, though the tester is about to end the connection too.
     pub(super) fn is_awaited(&self, token: usize, line: &Line) -> bool {
-        let asks = line.asking || self.backlog.iter().any(|(on, _)| *on == token);
+        let asks = line.asking || self.questions.backlog.iter().any(|(on, _)| *on == token);
         self.is_apart(line) && ((asks && line.is_open()) || !line.outbox.is_empty())
     }
 
     /// Tells what the server asked on a connection that has ended, and nobody will answer.
     pub(super) fn forgo(&mut self, token: usize, line: &mut Line) {
         let protocol = self.setup.protocol;
-        while let Some(place) = self.backlog.iter().position(|(on, _)| *on == token) {
-            let (_, mut message) = self.backlog.remove(place);
+        while let Some(place) = self.questions.backlog.iter().position(|(on, _)| *on == token) {
+            let (_, mut message) = self.questions.backlog.remove(place);
             if !protocol.has_single_exchanges() || !protocol.belongs(&message, self.setup.name) {
                 continue;
             }
             protocol.dropped(&mut message);
             let wire = self.introduce(token, line);
             line.asking = true;
-            self.record.tell(Event::Received(wire, message.clone()), self.owed);
+            self.record.tell(Event::Received(wire, message.clone()), self.outstanding.total);
             self.past.was_asked(line.peer, &message);
             self.part_apart(line);
-            if let Some(slot) = self.accepted.last_mut() {
+            if let Some(slot) = self.connections.accepted.last_mut() {
                 *slot = None;
             }
         }
@@ -108,12 +108,12 @@ impl Case<'_> {
         let Some(wire) = line.wire.filter(|_| line.asking) else { return };
         let event = match self.setup.protocol.unanswered() {
             Some(mut message) => {
-                self.setup.protocol.stamp(&mut message, self.micros(Instant::now()));
+                self.setup.protocol.stamp(&mut message, self.clock.micros(Instant::now()));
                 Event::Sent(wire, message)
             }
             None => Event::HungUp(wire),
         };
-        self.record.tell(event, self.owed);
+        self.record.tell(event, self.outstanding.total);
     }
 
     /// Whether exchanges on this connection are told apart.
@@ -125,8 +125,8 @@ impl Case<'_> {
     pub(super) fn be_courteous(&mut self) {
         let mut left = Vec::new();
         // An answer may be followed by the next question.
-        while let Some((peer, message)) = self.asked.pop() {
-            match (self.current(peer), self.setup.protocol.courtesy(&message)) {
+        while let Some((peer, message)) = self.questions.open.pop() {
+            match (self.connections.token(peer), self.setup.protocol.courtesy(&message)) {
                 (Some(token), Some(answer)) => {
                     self.send(token, answer, &[], None);
                     self.attend(token);
@@ -134,6 +134,6 @@ impl Case<'_> {
                 _ => left.push((peer, message)),
             }
         }
-        self.asked.extend(left);
+        self.questions.open.extend(left);
     }
 }

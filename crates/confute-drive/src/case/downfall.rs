@@ -54,7 +54,7 @@ pub(super) struct Downfall {
 impl Downfall {
     /// The server has answered on a connection, where it has answered before or not, what was asked then.
     pub(super) fn answered(&mut self, line: &Line, asked: Instant) {
-        self.keeps |= line.answers > 1;
+        self.keeps |= line.history.answers > 1;
         if let Some(wire) = line.wire {
             self.survived(wire.0, asked);
         }
@@ -69,10 +69,10 @@ impl Downfall {
     pub(super) fn note(&mut self, line: &Line, wires: u32, now: Instant) {
         if matches!(line.peer, Peer::Opened(_)) {
             self.ended += 1;
-            let idle = now.saturating_duration_since(line.since) > IDLE;
-            let cut_short = !line.owed.is_empty() && !line.answered;
+            let idle = now.saturating_duration_since(line.history.since) > IDLE;
+            let cut_short = !line.owed.is_empty() && !line.history.answered;
             let is_habit = !self.keeps && self.ended >= KNOWN;
-            let strange = !line.announced && (idle || cut_short || !is_habit);
+            let strange = !line.history.announced && (idle || cut_short || !is_habit);
             // Not when it was found: since then something may have been asked, and answered before the end.
             self.end(End { noticed: Instant::now(), strange, before: wires });
         }

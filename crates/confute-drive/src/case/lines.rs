@@ -20,39 +20,33 @@ const MOST_OPENED: u32 = 1 << 16;
 impl Case<'_> {
     /// Tells the tester of an accepted connection: now it carries something.
     pub(super) fn introduce(&mut self, token: usize, line: &mut Line) -> WireConn {
-        let wire = self.next_wire();
+        let wire = self.connections.next_wire();
         line.wire = Some(wire);
-        line.peer = Peer::Accepted(self.accepted.len() as u32);
-        self.accepted.push(Some(token));
+        line.peer = Peer::Accepted(self.connections.accepted.len() as u32);
+        self.connections.accepted.push(Some(token));
         self.record.figures.accepted += 1;
-        self.record.tell(Event::Accepted(wire), self.owed);
+        self.record.tell(Event::Accepted(wire), self.outstanding.total);
         wire
-    }
-
-    fn next_wire(&mut self) -> WireConn {
-        self.wires += 1;
-        WireConn(self.wires - 1)
     }
 
     /// The server has ended a connection.
     pub(super) fn ended(&mut self, line: &Line, orderly: bool) {
-        self.happened += 1;
-        self.news = Instant::now();
-        self.downfall.note(line, self.wires, self.polled);
+        self.clock.note_news(Instant::now());
+        self.health.downfall.note(line, self.connections.wires, self.clock.polled);
         self.record.figures.ended += 1;
         if self.is_apart(line) {
             self.part_apart(line);
         } else if let Some(wire) = line.wire {
             // After our own end, or a break, nobody can say that the server chose to close.
-            let free = self.setup.protocol.close_is_free() || !orderly || line.finished;
+            let free = self.setup.protocol.close_is_free() || !orderly || line.socket.finished;
             let event = if free { Event::HungUp(wire) } else { Event::Closed(wire) };
-            self.record.tell(event, self.owed);
+            self.record.tell(event, self.outstanding.total);
         }
         if let (Peer::Opened(_), false) = (line.peer, line.owed.is_empty()) {
-            self.lost += line.owed.len();
-            self.fruitless += 1;
-            if self.fruitless > self.setup.limits.fruitless {
-                self.fail(Trouble::Fruitless { connections: self.fruitless });
+            self.outstanding.lost += line.owed.len();
+            self.health.fruitless += 1;
+            if self.health.fruitless > self.setup.limits.fruitless {
+                self.fail(Trouble::Fruitless { connections: self.health.fruitless });
             }
         }
     }
@@ -60,25 +54,24 @@ impl Case<'_> {
     /// Forgets a connection that has ended.
     pub(super) fn retire(&mut self, token: usize, mut line: Line) {
         self.forgo(token, &mut line);
-        self.free.push(token);
-        self.downfall.look(self.lines.iter().flatten().map(|line| &**line));
+        self.connections.vacate(token);
+        self.health.downfall.look(self.connections.iter());
         match line.peer {
             Peer::Opened(number) => {
                 let lost: u32 = line.owed.iter().map(|owed| owed.answers).sum();
-                self.owed -= lost as usize;
-                if let Some(count) = self.outstanding.get_mut(number as usize) {
-                    *count -= lost;
-                }
-                if let Some(slot) = self.slots.get_mut(number as usize).filter(|slot| **slot == Some(token)) {
+                self.outstanding.settle(number, lost);
+                if let Some(slot) =
+                    self.connections.opened.get_mut(number as usize).filter(|slot| **slot == Some(token))
+                {
                     *slot = None;
                 }
             }
             Peer::Accepted(number) => {
                 if let Some(slot) =
-                    self.accepted.get_mut(number as usize).filter(|slot| **slot == Some(token))
+                    self.connections.accepted.get_mut(number as usize).filter(|slot| **slot == Some(token))
                 {
                     *slot = None;
-                    self.asked.retain(|(peer, _)| *peer != line.peer);
+                    self.questions.open.retain(|(peer, _)| *peer != line.peer);
                 }
             }
         }
@@ -86,7 +79,7 @@ impl Case<'_> {
 
     /// The tester ends a connection.
     pub(super) fn hang_up(&mut self, token: usize) {
-        let Some(line) = self.lines[token].take() else { return };
+        let Some(line) = self.connections.lines[token].take() else { return };
         self.part(&line);
         self.retire(token, *line);
     }
@@ -99,7 +92,7 @@ impl Case<'_> {
         if self.is_apart(line) {
             self.part_apart(line);
         } else if let Some(wire) = line.wire {
-            self.record.tell(Event::HungUp(wire), self.owed);
+            self.record.tell(Event::HungUp(wire), self.outstanding.total);
         }
     }
 
@@ -122,18 +115,18 @@ impl Case<'_> {
                 return None;
             }
         };
-        let wire = self.next_wire();
+        let wire = self.connections.next_wire();
         let token = self.add(stream, Peer::Opened(number), Some(wire))?;
         let place = number as usize;
-        if self.slots.len() <= place {
-            self.slots.resize(place + 1, None);
+        if self.connections.opened.len() <= place {
+            self.connections.opened.resize(place + 1, None);
         }
-        if self.outstanding.len() <= place {
-            self.outstanding.resize(place + 1, 0);
+        if self.outstanding.by_connection.len() <= place {
+            self.outstanding.by_connection.resize(place + 1, 0);
         }
-        self.slots[place] = Some(token);
+        self.connections.opened[place] = Some(token);
         self.record.figures.opened += 1;
-        self.record.tell(Event::Opened(wire), self.owed);
+        self.record.tell(Event::Opened(wire), self.outstanding.total);
         Some(token)
     }
 
@@ -141,17 +134,14 @@ impl Case<'_> {
         let side = if wire.is_some() { Side::Opened } else { Side::Accepted };
         let reader = self.setup.protocol.reader(side);
         let mut line = Box::new(Line::new(stream, peer, wire, reader, Instant::now()));
-        let token = self.free.pop().unwrap_or_else(|| {
-            self.lines.push(None);
-            self.lines.len() - 1
-        });
+        let token = self.connections.vacant();
         let interest = Interest::READABLE | Interest::WRITABLE;
         if let Err(error) = self.net.poll.registry().register(line.stream(), Token(token), interest) {
             self.fail(Trouble::Local { what: "cannot wait for a socket", why: error.to_string() });
-            self.free.push(token);
+            self.connections.vacate(token);
             return None;
         }
-        self.lines[token] = Some(line);
+        self.connections.lines[token] = Some(line);
         Some(token)
     }
 
@@ -188,7 +178,7 @@ impl Case<'_> {
                 | ErrorKind::HostUnreachable
                 | ErrorKind::NetworkUnreachable
         );
-        self.fail(match (server, self.connected) {
+        self.fail(match (server, self.health.connected) {
             (false, _) => Trouble::Local { what: "cannot open a connection", why },
             (true, false) => Trouble::Refused { address, why },
             (true, true) => Trouble::Gone { address, why },
@@ -197,6 +187,6 @@ impl Case<'_> {
 
     /// The first trouble counts: others follow from it.
     pub(super) fn fail(&mut self, trouble: Trouble) {
-        self.trouble.get_or_insert(trouble);
+        self.health.trouble.get_or_insert(trouble);
     }
 }

@@ -11,6 +11,7 @@ mod end;
 mod io;
 mod lines;
 mod record;
+mod state;
 mod steps;
 
 use std::cell::{Cell, RefCell};
@@ -24,15 +25,14 @@ use confute::{Inconclusive, Options, Pulse, Verdict};
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, AnyView};
 use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
-use crate::line::Line;
 use crate::net::Net;
 use crate::raw::Raw;
-use crate::script::{Peer, Step, Until};
+use crate::script::{Step, Until};
 use crate::trouble::Trouble;
 use confute_record::Chunk;
 use confute_record::Figures;
-use downfall::Downfall;
 use record::Record;
+use state::{Clock, Connections, Health, Outstanding, Questions};
 
 /// How long the tester may think when somebody said stop.
 const HURRY: Duration = Duration::from_secs(1);
@@ -130,39 +130,16 @@ pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerat
         setup,
         net,
         record: Record::new(tester, &thought, setup.gauge),
-        lines: Vec::new(),
-        free: Vec::new(),
-        slots: Vec::new(),
-        accepted: Vec::new(),
-        outstanding: vec![0; setup.limits.connections as usize],
-        owed: 0,
-        asked: Vec::new(),
-        backlog: Vec::new(),
+        connections: Connections::default(),
+        outstanding: Outstanding::new(setup.limits.connections as usize),
+        questions: Questions::default(),
         past: setup.protocol.past(),
         script: Vec::new(),
-        wires: 0,
-        start,
-        deadline: setup.limits.in_time(setup.limits.time),
-        polled: start,
-        gathered: None,
-        freed: start,
-        happened: 0,
-        news: start,
-        ready: Vec::new(),
+        clock: Clock::new(start, setup.limits.in_time(setup.limits.time)),
         inbox: Vec::new(),
         raw: Raw::new(setup.limits.raw),
-        trouble: None,
-        silent: false,
-        connected: false,
-        fruitless: 0,
-        overlong: 0,
-        completed: 0,
-        lost: 0,
-        downfall: Downfall::default(),
-        answered: Vec::new(),
-        enough: None,
+        health: Health::default(),
         draining: false,
-        retry_at: None,
         crowd: setup.limits.alternatives,
     };
     case.run(generator)
@@ -173,68 +150,24 @@ fn is_out_of_time(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Inconclusive(Inconclusive::Budget { what: "time", .. }))
 }
 
+/// A case that is under way.
 struct Case<'a> {
     setup: &'a CaseSetup<'a>,
     net: &'a mut Net,
     record: Record<'a>,
-    /// Connections, by token.
-    lines: Vec<Option<Box<Line>>>,
-    /// Tokens that can be used again.
-    free: Vec<usize>,
-    /// Which connection `Peer::Opened(n)` is at present.
-    slots: Vec<Option<usize>>,
-    /// Which connection `Peer::Accepted(n)` is, while it lasts.
-    accepted: Vec<Option<usize>>,
-    /// Answers outstanding, by opened connection.
-    outstanding: Vec<u32>,
-    /// And over all of them.
-    owed: usize,
-    /// What the server asked and nobody answered yet.
-    asked: Vec<(Peer, AnyMessage)>,
-    /// What it asked, by token, before it had the answer to what it asked before on the same connection.
-    backlog: Vec<(usize, AnyMessage)>,
+    connections: Connections,
+    outstanding: Outstanding,
+    questions: Questions,
     past: AnyPast,
     script: Vec<Step<AnyAsk>>,
-    /// How many connections the tester was told of.
-    wires: u32,
-    start: Instant,
-    deadline: Instant,
-    /// When the system was last asked for news.
-    polled: Instant,
-    /// Connections with something to be sent all at once, while that is gathered.
-    gathered: Option<Vec<usize>>,
-    /// When the tester last held something back.
-    freed: Instant,
-    /// Counts what comes: answers, ends, connections.
-    happened: u64,
-    /// When that was last.
-    news: Instant,
-    /// Connections to attend to.
-    ready: Vec<usize>,
+    clock: Clock,
+    /// Messages that were just read.
     inbox: Vec<AnyMessage>,
     raw: Raw,
-    trouble: Option<Trouble>,
-    /// An answer did not come.
-    silent: bool,
-    /// Whether the server ever took a connection.
-    connected: bool,
-    /// How many connections in a row ended without an answer.
-    fruitless: u32,
-    /// How many connections in a row had a message that was too long to be read.
-    overlong: u32,
-    /// How many answers were complete.
-    completed: u64,
-    /// How many requests were left without an answer by connections that ended.
-    lost: usize,
-    downfall: Downfall,
-    /// The last ask on each connection that was answered since the script last said so.
-    answered: Vec<(Peer, usize)>,
-    /// With so many answers outstanding, nothing more is read for now.
-    enough: Option<usize>,
+    health: Health,
+    /// The case ends: it only waits for what is outstanding.
     draining: bool,
-    /// When the server is ready again, if it refused a request and said so.
-    retry_at: Option<Instant>,
-    /// So many alternatives call for a barrier.
+    /// The number of alternatives that calls for a barrier.
     crowd: usize,
 }
 
@@ -244,12 +177,12 @@ impl Case<'_> {
         let replays = generator.is_replay();
         let mut ended = Ended::Done;
         while !self.is_over() {
-            if self.script.len() >= self.setup.limits.steps || Instant::now() >= self.deadline {
+            if self.script.len() >= self.setup.limits.steps || Instant::now() >= self.clock.deadline {
                 ended = Ended::Limit;
                 break;
             }
             // While nothing is answered at all, it is not yet known what the matter is.
-            if (self.lost > self.setup.limits.lost && self.fruitless == 0)
+            if (self.outstanding.lost > self.setup.limits.lost && self.health.fruitless == 0)
                 || (!replays && self.record.is_laboured(self.crowd) && !self.relieve())
             {
                 ended = Ended::Crowded;
@@ -260,7 +193,8 @@ impl Case<'_> {
                 self.note_answers();
                 self.heed();
             }
-            let (protocol, name, now) = (self.setup.protocol, self.setup.name, self.micros(Instant::now()));
+            let (protocol, name, now) =
+                (self.setup.protocol, self.setup.name, self.clock.micros(Instant::now()));
             let (record, past) = (RefCell::new(&mut self.record), &self.past);
             let alternatives = record.borrow().alternatives;
             let disagreement = |ask: &AnyAsk| {
@@ -273,8 +207,8 @@ impl Case<'_> {
                 steps: self.script.len(),
                 connections: self.setup.limits.connections.min(self.setup.limits.rivals),
                 wide: self.setup.limits.connections,
-                outstanding: &self.outstanding,
-                asked: &self.asked,
+                outstanding: &self.outstanding.by_connection,
+                asked: &self.questions.open,
                 alternatives,
                 reached: &self.setup.gauge.branches,
                 disagreement: &disagreement,
@@ -292,7 +226,7 @@ impl Case<'_> {
         let verdict = self.record.verdict();
         // Who only passes on what others say has nothing to forget.
         let may_forget = verdict.is_refuted() && !self.setup.protocol.has_single_exchanges();
-        if let (true, Some(connections)) = (may_forget, self.downfall.connections()) {
+        if let (true, Some(connections)) = (may_forget, self.health.downfall.connections()) {
             // Connections that are left may keep the server from taking another one.
             self.hang_up_all();
             let CaseSetup { protocol, target, limits, .. } = *self.setup;
@@ -300,7 +234,7 @@ impl Case<'_> {
                 self.fail(Trouble::Restarted { connections });
             }
         }
-        if self.trouble.is_some() {
+        if self.health.trouble.is_some() {
             ended = Ended::Trouble;
         } else if is_out_of_time(&verdict) && (is_stopped() || self.setup.limits.is_over()) {
             // The run was over, so that the case did not get its time.
@@ -310,8 +244,8 @@ impl Case<'_> {
         }
         self.hang_up_all();
         let mut figures = self.record.figures;
-        figures.elapsed = self.start.elapsed();
-        figures.lost = self.lost as u64;
+        figures.elapsed = self.clock.start.elapsed();
+        figures.lost = self.outstanding.lost as u64;
         let (raw, raw_lost) = self.raw.into_chunks();
         CaseRun {
             name: self.setup.name.to_owned(),
@@ -320,7 +254,7 @@ impl Case<'_> {
             micros: self.record.micros,
             verdict,
             ended,
-            trouble: self.trouble,
+            trouble: self.health.trouble,
             figures,
             raw,
             raw_lost,
@@ -330,17 +264,13 @@ impl Case<'_> {
     /// Whether to do nothing more.
     fn is_over(&self) -> bool {
         let stopped = !self.draining && self.setup.stop.load(Ordering::Relaxed);
-        self.trouble.is_some() || self.silent || self.record.is_over() || stopped
-    }
-
-    fn micros(&self, now: Instant) -> u64 {
-        now.saturating_duration_since(self.start).as_micros() as u64
+        self.health.trouble.is_some() || self.health.silent || self.record.is_over() || stopped
     }
 
     /// Sends nothing while the server asked not to be asked again, as long as the pauses of a run stay within their limit. A
     /// replay need not do so: the pause is a step of its script.
     fn heed(&mut self) {
-        let Some(ready) = self.retry_at.take() else { return };
+        let Some(ready) = self.clock.retry_at.take() else { return };
         let pause = ready.saturating_duration_since(Instant::now());
         if pause.is_zero() {
             return;

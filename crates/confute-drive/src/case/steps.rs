@@ -22,14 +22,14 @@ const LATE: Duration = Duration::from_millis(20);
 impl Case<'_> {
     /// Looks for news before the next step, unless it did so just now.
     pub(super) fn look_for_news(&mut self) {
-        if self.gathered.is_none() && self.polled.elapsed() > FRESH {
+        if self.connections.gathered.is_none() && self.clock.polled.elapsed() > FRESH {
             self.turn(Duration::ZERO);
         }
     }
 
     /// Puts into the script what was answered since the last step: the next one is done in this knowledge.
     pub(super) fn note_answers(&mut self) {
-        let waits = self.answered.drain(..).map(|(_, step)| Step::Wait(Until::Answered(step)));
+        let waits = self.outstanding.answered.drain(..).map(|(_, step)| Step::Wait(Until::Answered(step)));
         self.script.extend(waits);
     }
 
@@ -38,31 +38,33 @@ impl Case<'_> {
             self.scatter();
         }
         match step {
-            Step::Gather => self.gathered = Some(self.gathered.take().unwrap_or_default()),
+            Step::Gather => {
+                self.connections.gathered.get_or_insert_default();
+            }
             Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
             // What was waited for the last time is there already.
-            Step::Wait(Until::Something) if waits_for_references && !self.asked.is_empty() => {}
+            Step::Wait(Until::Something) if waits_for_references && !self.questions.open.is_empty() => {}
             Step::Wait(until) => self.wait(until),
             Step::Hold(peer) => {
                 if let Some(token) = self.opened_or_accepted(peer)
-                    && let Some(line) = &mut self.lines[token]
+                    && let Some(line) = &mut self.connections.lines[token]
                 {
                     line.held = true;
                 }
             }
             Step::Release(peer) => {
-                if let Some(token) = self.current(peer) {
+                if let Some(token) = self.connections.token(peer) {
                     self.release(token);
                 }
             }
             Step::HangUp(peer) => {
-                if let Some(token) = self.current(peer) {
+                if let Some(token) = self.connections.token(peer) {
                     self.hang_up(token);
                 }
             }
             Step::Finish(peer) => {
-                if let Some(token) = self.current(peer)
-                    && let Some(line) = &mut self.lines[token]
+                if let Some(token) = self.connections.token(peer)
+                    && let Some(line) = &mut self.connections.lines[token]
                 {
                     line.finish();
                     self.attend(token);
@@ -71,18 +73,11 @@ impl Case<'_> {
         }
     }
 
-    /// The connection of this name, if there is one.
-    pub(super) fn current(&self, peer: Peer) -> Option<usize> {
-        match peer {
-            Peer::Opened(number) => *self.slots.get(number as usize)?,
-            Peer::Accepted(number) => *self.accepted.get(number as usize)?,
-        }
-    }
-
-    /// The same; opened if it can be.
+    /// The connection of this name, if something can be sent there; opened if it can be.
     fn opened_or_accepted(&mut self, peer: Peer) -> Option<usize> {
-        let token = self.current(peer);
-        let usable = token.filter(|token| self.lines[*token].as_ref().is_some_and(|line| line.is_open()));
+        let token = self.connections.token(peer);
+        let usable =
+            token.filter(|token| self.connections.lines[*token].as_ref().is_some_and(|line| line.is_open()));
         match peer {
             Peer::Opened(number) => usable.or_else(|| self.open(number)),
             Peer::Accepted(_) => usable,
@@ -90,7 +85,7 @@ impl Case<'_> {
     }
 
     fn ask(&mut self, on: Peer, ask: AnyAsk, cuts: &[(usize, u64)], waits_for_references: bool) {
-        if self.owed >= self.setup.limits.outstanding {
+        if self.outstanding.total >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
         }
         let on = match on {
@@ -99,9 +94,9 @@ impl Case<'_> {
         };
         let (protocol, name) = (self.setup.protocol, self.setup.name);
         let mut message = protocol.resolve(&ask, name, &self.past);
-        while message.is_none() && waits_for_references && self.owed > 0 && !self.is_over() {
-            let before = self.happened;
-            if !self.wait_for(Some(self.patience()), |case| case.happened != before) {
+        while message.is_none() && waits_for_references && self.outstanding.total > 0 && !self.is_over() {
+            let before = self.clock.happened;
+            if !self.wait_for(Some(self.patience()), |case| case.clock.happened != before) {
                 break;
             }
             message = protocol.resolve(&ask, name, &self.past);
@@ -116,8 +111,8 @@ impl Case<'_> {
             return;
         };
         let exchange = self.past.len();
-        if let Some(place) = self.asked.iter().position(|(peer, _)| *peer == on) {
-            self.asked.remove(place);
+        if let Some(place) = self.questions.open.iter().position(|(peer, _)| *peer == on) {
+            self.questions.open.remove(place);
         }
         let Some(request) = self.send(token, message, cuts, Some(exchange)) else {
             self.skip();
@@ -125,7 +120,7 @@ impl Case<'_> {
         };
         let step = self.script.len() - 1;
         self.past.ask(step, on, &ask, request);
-        match &mut self.gathered {
+        match &mut self.connections.gathered {
             Some(gathered) => gathered.push(token),
             None => self.attend(token),
         }
@@ -141,7 +136,7 @@ impl Case<'_> {
 
     /// Sends what was gathered.
     pub(super) fn scatter(&mut self) {
-        self.gathered.take().into_iter().flatten().for_each(|token| self.attend(token));
+        self.connections.gathered.take().into_iter().flatten().for_each(|token| self.attend(token));
     }
 
     /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script
@@ -149,17 +144,18 @@ impl Case<'_> {
     fn who_asks(&mut self, on: Peer, ask: &AnyAsk, is_replay: bool) -> Option<Peer> {
         let protocol = self.setup.protocol;
         let suits = |asked: &AnyMessage| !is_replay || protocol.suits(ask, asked);
-        let asks = |case: &Self| case.asked.iter().any(|(peer, asked)| *peer == on && suits(asked));
-        let is_any = |case: &Self| case.asked.iter().any(|(_, asked)| suits(asked));
-        let is_enough = |case: &Self| asks(case) || (is_replay && (is_any(case) || case.owed == 0));
+        let asks = |case: &Self| case.questions.open.iter().any(|(peer, asked)| *peer == on && suits(asked));
+        let is_any = |case: &Self| case.questions.open.iter().any(|(_, asked)| suits(asked));
+        let is_enough =
+            |case: &Self| asks(case) || (is_replay && (is_any(case) || case.outstanding.total == 0));
         self.wait_for(Some(self.patience()), is_enough);
-        if !asks(self) && self.owed > 1 {
+        if !asks(self) && self.outstanding.total > 1 {
             self.wait_for(Some(Instant::now() + LATE), asks);
         }
         if asks(self) || !is_replay {
             return Some(on);
         }
-        let (other, _) = self.asked.iter().find(|(_, asked)| suits(asked))?;
+        let (other, _) = self.questions.open.iter().find(|(_, asked)| suits(asked))?;
         let other = *other;
         if let Some(Step::Ask { on, .. }) = self.script.last_mut() {
             *on = other;
@@ -178,15 +174,15 @@ impl Case<'_> {
     ) -> Option<AnyMessage> {
         let protocol = self.setup.protocol;
         let now = Instant::now();
-        let micros = self.micros(now);
-        let mut line = self.lines[token].take()?;
+        let micros = self.clock.micros(now);
+        let mut line = self.connections.lines[token].take()?;
         let sent = self.put_out(&mut line, &mut message, cuts, (now, micros), exchange);
-        self.lines[token] = Some(line);
+        self.connections.lines[token] = Some(line);
         let wire = sent?;
         self.record.figures.requests += 1;
-        self.record.figures.outstanding.add(self.owed as u64);
+        self.record.figures.outstanding.add(self.outstanding.total as u64);
         let parts = protocol.parts(&message).unwrap_or_else(|| vec![message.clone()]);
-        parts.into_iter().for_each(|part| self.record.tell(Event::Sent(wire, part), self.owed));
+        parts.into_iter().for_each(|part| self.record.tell(Event::Sent(wire, part), self.outstanding.total));
         Some(message)
     }
 
@@ -209,15 +205,12 @@ impl Case<'_> {
             protocol.follows(message);
         }
         line.reader.sent(message);
-        line.since = now;
-        line.answered = false;
+        line.history.since = now;
+        line.history.answered = false;
         let answers = protocol.answers(message);
         if let (Peer::Opened(number), 1..) = (line.peer, answers) {
             line.owed.push_back(Owed { exchange, answers, asked: now });
-            self.owed += answers as usize;
-            if let Some(count) = self.outstanding.get_mut(number as usize) {
-                *count += answers;
-            }
+            self.outstanding.owe(number, answers);
         }
         line.outbox.push(cuts, |bytes| protocol.encode(message, bytes), |bytes| protocol.conceal(bytes));
         if protocol.is_last(message) {
@@ -236,16 +229,16 @@ impl Case<'_> {
     }
 
     fn release(&mut self, token: usize) {
-        if let Some(line) = &mut self.lines[token]
+        if let Some(line) = &mut self.connections.lines[token]
             && std::mem::take(&mut line.held)
         {
-            line.since = Instant::now();
+            line.history.since = Instant::now();
             self.attend(token);
         }
     }
 
     pub(super) fn release_all(&mut self) {
-        (0..self.lines.len()).for_each(|token| self.release(token));
+        (0..self.connections.lines.len()).for_each(|token| self.release(token));
     }
 
     pub(super) fn wait(&mut self, until: Until) {
@@ -253,24 +246,24 @@ impl Case<'_> {
             Until::Outstanding(most) => {
                 let asked = self.past.asked();
                 // What else has come is read later: so much is to be outstanding, and not less.
-                self.enough = Some(most);
+                self.outstanding.enough = Some(most);
                 self.wait_for(None, |case| case.counted() <= most || case.past.asked() > asked);
-                self.enough = None;
-                if self.owed == 0 {
+                self.outstanding.enough = None;
+                if self.outstanding.total == 0 {
                     // That says it all.
-                    self.answered.clear();
+                    self.outstanding.answered.clear();
                 }
             }
             Until::Answered(step) => {
                 self.wait_for(None, |case| !case.is_owed(step));
             }
             Until::Something => {
-                let (before, patience) = (self.happened, self.patience());
-                self.wait_for(Some(patience), |case| case.happened != before || case.counted() == 0);
+                let (before, patience) = (self.clock.happened, self.patience());
+                self.wait_for(Some(patience), |case| case.clock.happened != before || case.counted() == 0);
             }
             Until::Soon(millis) => {
-                let (before, end) = (self.happened, Instant::now() + Duration::from_millis(millis));
-                self.wait_until(Some(end), |case| case.happened != before);
+                let (before, end) = (self.clock.happened, Instant::now() + Duration::from_millis(millis));
+                self.wait_until(Some(end), |case| case.clock.happened != before);
             }
             Until::Millis(millis) => {
                 let end = Instant::now() + Duration::from_millis(millis);
@@ -283,21 +276,21 @@ impl Case<'_> {
     fn wait_for(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
         let start = Instant::now();
         self.wait_until(until, |case| {
-            done(case) || (case.withholds() && case.news.max(start).elapsed() > STALEMATE)
+            done(case) || (case.withholds() && case.clock.news.max(start).elapsed() > STALEMATE)
         }) && done(self)
     }
 
     /// Whether an answer to this step is still to come.
     fn is_owed(&self, step: usize) -> bool {
         let Some(place) = self.past.place(step) else { return false };
-        self.lines.iter().flatten().flat_map(|line| &line.owed).any(|owed| owed.exchange == Some(place))
+        self.connections.iter().flat_map(|line| &line.owed).any(|owed| owed.exchange == Some(place))
     }
 
     /// Answers outstanding on connections that are read.
     fn counted(&self) -> usize {
-        let held = self.lines.iter().flatten().filter(|line| line.held);
+        let held = self.connections.iter().filter(|line| line.held);
         let unread: usize = held.flat_map(|line| &line.owed).map(|owed| owed.answers as usize).sum();
-        self.owed - unread
+        self.outstanding.total - unread
     }
 
     fn patience(&self) -> Instant {
