@@ -129,10 +129,12 @@ pub(crate) fn listing(finding: &Finding) -> String {
     for one in &finding.diagnoses {
         let _ = writeln!(text, "{} ({} deviations)", one.rules.join(" + "), one.deviations);
     }
-    for (at, (event, micros)) in finding.trace.iter().zip(&finding.micros).enumerate() {
+    for (at, (event, micros)) in
+        finding.counterexample.trace.iter().zip(&finding.counterexample.micros).enumerate()
+    {
         let _ = writeln!(text, "{at} {micros} {event}");
     }
-    for event in finding.trace.iter().filter_map(|event| serde_json::to_string(event).ok()) {
+    for event in finding.counterexample.trace.iter().filter_map(|event| serde_json::to_string(event).ok()) {
         let _ = writeln!(text, "{event}");
     }
     text

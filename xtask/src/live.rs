@@ -189,16 +189,16 @@ fn report(outcome: &Outcome, messages: u64) {
 fn keep(model: &str, finding: &Finding) -> Result<()> {
     let path = root()?.join("target").join(format!("soak-{model}-refuted.jsonl"));
     std::fs::create_dir_all(root()?.join("target"))?;
-    let note = Some(format!("case {} (seed {})", finding.name, finding.seed));
+    let note = Some(format!("case {} (seed {})", finding.counterexample.name, finding.seed));
     let header = Header { seed: Some(finding.seed), note, ..Header::new(model, "tcp") };
-    let trace = Trace { header, events: finding.trace.clone() };
+    let trace = Trace { header, events: finding.counterexample.trace.clone() };
     trace.write(File::create(&path)?).context("cannot keep the trace")?;
     println!("  FAILED: a correct server was refuted, blamed on {:?}", finding.diagnoses);
-    let expected = finding.refutation.expected.iter();
+    let expected = finding.counterexample.refutation.expected.iter();
     let expected: Vec<&str> = expected.map(|one| one.message.as_deref().unwrap_or("nothing")).collect();
     println!(
         "  seen: {}\n  expected: {}\n  kept: {}",
-        finding.refutation.seen,
+        finding.counterexample.refutation.seen,
         expected.join(", or "),
         path.display()
     );

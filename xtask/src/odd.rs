@@ -348,7 +348,7 @@ impl Total {
             };
             println!("  {word}: {blamed} ({:?}, {} times)", finding.level, finding.times);
             println!("    seed {seed}, case {}, oddities: {}", finding.case, names.join(", "));
-            println!("    seen: {}", finding.refutation.seen);
+            println!("    seen: {}", finding.counterexample.refutation.seen);
             let folder = root()?.join("target/odd");
             let name = format!("{seed}-{}", finding.number);
             hunt::keep(&hunt::listing(finding), &folder, &name)?;

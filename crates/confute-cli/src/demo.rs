@@ -78,7 +78,7 @@ fn refute(args: &Demo, out: &mut dyn Write) -> Result<bool> {
     // One thing after the other: then there is mostly no doubt what is to blame.
     let make = |_| AnyGenerator::new(Traffic::new(http.clone(), STEPS).gentle().impatient());
     // Where something was overwritten: that is what the bug is said to do.
-    let overwrites = |finding: &Finding| match finding.trace.last() {
+    let overwrites = |finding: &Finding| match finding.counterexample.trace.last() {
         Some(Event::Received(_, last)) => {
             matches!(last.typed(), Some(Msg::Response(last)) if last.status == 204)
         }

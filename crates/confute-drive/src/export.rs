@@ -59,32 +59,24 @@ impl<'a> KeptAny<'a> {
         about: &'a [String],
         judge: &'a Judge<'a, AnyMessage>,
     ) -> Self {
-        let found = Self {
+        let (case, again) = match &finding.shrunk {
+            Some(Ok(small)) => (&small.counterexample, Some(small.again)),
+            _ => (&finding.counterexample, None),
+        };
+        Self {
             number: finding.number,
-            script: &finding.script,
-            trace: &finding.trace,
-            refutation: &finding.refutation,
+            script: &case.script,
+            trace: &case.trace,
+            refutation: &case.refutation,
             diagnoses: &finding.diagnoses,
             relaxed: &finding.relaxed,
-            raw: &finding.raw,
-            name: &finding.name,
-            again: None,
+            raw: &case.raw,
+            name: &case.name,
+            again,
             url,
             about,
             judge,
             now: SystemTime::now(),
-        };
-        match &finding.shrunk {
-            Some(Ok(small)) => Self {
-                script: &small.script,
-                trace: &small.trace,
-                refutation: &small.refutation,
-                raw: &small.raw,
-                name: &small.name,
-                again: Some(small.again),
-                ..found
-            },
-            _ => found,
         }
     }
 }

@@ -28,8 +28,8 @@ mod trouble;
 
 pub use again::{Again, PastRun, Rerun, alternatives_of, is_refuted, judge_again, proof_of};
 pub use campaign::{
-    CaseReport, Excerpt, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, campaign, campaign_after,
-    case_seed, excerpt,
+    CaseReport, Counterexample, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, campaign,
+    campaign_after, case_seed, excerpt,
 };
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
 pub use confute_record::guarded;

@@ -6,7 +6,8 @@ use confute::lang::Rule;
 use confute::trace::Event;
 use confute::{Diagnosis, Verdict};
 use confute_drive::{
-    AnyMessage, AnyProtocol, CaseReport, Ended, Finding, Outcome, Plan, Trouble, alternatives_of, guarded,
+    AnyMessage, AnyProtocol, CaseReport, Counterexample, Ended, Finding, Outcome, Plan, Trouble,
+    alternatives_of, guarded,
 };
 use confute_record::{
     CaseRecord, DiagnosisRecord, ExcerptRecord, FileRecord, Log, MessageRecord, PlanRecord, ProofRecord,
@@ -176,6 +177,15 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
     let events = |trace: &[Event<AnyMessage>]| {
         trace.iter().map(|event| event.as_ref().map(|message| message_record(protocol, message))).collect()
     };
+    let case = |case: &Counterexample, blamed: &[Diagnosis]| CaseRecord {
+        name: case.name.clone(),
+        steps: case.script.len(),
+        trace: events(&case.trace),
+        micros: case.micros.clone(),
+        refutation: (&case.refutation).into(),
+        diagnoses: diagnoses(blamed),
+        raw: case.raw.clone(),
+    };
     Violation {
         number: finding.number,
         standing,
@@ -185,26 +195,10 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
         times: finding.times,
         seed: finding.seed,
         relaxed: finding.relaxed.iter().map(ToString::to_string).collect(),
-        found: CaseRecord {
-            name: finding.name.clone(),
-            steps: finding.script.len(),
-            trace: events(&finding.trace),
-            micros: finding.micros.clone(),
-            refutation: (&finding.refutation).into(),
-            diagnoses: diagnoses(&finding.diagnoses),
-            raw: finding.raw.clone(),
-        },
+        found: case(&finding.counterexample, &finding.diagnoses),
         shrunk: finding.shrunk.as_ref().map(|shrunk| match shrunk {
             Ok(small) => Ok(ShrunkRecord {
-                case: CaseRecord {
-                    name: small.name.clone(),
-                    steps: small.script.len(),
-                    trace: events(&small.trace),
-                    micros: small.micros.clone(),
-                    refutation: (&small.refutation).into(),
-                    diagnoses: diagnoses(&small.diagnoses),
-                    raw: small.raw.clone(),
-                },
+                case: case(&small.counterexample, &small.diagnoses),
                 requests: small.requests,
                 runs: small.runs,
                 again: small.again,

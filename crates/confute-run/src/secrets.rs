@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use confute::Refutation;
 use confute::trace::{Event, WireConn};
-use confute_drive::{AnyMessage, Chunk, Finding};
+use confute_drive::{AnyMessage, Chunk, Counterexample, Finding};
 use serde_json::Value;
 
 const INSTEAD: &str = "[secret]";
@@ -64,20 +64,21 @@ impl Secrets {
         if self.0.is_empty() {
             return;
         }
-        self.clean_all(&mut finding.trace, &mut finding.micros);
-        self.clean_refutation(&mut finding.refutation, &finding.trace);
-        self.clean_bytes(&mut finding.raw);
+        self.clean_case(&mut finding.counterexample);
         let sentences = finding.proof.iter_mut().flat_map(|proof| &mut proof.sentences);
         sentences.for_each(|sentence| *sentence = self.clean(sentence));
         if let Some(Ok(shrunk)) = &mut finding.shrunk {
-            self.clean_all(&mut shrunk.trace, &mut shrunk.micros);
-            self.clean_refutation(&mut shrunk.refutation, &shrunk.trace);
-            self.clean_bytes(&mut shrunk.raw);
+            self.clean_case(&mut shrunk.counterexample);
         }
         if let Some(part) = &mut finding.excerpt {
-            self.clean_all(&mut part.trace, &mut part.micros);
-            self.clean_refutation(&mut part.refutation, &part.trace);
+            self.clean_case(part);
         }
+    }
+
+    fn clean_case(&self, case: &mut Counterexample) {
+        self.clean_all(&mut case.trace, &mut case.micros);
+        self.clean_refutation(&mut case.refutation, &case.trace);
+        self.clean_bytes(&mut case.raw);
     }
 
     /// Whatever cannot be cleaned is left out, with its time.

@@ -235,7 +235,9 @@ fn find(protocol: &dyn AnyProtocol, plan: &Plan, make: Factory<'_>, args: &Args)
     };
     let shrunk = shrinker.shrink(&finding, &mut |_| {});
     let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
-    let script = shrunk.as_ref().map(|shrunk| shrunk.script.iter().map(|step| format!("{step:?}")).collect());
+    let script = shrunk
+        .as_ref()
+        .map(|shrunk| shrunk.counterexample.script.iter().map(|step| format!("{step:?}")).collect());
     Some(Found {
         rules: rules.join(" or "),
         before: finding.requests(),

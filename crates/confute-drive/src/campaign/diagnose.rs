@@ -11,7 +11,7 @@ use confute::lang::{Level, Rule};
 use confute::trace::Event;
 use confute::{Blame, Depth, Diagnosis, Options, Pulse, Refutation, Verdict};
 
-use super::finding::Finding;
+use super::finding::{Counterexample, Finding};
 use super::reduce::reduce;
 use crate::case::CaseRun;
 use crate::erased::{AnyProtocol, all_shared};
@@ -117,15 +117,17 @@ pub(crate) fn diagnose(
         incomplete,
         diagnoses: blamed.diagnoses,
         level,
-        refutation,
+        counterexample: Counterexample {
+            name: run.name,
+            script: run.script,
+            trace,
+            micros,
+            refutation,
+            raw: run.raw,
+        },
         case,
-        name: run.name,
         seed,
-        script: run.script,
-        trace,
-        micros,
         relaxed: relaxed.to_vec(),
-        raw: run.raw,
         known: false,
         times: 1,
         proof: None,

@@ -37,24 +37,14 @@ pub struct Finding {
     /// The level of the accusation, as far as it was proven. If blame is incomplete, it may be higher. `None` if nothing was
     /// proven.
     pub level: Option<Level>,
-    /// What was seen, and what was expected instead.
-    pub refutation: Refutation,
     /// The case it was found in.
+    pub counterexample: Counterexample,
+    /// The number of that case.
     pub case: u64,
-    /// Its name on the server.
-    pub name: String,
     /// What its choices came from.
     pub seed: u64,
-    /// What was done.
-    pub script: Vec<Step<AnyAsk>>,
-    /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<AnyMessage>>,
-    /// When each event was noted, in microseconds since the case began.
-    pub micros: Vec<u64>,
     /// Rules that were not asked for in this case.
     pub relaxed: Vec<&'static str>,
-    /// The latest bytes on the wire.
-    pub raw: Vec<Chunk>,
     /// Whether it was to be expected: see [`Plan::known`](super::Plan::known).
     pub known: bool,
     /// In how many cases it was met.
@@ -63,18 +53,41 @@ pub struct Finding {
     pub proof: Option<Proof>,
     /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
     pub shrunk: Option<Result<Box<Shrunk>, Unshrunk>>,
-    /// Where there is none: the part of the trace that is enough by itself, if not all of it is needed.
-    pub excerpt: Option<Box<Excerpt>>,
+    /// Where there is none: the case with the part of its trace that is enough by itself, if not all of it is needed.
+    pub excerpt: Option<Box<Counterexample>>,
 }
 
-/// A part of a trace that nothing explains.
-pub struct Excerpt {
+/// A case that nothing explains.
+#[derive(Clone)]
+pub struct Counterexample {
+    /// Its name on the server.
+    pub name: String,
+    /// What was done.
+    pub script: Vec<Step<AnyAsk>>,
     /// What happened, up to the event that nothing explains.
     pub trace: Vec<Event<AnyMessage>>,
     /// When each event was noted, in microseconds since the case began.
     pub micros: Vec<u64>,
     /// What was seen, and what was expected instead.
     pub refutation: Refutation,
+    /// The latest bytes on the wire.
+    pub raw: Vec<Chunk>,
+}
+
+impl Counterexample {
+    /// The case as it is shown, blamed on these sets of rules.
+    fn shown<'a>(&'a self, diagnoses: &'a [Diagnosis], again: Option<(u32, u32)>) -> Shown<'a> {
+        Shown {
+            script: &self.script,
+            trace: &self.trace,
+            micros: &self.micros,
+            refutation: &self.refutation,
+            diagnoses,
+            raw: &self.raw,
+            name: &self.name,
+            again,
+        }
+    }
 }
 
 /// A case of a finding.
@@ -100,41 +113,16 @@ pub struct Shown<'a> {
 impl Finding {
     /// The case that is shown to people: the smaller one, if there is one, or else what is enough of it.
     pub fn shown(&self) -> Shown<'_> {
-        match &self.shrunk {
-            Some(Ok(small)) => Shown {
-                script: &small.script,
-                trace: &small.trace,
-                micros: &small.micros,
-                refutation: &small.refutation,
-                diagnoses: &small.diagnoses,
-                raw: &small.raw,
-                name: &small.name,
-                again: Some(small.again),
-            },
-            _ => match &self.excerpt {
-                Some(part) => Shown {
-                    trace: &part.trace,
-                    micros: &part.micros,
-                    refutation: &part.refutation,
-                    ..self.as_found()
-                },
-                None => self.as_found(),
-            },
+        match (&self.shrunk, &self.excerpt) {
+            (Some(Ok(small)), _) => small.counterexample.shown(&small.diagnoses, Some(small.again)),
+            (_, Some(part)) => part.shown(&self.diagnoses, None),
+            (_, None) => self.as_found(),
         }
     }
 
     /// The case as it was met.
     pub fn as_found(&self) -> Shown<'_> {
-        Shown {
-            script: &self.script,
-            trace: &self.trace,
-            micros: &self.micros,
-            refutation: &self.refutation,
-            diagnoses: &self.diagnoses,
-            raw: &self.raw,
-            name: &self.name,
-            again: None,
-        }
+        self.counterexample.shown(&self.diagnoses, None)
     }
 
     /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected. That no rule was
@@ -152,7 +140,7 @@ impl Finding {
 
     /// The highest level that the accusation can have: each diagnosis explains the case, and silence is known from waiting only.
     fn at_most(&self) -> Level {
-        match self.trace.last() {
+        match self.counterexample.trace.last() {
             Some(Event::Quiescent) => Level::Live,
             _ => self.diagnoses.iter().map(|one| one.level).min().unwrap_or(Level::Must),
         }
@@ -167,7 +155,7 @@ impl Finding {
 
     /// How many requests it took.
     pub fn requests(&self) -> usize {
-        self.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
+        self.counterexample.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
     }
 
     /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.
@@ -284,7 +272,10 @@ impl Findings {
         let better = match found.requests().cmp(&known.requests()) {
             Ordering::Less if self.smallest => sharper || fits,
             Ordering::Greater if self.smallest && covers(known, &found) => false,
-            _ => sharper || (as_sharp && found.trace.len() < known.trace.len()),
+            _ => {
+                let (new, old) = (found.counterexample.trace.len(), known.counterexample.trace.len());
+                sharper || (as_sharp && new < old)
+            }
         };
         known.times = found.times;
         if sharper {
@@ -389,21 +380,23 @@ mod tests {
             level: diagnoses.iter().map(|one| one.level).min(),
             diagnoses,
             incomplete: false,
-            refutation: Refutation {
-                event: 0,
-                seen: String::new(),
-                expected: Vec::new(),
-                hypotheses: 0,
-                more: false,
+            counterexample: Counterexample {
+                name: format!("{sets:?} {requests}"),
+                script: Vec::new(),
+                trace: vec![Event::Sent(WireConn(0), AnyMessage::new(0)); requests],
+                micros: vec![0; requests],
+                refutation: Refutation {
+                    event: 0,
+                    seen: String::new(),
+                    expected: Vec::new(),
+                    hypotheses: 0,
+                    more: false,
+                },
+                raw: Vec::new(),
             },
             case: 0,
-            name: format!("{sets:?} {requests}"),
             seed: 0,
-            script: Vec::new(),
-            trace: vec![Event::Sent(WireConn(0), AnyMessage::new(0)); requests],
-            micros: vec![0; requests],
             relaxed: Vec::new(),
-            raw: Vec::new(),
             known: false,
             times: 1,
             proof: None,
@@ -434,7 +427,7 @@ mod tests {
 
     /// Every rule of a title explains the case that is shown.
     fn fits(finding: &Finding) -> bool {
-        let named = |one: &Diagnosis| finding.name.contains(&format!("{:?}", one.rules));
+        let named = |one: &Diagnosis| finding.counterexample.name.contains(&format!("{:?}", one.rules));
         finding.diagnoses.iter().all(named)
     }
 
@@ -455,10 +448,13 @@ mod tests {
     fn complete_blame_does() {
         let found = taken(vec![case(&[&[MUST], &[LIVE]], 3), case(&[&[MUST]], 9)]);
         assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
-        assert!(found[0].refutes(Level::Must) && found[0].trace.len() == 9);
+        assert!(found[0].refutes(Level::Must) && found[0].counterexample.trace.len() == 9);
         // In either order, and also if the rule is the same and the case proves more.
         let found = taken(vec![case(&[&[MUST]], 9), case(&[&[MUST], &[LIVE]], 3)]);
-        assert_eq!((named(&found), found[0].trace.len()), (vec![(MUST.to_owned(), Some(Level::Must))], 9));
+        assert_eq!(
+            (named(&found), found[0].counterexample.trace.len()),
+            (vec![(MUST.to_owned(), Some(Level::Must))], 9)
+        );
         let silent = Finding { level: Some(Level::Live), ..case(&[&[MUST]], 3) };
         assert_eq!(named(&taken(vec![silent, case(&[&[MUST]], 9)])), [(MUST.to_owned(), Some(Level::Must))]);
     }
@@ -515,15 +511,10 @@ mod tests {
     fn shrunk(sets: &[&[&'static str]]) -> Shrunk {
         let small = case(sets, 2);
         Shrunk {
-            script: small.script,
-            trace: small.trace,
-            micros: small.micros,
-            refutation: small.refutation,
+            counterexample: small.counterexample,
             diagnoses: small.diagnoses,
             level: small.level,
             incomplete: small.incomplete,
-            raw: small.raw,
-            name: small.name,
             requests: (9, 2),
             runs: 1,
             again: (1, 1),

@@ -29,7 +29,7 @@ use finding::Findings;
 use worker::{Remedies, Shared, Told, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
-pub use finding::{Excerpt, Finding, Proof};
+pub use finding::{Counterexample, Finding, Proof};
 pub use reduce::excerpt;
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};

@@ -13,7 +13,7 @@ use confute::erased::SharedMessage;
 use confute::trace::{Event, WireConn};
 use confute::{Options, Pulse};
 
-use super::finding::{Excerpt, Finding};
+use super::finding::{Counterexample, Finding};
 use crate::erased::{AnyMessage, AnyProtocol, all_shared};
 
 /// How many turns one judgement may take, besides two hundred for each event.
@@ -46,31 +46,34 @@ pub(super) fn reduce(
     chosen(events, &kept(protocol, trace, events, options, is_late))
 }
 
-/// The part of a finding's trace that is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
+/// The case of a finding with the part of its trace that is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
 pub fn excerpt(
     protocol: &dyn AnyProtocol,
     finding: &Finding,
     time: Duration,
     stop: &AtomicBool,
-) -> Option<Excerpt> {
+) -> Option<Counterexample> {
     let start = Instant::now();
     let is_late = || start.elapsed() > time || stop.load(Ordering::Relaxed);
     let watch = |_: &Pulse| is_late();
     let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };
-    let events = all_shared(&finding.trace);
-    let kept = kept(protocol, &finding.trace, &events, &options, &is_late);
+    let found = &finding.counterexample;
+    let events = all_shared(&found.trace);
+    let kept = kept(protocol, &found.trace, &events, &options, &is_late);
     if kept.iter().all(|kept| *kept) {
         return None;
     }
-    let (mut trace, events) = (chosen(&finding.trace, &kept), chosen(&events, &kept));
+    let (mut trace, events) = (chosen(&found.trace, &kept), chosen(&events, &kept));
     let (model, network) = (protocol.model(), protocol.network());
-    let refutation = model.explain(network, &events, &finding.refutation, &options);
+    let refutation = model.explain(network, &events, &found.refutation, &options);
     trace.truncate(refutation.event + 1);
     if !model.judge(network, &events[..trace.len()], &options).is_refuted() {
         return None;
     }
-    let micros = finding.micros.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(micros, _)| *micros);
-    Some(Excerpt { micros: micros.take(trace.len()).collect(), trace, refutation })
+    let micros = found.micros.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(micros, _)| *micros);
+    let micros = micros.take(trace.len()).collect();
+    let (name, script, raw) = (found.name.clone(), found.script.clone(), found.raw.clone());
+    Some(Counterexample { name, script, trace, micros, refutation, raw })
 }
 
 /// Which events are left.

@@ -13,17 +13,16 @@ use std::time::{Duration, Instant};
 
 use confute::lang::Level;
 use confute::trace::Event;
-use confute::{Depth, Diagnosis, Refutation, Verdict};
+use confute::{Depth, Diagnosis, Verdict};
 
 use crate::again::{Again, PastRun, Rerun, judge_again};
-use crate::campaign::Finding;
+use crate::campaign::{Counterexample, Finding};
 use crate::case::CaseRun;
-use crate::erased::{AnyAsk, AnyMessage, AnyProtocol};
+use crate::erased::{AnyAsk, AnyProtocol};
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::script::Step;
 use crate::trouble::Trouble;
-use confute_record::Chunk;
 use draft::Steps;
 
 /// How often a script is run at first, to see how often it fails.
@@ -64,24 +63,14 @@ pub struct Shrinker<'a> {
 
 /// A smaller case that shows the same violation.
 pub struct Shrunk {
-    /// What was done.
-    pub script: Vec<Step<AnyAsk>>,
-    /// What happened, up to the event that nothing explains.
-    pub trace: Vec<Event<AnyMessage>>,
-    /// When each event was noted, in microseconds since the case began.
-    pub micros: Vec<u64>,
-    /// What was seen, and what was expected instead.
-    pub refutation: Refutation,
+    /// The case.
+    pub counterexample: Counterexample,
     /// Which rules it can be blamed on by itself: those of the finding, or more of them.
     pub diagnoses: Vec<Diagnosis>,
     /// The level of the accusation that it is by itself, as far as it was proven.
     pub level: Option<Level>,
     /// Whether the time for blame ran out.
     pub incomplete: bool,
-    /// The latest bytes on the wire.
-    pub raw: Vec<Chunk>,
-    /// Its name on the server.
-    pub name: String,
     /// How many requests there were before, and are now.
     pub requests: (usize, usize),
     /// How many scripts were run.
@@ -118,7 +107,7 @@ impl Shrinker<'_> {
     /// Makes the case of a finding smaller. Tells how many requests are left.
     pub fn shrink(&self, finding: &Finding, tell: &mut dyn FnMut(usize)) -> Result<Shrunk, Unshrunk> {
         // Silence is seen by waiting: that takes as long as the patience each time.
-        let silent = matches!(finding.trace.last(), Some(Event::Quiescent));
+        let silent = matches!(finding.counterexample.trace.last(), Some(Event::Quiescent));
         if silent && self.time < self.limits.patience * WAITS {
             return Err(Unshrunk::NoTime);
         }
@@ -134,14 +123,14 @@ impl Shrinker<'_> {
             enough: 1,
             strict: true,
             trail: VecDeque::new(),
-            pipelined: draft::is_pipelined(&finding.script),
+            pipelined: draft::is_pipelined(&finding.counterexample.script),
             gone: None,
             tell,
         };
         // What comes after the last request of the trace was done before anybody knew. But where a request could not be sent, or
         // was several, the steps are more or fewer than the requests.
-        let cut = draft::until(self.protocol, &finding.script, requests);
-        let whole = draft::until(self.protocol, &finding.script, usize::MAX);
+        let cut = draft::until(self.protocol, &finding.counterexample.script, requests);
+        let whole = draft::until(self.protocol, &finding.counterexample.script, usize::MAX);
         search.begin(&[cut, whole])?;
         search.make_smaller();
         search.conclude(requests, start + self.time)
@@ -150,7 +139,7 @@ impl Shrinker<'_> {
 
 /// What a finding did, with another script.
 fn deed<'d>(finding: &'d Finding, script: &'d [Step<AnyAsk>]) -> PastRun<'d> {
-    PastRun { script, name: &finding.name, seed: finding.seed, relaxed: &finding.relaxed }
+    PastRun { script, name: &finding.counterexample.name, seed: finding.seed, relaxed: &finding.relaxed }
 }
 
 /// The smallest so far, and what came of it.
@@ -453,15 +442,10 @@ impl Search<'_, '_> {
         let found = self.proven(found);
         Ok(Shrunk {
             requests: (before, draft::asks(&steps)),
-            script: steps,
-            trace: found.trace,
-            micros: found.micros,
-            refutation: found.refutation,
+            counterexample: Counterexample { script: steps, ..found.counterexample },
             diagnoses: found.diagnoses,
             level: found.level,
             incomplete: found.incomplete,
-            raw: found.raw,
-            name: found.name,
             runs: self.runs,
             again,
             unfinished,
@@ -475,14 +459,16 @@ impl Search<'_, '_> {
         let left = self.end.saturating_duration_since(Instant::now()).mul_f64(2.0 / 3.0);
         let left = left.min(self.shrinker.blame_time);
         let Shrinker { protocol, limits, stop, .. } = *self.shrinker;
-        let deed = deed(self.finding, &found.script);
-        match judge_again(protocol, &deed, &found.trace, (left, limits.memory), stop) {
-            Rerun::Refuted(again) if again.trace.len() == found.trace.len() => Finding {
-                diagnoses: again.diagnoses,
-                level: again.level,
-                incomplete: again.incomplete,
-                ..found
-            },
+        let deed = deed(self.finding, &found.counterexample.script);
+        match judge_again(protocol, &deed, &found.counterexample.trace, (left, limits.memory), stop) {
+            Rerun::Refuted(again) if again.counterexample.trace.len() == found.counterexample.trace.len() => {
+                Finding {
+                    diagnoses: again.diagnoses,
+                    level: again.level,
+                    incomplete: again.incomplete,
+                    ..found
+                }
+            }
             _ => Finding { incomplete: true, ..found },
         }
     }

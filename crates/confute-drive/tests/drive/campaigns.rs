@@ -139,8 +139,11 @@ fn each_violation_once() {
         let finding = &outcome.findings[0];
         assert_eq!(finding.diagnoses[0].rules, [rule.name]);
         assert_eq!(finding.level, Some(level));
-        assert_eq!(finding.refutation.event + 1, finding.trace.len());
-        assert!(!finding.refutation.expected.is_empty() && !finding.script.is_empty());
+        assert_eq!(finding.counterexample.refutation.event + 1, finding.counterexample.trace.len());
+        assert!(
+            !finding.counterexample.refutation.expected.is_empty()
+                && !finding.counterexample.script.is_empty()
+        );
         assert_eq!(outcome.relaxed, [rule.name]);
         // With the rule relaxed the other cases are fine.
         assert_eq!(outcome.tally.cases, 40);

@@ -60,21 +60,23 @@ fn only_what_matters_is_left() {
         let outcome = found(&server);
         let finding = &outcome.findings[0];
         let shrunk = shrink(finding, Target::new(server.address), Duration::from_secs(20)).unwrap();
-        let sets = asks(&shrunk.script).iter().filter(|ask| matches!(ask, Ask::Set(..))).count();
+        let sets =
+            asks(&shrunk.counterexample.script).iter().filter(|ask| matches!(ask, Ask::Set(..))).count();
         assert!(
             (1..=2).contains(&sets) && (2..=3).contains(&shrunk.requests.1),
             "{manner:?} {:?}",
-            shrunk.script
+            shrunk.counterexample.script
         );
         assert_eq!((shrunk.again.0, shrunk.unfinished), (shrunk.again.1, false));
         // What is shown is a proof by itself, of the same.
-        assert_eq!(shrunk.refutation.event + 1, shrunk.trace.len());
+        assert_eq!(shrunk.counterexample.refutation.event + 1, shrunk.counterexample.trace.len());
         assert!(
-            judge(&Store, &Tcp::default(), &typed_events(&shrunk.trace), &Options::default()).is_refuted()
+            judge(&Store, &Tcp::default(), &typed_events(&shrunk.counterexample.trace), &Options::default())
+                .is_refuted()
         );
         let known = |one: &Diagnosis| finding.diagnoses.iter().any(|other| other.rules == one.rules);
         assert!(shrunk.diagnoses.iter().any(known));
-        assert_ne!(shrunk.name, finding.name);
+        assert_ne!(shrunk.counterexample.name, finding.counterexample.name);
     }
 }
 
@@ -84,8 +86,11 @@ fn now_and_then_is_enough() {
     let server = Server::start(Manner::ReadsNothing(3));
     let outcome = found(&server);
     let shrunk = shrink(&outcome.findings[0], Target::new(server.address), Duration::from_secs(20)).unwrap();
-    assert!(shrunk.requests.1 <= 6, "{:?}", shrunk.script);
-    assert!(judge(&Store, &Tcp::default(), &typed_events(&shrunk.trace), &Options::default()).is_refuted());
+    assert!(shrunk.requests.1 <= 6, "{:?}", shrunk.counterexample.script);
+    assert!(
+        judge(&Store, &Tcp::default(), &typed_events(&shrunk.counterexample.trace), &Options::default())
+            .is_refuted()
+    );
     // How often depends on how its length goes with the server's counting.
     assert!(shrunk.again.1 > 0 && shrunk.again.0 <= shrunk.again.1, "{:?}", shrunk.again);
 }
@@ -96,7 +101,12 @@ fn what_does_not_show_again_is_shown_in_part() {
     let finding = &outcome.findings[0];
     let stop = AtomicBool::new(false);
     let part = excerpt(&Lines::default(), finding, Duration::from_secs(10), &stop).unwrap();
-    assert!(part.trace.len() * 4 < finding.trace.len(), "{} of {}", part.trace.len(), finding.trace.len());
+    assert!(
+        part.trace.len() * 4 < finding.counterexample.trace.len(),
+        "{} of {}",
+        part.trace.len(),
+        finding.counterexample.trace.len()
+    );
     assert_eq!((part.micros.len(), part.refutation.event + 1), (part.trace.len(), part.trace.len()));
     assert!(judge(&Store, &Tcp::default(), &typed_events(&part.trace), &Options::default()).is_refuted());
 }

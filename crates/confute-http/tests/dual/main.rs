@@ -52,7 +52,7 @@ fn a_correct_server_is_unrefuted() {
         outcome.figures.outstanding.quantiles(),
     );
     if let Some(finding) = outcome.findings.first() {
-        let tail = &finding.trace[finding.trace.len().saturating_sub(40)..];
+        let tail = &finding.counterexample.trace[finding.counterexample.trace.len().saturating_sub(40)..];
         panic!("{:?}\n{tail:#?}", finding.diagnoses);
     }
     assert!(outcome.troubles.is_empty(), "{:?}", outcome.troubles);

@@ -38,7 +38,7 @@ fn nginx_is_refuted_for_what_it_does() {
             (must, "rfc9110-7.6.3/via"),
         ];
         for finding in &outcome.findings {
-            let tail = &finding.trace[finding.trace.len().saturating_sub(12)..];
+            let tail = &finding.counterexample.trace[finding.counterexample.trace.len().saturating_sub(12)..];
             let [blamed] = &finding.diagnoses[..] else {
                 panic!("{path}: {:?}\n{tail:#?}", finding.diagnoses)
             };

@@ -41,7 +41,7 @@ fn named() {
     for finding in &outcome.findings {
         let blamed: Vec<_> = finding.diagnoses.iter().map(|one| &one.rules).collect();
         println!("{:?} {blamed:?} in {} cases", finding.level, finding.times);
-        finding.trace[finding.trace.len().saturating_sub(12)..]
+        finding.counterexample.trace[finding.counterexample.trace.len().saturating_sub(12)..]
             .iter()
             .for_each(|event| println!("    {event}"));
         rules.insert(format!("{blamed:?}"), finding.times);

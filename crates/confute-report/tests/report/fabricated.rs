@@ -8,7 +8,8 @@ use confute::lang::Level;
 use confute::trace::{Event, WireConn};
 use confute::{Diagnosis, Expectation, Refutation};
 use confute_drive::{
-    AnyMessage, Chunk, Conclusion, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target, Trouble,
+    AnyMessage, Chunk, Conclusion, Counterexample, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target,
+    Trouble,
 };
 use confute_run::session::{Beside, Recorder};
 
@@ -86,15 +87,17 @@ pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &s
     let shrunk = small.then(|| {
         let (trace, micros, raw) = conversation(2, 1, text);
         Ok(Box::new(Shrunk {
-            script: Vec::new(),
-            refutation: refutation(trace.len()),
-            trace,
-            micros,
+            counterexample: Counterexample {
+                name: "small".to_owned(),
+                script: Vec::new(),
+                refutation: refutation(trace.len()),
+                trace,
+                micros,
+                raw,
+            },
             diagnoses: diagnoses.clone(),
             level: Some(Level::Store),
             incomplete: false,
-            raw,
-            name: "small".to_owned(),
             requests: (messages / 2, 2),
             runs: 31,
             again: (9, 10),
@@ -106,15 +109,17 @@ pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &s
         diagnoses,
         incomplete: false,
         level: Some(Level::Store),
-        refutation: refutation(trace.len()),
+        counterexample: Counterexample {
+            name: format!("case {text}"),
+            script: Vec::new(),
+            refutation: refutation(trace.len()),
+            trace,
+            micros,
+            raw,
+        },
         case: 3,
-        name: format!("case {text}"),
         seed: 5,
-        script: Vec::new(),
-        trace,
-        micros,
         relaxed: Vec::new(),
-        raw,
         known: false,
         times: 12,
         proof: None,

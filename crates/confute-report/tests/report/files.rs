@@ -95,8 +95,8 @@ fn a_violation() {
     let ran = ran(&server, Level::Store, 20);
     assert_eq!(ran.outcome.conclusion, Conclusion::Refuted);
     for finding in &ran.outcome.findings {
-        assert_eq!(finding.micros.len(), finding.trace.len());
-        assert!(finding.micros.is_sorted());
+        assert_eq!(finding.counterexample.micros.len(), finding.counterexample.trace.len());
+        assert!(finding.counterexample.micros.is_sorted());
     }
     let folder = written("violation", &ran);
     let summary = check_summary(&folder);
@@ -187,8 +187,8 @@ fn whatever_the_bytes_and_the_blame() {
     let mut ran = ran(&server, Level::Store, 20);
     let finding = &mut ran.outcome.findings[0];
     let nasty = "]]>\0\u{1}\u{1b}[31m\u{ffff}\u{fffe}\u{85}<&\"'\u{10ffff}</script>";
-    finding.refutation.seen = nasty.to_owned();
-    finding.name = nasty.to_owned();
+    finding.counterexample.refutation.seen = nasty.to_owned();
+    finding.counterexample.name = nasty.to_owned();
     finding.shrunk = Some(Err(Unshrunk::NotAgain(3)));
     let mut other = finding.diagnoses[0].clone();
     other.rules = vec![SET_LASTS.name];
