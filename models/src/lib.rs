@@ -21,6 +21,7 @@ pub mod proxy;
 pub mod recorded;
 pub mod register;
 pub mod registry;
+#[cfg(feature = "soak")]
 pub mod soak;
 pub mod swap;
 pub mod ticket;

@@ -9,9 +9,13 @@ mod load;
 
 use std::io::BufRead;
 
+#[cfg(feature = "soak")]
 use confute::Options;
-use confute::lang::{Mistake, Rule};
+#[cfg(feature = "soak")]
+use confute::lang::Mistake;
+use confute::lang::Rule;
 use confute::network::{Direct, Network, Tcp, Udp};
+#[cfg(feature = "soak")]
 use confute::simulate::Plan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,6 +24,7 @@ pub use case::Case;
 pub use load::{Limits, Loaded, Problem, load};
 
 use crate::recorded::{self, Misfit, Recorded};
+#[cfg(feature = "soak")]
 use crate::soak::{self, Accused, Soaked};
 use crate::{Workload, accumulator, conditional, echo, kv, proxy, register, swap, ticket};
 use case::Told;
@@ -45,9 +50,11 @@ pub trait Named: Sync {
     fn history(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem>;
 
     /// Runs the model as a server under its own traffic and keeps what was seen.
+    #[cfg(feature = "soak")]
     fn simulate(&self, network: &dyn Network, plan: &Plan) -> Result<Box<dyn Case>, Mistake>;
 
     /// Tests the model against itself, message by message: see [`soak::soak`].
+    #[cfg(feature = "soak")]
     fn soak(
         &self,
         network: &dyn Network,
@@ -57,6 +64,7 @@ pub trait Named: Sync {
     ) -> Result<Soaked, Mistake>;
 
     /// Tests the model against one that deviates: see [`soak::accuse`].
+    #[cfg(feature = "soak")]
     fn accuse(
         &self,
         network: &dyn Network,
@@ -188,6 +196,7 @@ where
         Ok(Loaded { header: None, format: history.format, case: Box::new(case) })
     }
 
+    #[cfg(feature = "soak")]
     fn simulate(&self, network: &dyn Network, plan: &Plan) -> Result<Box<dyn Case>, Mistake> {
         let mut events = Vec::new();
         crate::simulate(&self.model, network, plan, &mut |event| {
@@ -197,6 +206,7 @@ where
         Ok(Box::new(Told { model: self.model, events, lines: Vec::new() }))
     }
 
+    #[cfg(feature = "soak")]
     fn soak(
         &self,
         network: &dyn Network,
@@ -207,6 +217,7 @@ where
         soak::soak(&self.model, network, plan, options, progress)
     }
 
+    #[cfg(feature = "soak")]
     fn accuse(
         &self,
         network: &dyn Network,
