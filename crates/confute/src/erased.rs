@@ -209,6 +209,7 @@ pub(crate) trait Model {
     fn may_grow_into(&self, sent: &dyn Letter, seen: &Message) -> bool;
     fn is_parallel(&self, request: &Message) -> bool;
     fn concerns(&self, rule: &Rule, message: &Message) -> bool;
+    fn is_habitual(&self, rule: &Rule) -> bool;
     fn name(&self) -> &'static str;
     fn rules(&self) -> &'static [Rule];
 }
@@ -231,6 +232,9 @@ impl<S: ServerModel> Model for S {
     }
     fn concerns(&self, rule: &Rule, message: &Message) -> bool {
         typed(message).is_none_or(|message| ServerModel::concerns(self, rule, message))
+    }
+    fn is_habitual(&self, rule: &Rule) -> bool {
+        ServerModel::is_habitual(self, rule)
     }
     fn name(&self) -> &'static str {
         ServerModel::name(self)

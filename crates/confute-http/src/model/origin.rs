@@ -74,6 +74,11 @@ impl ServerModel for Origin {
         Lax::concerns(rule, message)
     }
 
+    /// Whatever makes a server refuse one request (a lock, load) is there for others too.
+    fn is_habitual(&self, rule: &Rule) -> bool {
+        rule.name == rules::SERVES.name
+    }
+
     fn rules(&self) -> &'static [Rule] {
         RULES
     }

@@ -8,7 +8,7 @@ use confute_drive::Evidence as _;
 use confute_http::Http;
 use confute_http::message::{Flaw, Msg, Odd, Request, Response};
 
-use crate::story::{Asking, ORIGIN, Story, Telling, get, ok, put, status, with};
+use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, ok, put, status, with};
 
 /// The sets of rules that a trace is blamed on once it was annotated, as after a live case, and the level.
 fn diagnosed(story: &Story, relaxed: &[&'static str]) -> (Vec<String>, Option<Level>) {
@@ -36,6 +36,26 @@ fn a_refused_write_is_not_performed() {
         let later = refused().ask(get(), ok("v").tag("x")).ask(get(), ok("w").tag("y"));
         blamed_on(&later, SERVES, &["store/refused-not-done"], Level::Store);
     }
+}
+
+/// Two requests that compete for a locked resource are both refused, and their tag was the current one. That the tag changed
+/// once would explain both, but several refusals are no more than a habit.
+#[test]
+fn two_that_are_refused_at_once() {
+    let both = with("v", "x")
+        .sent(0, put("w").if_match("x"))
+        .sent(1, delete().if_match("x"))
+        .got(0, status(423))
+        .got(1, status(423));
+    let told = blame(&ORIGIN, &Tcp::default(), &both.events, &Options::default());
+    let deviations = |name| told.diagnoses.iter().find(|one| one.rules == [name]).map(|one| one.deviations);
+    assert_eq!(deviations("store/steady-tag"), Some(1), "{told:?}");
+    assert_eq!(deviations("store/serves"), Some(2), "{told:?}");
+    assert_eq!(told.level(), Some(Level::Steady));
+    // A tag that did change is not blamed on refusals.
+    let changed = with("v", "x").ask(get(), ok("v").tag("y"));
+    let (rules, _) = diagnosed(&changed, &[]);
+    assert!(!rules.contains(&"store/serves".to_owned()), "{rules:?}");
 }
 
 /// A false condition forbids to perform the request (RFC 9110, 13.1.1 and 13.1.2), whatever the answer says.

@@ -35,6 +35,9 @@ const LARGE: u64 = 10;
 /// If weaker rules explain it too, though they would have to be broken more often, a set of them is told as well: an accusation is
 /// worth no more than the least that explains what was seen.
 ///
+/// A rule that is broken out of habit ([`ServerModel::is_habitual`]) and no stronger than the weakest of these is told beside them
+/// if it explains the trace, however often: two requests that a busy server refused are no sign that a tag changed.
+///
 /// Where only weaker rules are blamed, two stronger ones that the last answer broke at once are told beside them. A weak rule
 /// is a cheap excuse: one deviation from "what is there stays there" explains a PUT that was performed against its condition
 /// *and* answered 201 instead of 204. The level stays that of the weakest.
@@ -88,6 +91,7 @@ pub(crate) fn blame_erased(
     let bench = Bench { model, network, rules: &rules, parts, options };
     let mut blame = bench.least();
     if depth == Depth::Level {
+        bench.habitual(&mut blame);
         bench.weaker(&mut blame);
         bench.stronger(&mut blame);
     }
@@ -202,6 +206,28 @@ impl Bench<'_> {
         }
         blame.diagnoses.append(&mut found);
         ControlFlow::Continue(())
+    }
+
+    /// Adds each habitual rule that is as weak as the weakest of those blamed, and explains the trace alone with more deviations.
+    /// [`weaker`](Self::weaker) tries those that are weaker still.
+    fn habitual(&self, blame: &mut Blame) {
+        let Some(level) = blame.level() else { return };
+        let least = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(OFTEN);
+        let is_told = |rule: &Rule| blame.diagnoses.iter().any(|one| one.rules == [rule.name]);
+        let habits = self.rules.iter().copied().filter(|rule| rule.level == level);
+        let habits: Vec<_> =
+            habits.filter(|rule| self.model.is_habitual(rule)).filter(|rule| !is_told(rule)).collect();
+        for rule in habits {
+            for deviations in least + 1..=OFTEN {
+                match self.verdict(&[rule], deviations, MOST_TURNS) {
+                    Verdict::Refuted(_) => continue,
+                    Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&[rule], deviations)),
+                    // It would only be one more name.
+                    Verdict::Inconclusive(_) => {}
+                }
+                break;
+            }
+        }
     }
 
     /// Adds a set of rules that are all weaker than those blamed, if it explains the trace; and again, until nothing weaker

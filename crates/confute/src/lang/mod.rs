@@ -92,6 +92,14 @@ pub trait ServerModel {
         true
     }
 
+    /// Whether a server that breaks this rule once breaks it as readily again, so that the number of deviations says nothing: one
+    /// that is busy refuses several requests. Where a rule that is as weak or stronger is blamed, this one is named beside it if
+    /// it explains the trace too, however often it would have to be broken.
+    fn is_habitual(&self, rule: &Rule) -> bool {
+        let _ = rule;
+        false
+    }
+
     /// The name of this model, for messages about its mistakes.
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
