@@ -5,7 +5,8 @@
 //! wrong on the wire.
 //!
 //! A resource with two writes whose outcome the server left open (202, 5xx) is given up, and another takes its place: each of
-//! them may still be performed, so less and less could be said of it.
+//! them may still be performed, so less and less could be said of it. Where many requests compete for it, one such write is
+//! enough: what comes of it is looked at where requests come one after the other, which is cheap to judge.
 
 mod flood;
 mod odd;
@@ -44,8 +45,10 @@ const LONG: usize = 4;
 /// So many that compete for one thing are sent at once.
 const MOST_GATHERED: u32 = 5;
 
-/// With so many writes left open a resource is given up.
-const TOO_OPEN: usize = 2;
+/// Open writes with which a resource is still used where few requests compete for it.
+const MOST_OPEN: usize = 1;
+/// The same where many compete: each of them may have come before the open write or after it.
+const MOST_OPEN_CROWDED: usize = 0;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
 const MANY: usize = 200;
@@ -100,6 +103,13 @@ struct Manner {
     floods: bool,
     /// Each resource has one writer, and readers that never rest.
     storms: bool,
+}
+
+impl Manner {
+    /// Whether many requests are under way most of the time.
+    fn is_crowded(self) -> bool {
+        self.busy || self.floods || self.storms
+    }
 }
 
 /// Resources that are left alone for a while, so that their tags become strong.
@@ -243,7 +253,8 @@ impl Traffic {
     fn current(&mut self, view: &View<'_, Http>, name: &Arc<str>) -> Arc<str> {
         let generation = self.given_up.get(name).copied().unwrap_or_default();
         let current = successor(name, generation);
-        if left_open(view.past, &current) < TOO_OPEN {
+        let most = if self.manner.is_crowded() { MOST_OPEN_CROWDED } else { MOST_OPEN };
+        if left_open(view.past, &current) <= most {
             return current;
         }
         self.given_up.insert(name.clone(), generation + 1);
