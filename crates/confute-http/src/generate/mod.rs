@@ -5,7 +5,7 @@
 //! wrong on the wire.
 //!
 //! A resource with two writes whose outcome the server left open (202, 5xx) is given up, and another takes its place: each of
-//! them may still be performed, so less and less could be said of it. Where many requests compete for it, one such write is
+//! them may still be performed, so less and less could be said of it. Where several requests compete for it, one such write is
 //! enough: what comes of it is looked at where requests come one after the other, which is cheap to judge.
 
 mod flood;
@@ -45,9 +45,9 @@ const LONG: usize = 4;
 /// So many that compete for one thing are sent at once.
 const MOST_GATHERED: u32 = 5;
 
-/// Open writes with which a resource is still used where few requests compete for it.
+/// Open writes with which a resource is still used where requests come one after the other.
 const MOST_OPEN: usize = 1;
-/// The same where many compete: each of them may have come before the open write or after it.
+/// The same where several compete: each of them may have come before the open write or after it.
 const MOST_OPEN_CROWDED: usize = 0;
 
 /// More alternatives than this are not let grow: all wait until nothing is outstanding.
@@ -106,9 +106,9 @@ struct Manner {
 }
 
 impl Manner {
-    /// Whether many requests are under way most of the time.
+    /// Whether several requests may be under way at the same time.
     fn is_crowded(self) -> bool {
-        self.busy || self.floods || self.storms
+        !self.gentle
     }
 }
 
