@@ -4,7 +4,7 @@
 //! most once, at any moment from then on, its conditions evaluated at that moment, or never. The moment is a secret of the
 //! resource, like the one at which a weak tag becomes strong. So nothing has to happen between two requests, reads stay
 //! reads, and two readers cannot disagree: who received an answer that shows the write puts the moment before that, and who
-//! was sent after such an answer was received must see the write.
+//! saw the resource without it puts the moment after the sending of its request.
 
 use std::rc::Rc;
 
@@ -62,6 +62,11 @@ impl Late {
             Late::Writes(writes) => writes,
             Late::None | Late::Untold => &[],
         }
+    }
+
+    /// Whether no write is open.
+    pub(super) fn is_none(&self) -> bool {
+        matches!(self, Late::None)
     }
 
     /// Whether anything may be there.
@@ -135,12 +140,10 @@ impl Exchange<'_> {
             let writes = entry.late.writes().to_vec();
             let pick = if writes.is_empty() { 0 } else { io.choose(writes.len() + 1)? };
             let Some(place) = pick.checked_sub(1) else {
-                // Not remembered. A bound from above that this could contradict comes of an answer that was received before this
-                // request was sent. Whoever got it was handled before, so that bound is known already.
                 let sent = Sym::known(&self.request.sent_at);
                 return writes
                     .iter()
-                    .try_for_each(|write| io.check(write.at.at_most(&sent, 0).negate()))
+                    .try_for_each(|write| io.assume(write.at.at_most(&sent, 0).negate()))
                     .map(|()| entry);
             };
             let write = &writes[place];

@@ -209,8 +209,9 @@ impl Exchange<'_> {
         if let Some(kind) = self.prejudge(io)? {
             return self.send(io, kind);
         }
-        if io.forgives(&rules::SERVES) {
-            // A read changes nothing, so whether it is refused need not be decided before the answer is seen.
+        if io.forgives(&rules::SERVES) && entry.late.is_none() {
+            // A read changes nothing, so whether it is refused need not be decided before the answer is seen. Where writes are
+            // open, one that is refused puts no bounds on their moments, so that is decided first.
             self.lax.also(io, &rules::ALLOW, Lax::ALLOW)?;
             self.lax.add(Lax::REFUSED);
         } else if io.deviates(&rules::SERVES)? {

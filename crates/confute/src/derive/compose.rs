@@ -100,7 +100,7 @@ impl Allowance {
     }
 
     /// Whether deviations from this rule are counted.
-    pub(super) fn counts(&self, rule: &Rule) -> bool {
+    fn counts(&self, rule: &Rule) -> bool {
         !self.free.contains(&rule.name)
     }
 
@@ -469,7 +469,6 @@ impl<'m> Composed<'m> {
         let from =
             if foot.cells.len() > 1 { hypothesis.turns } else { version_start(&hypothesis, cell, version) };
         let inbox = [(Conn::client(pending.delivery.wire), pending.delivery.item.clone())];
-        let born = brood.len();
         let mut path = Path::new();
         loop {
             let start = Start {
@@ -488,22 +487,7 @@ impl<'m> Composed<'m> {
                     self.take_back_then(&mut next, index, from);
                     if self.apply(&mut next, ran, 0, true, place).is_some() {
                         next.out.truncate(heard);
-                        // Its answer is known and was right, and teaches nothing: other choices would only add to what is known or
-                        // broken, so whatever follows from them follows from this one too.
-                        let is_verified =
-                            next.out.last().is_some_and(|item| matches!(item.parcel, Parcel::Verified));
-                        let is_plain = heard == usize::MAX
-                            && next.out.len() == hypothesis.out.len() + 1
-                            && is_verified
-                            && next.deviations == hypothesis.deviations
-                            && next.facts.fingerprint() == hypothesis.facts.fingerprint();
-                        if is_plain {
-                            brood.truncate(born);
-                        }
                         brood.push(Rc::new(next));
-                        if is_plain {
-                            return;
-                        }
                     }
                 }
                 Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),

@@ -39,18 +39,6 @@ pub(crate) enum Fit {
     Never,
 }
 
-impl Fit {
-    /// The same for either of two ways to go on.
-    pub(super) fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Fit::Now, _) | (_, Fit::Now) => Fit::Now,
-            (Fit::Perhaps, _) | (_, Fit::Perhaps) => Fit::Perhaps,
-            (Fit::No, _) | (_, Fit::No) => Fit::No,
-            (Fit::Never, Fit::Never) => Fit::Never,
-        }
-    }
-}
-
 /// What a packet can still lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outlook {

@@ -7,14 +7,10 @@ use super::book::Seen;
 use super::compose::Composed;
 use super::foresight::Fit;
 use super::hypothesis::{Delivery, Footprint, Hypothesis};
-use super::turn::{Act, Path, Ran, Start, next_path};
+use super::turn::{Act, Path, Ran, Start};
 use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Cause, Conn, Incoming, Stop, Val};
-
-/// Choices of a read that are looked at before it is said that it might fit. Two things that may or may not have happened
-/// meanwhile, in any order, make as many.
-const MOST_WAYS: usize = 5;
 
 /// What a packet does to its cell.
 #[derive(Clone)]
@@ -121,56 +117,30 @@ impl Composed<'_> {
         let conn = Conn::client(delivery.wire);
         let inbox = [(conn, delivery.item.clone())];
         let mut path = Path::new();
-        let mut found = Fit::Never;
-        for _ in 0..MOST_WAYS {
-            let start = Start {
-                foot: Some(&delivery.foot),
-                version: shown,
-                ..Start::of(Cause::Delivery { sent: delivery.sent, copy }, &inbox)
-            };
-            let mut ran = self.run(hypothesis, start, &mut path);
-            if let Err(Stop::Mistake(mistake)) = &ran.end {
-                self.blunder(mistake.as_ref().clone());
-                return Fit::Perhaps;
-            }
-            let has_choices = path.iter().any(|answer| answer.options > 1);
-            // What may write makes another state by each choice.
-            if has_choices && !delivery.foot.is_reader() {
-                return Fit::Perhaps;
-            }
-            let fit = self.fit_of(hypothesis, conn, &mut ran, seen);
-            self.reclaim(&mut ran);
-            // A read leaves the state as it is. Whatever another choice would teach only adds to what is known, and a deviation
-            // only adds to what was broken, so whatever follows from that follows from this as well.
-            if fit == Fit::Now {
-                return Fit::Now;
-            }
-            found = found.or(fit);
-            if !next_path(&mut path, 0) {
-                return found;
-            }
-        }
-        Fit::Perhaps
-    }
-
-    /// The same for one run of its turn.
-    fn fit_of(&self, hypothesis: &Hypothesis, conn: Conn, ran: &mut Ran, seen: &Message) -> Fit {
-        let ([Act::Send(to, message)], Ok(())) = (ran.acts.as_slice(), &ran.end) else {
-            // Facts that forbid it now always will.
-            return if ran.end == Err(Stop::Dead) { Fit::No } else { Fit::Perhaps };
+        let start = Start {
+            foot: Some(&delivery.foot),
+            version: shown,
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy }, &inbox)
         };
+        let mut ran = self.run(hypothesis, start, &mut path);
+        if let Err(Stop::Mistake(mistake)) = &ran.end {
+            self.blunder(mistake.as_ref().clone());
+        }
+        // Choices would be alternatives; facts and writes would be noticed.
+        let plain = ran.end.is_ok() && path.iter().all(|answer| answer.options == 1);
+        let ([Act::Send(to, message)], true) = (ran.acts.as_slice(), plain) else { return Fit::Perhaps };
         if *to != conn {
             return Fit::Perhaps;
         }
-        if message.unify(seen, &mut ran.facts).is_err() {
-            return if self.model.may_grow_into(&**message, seen) { Fit::No } else { Fit::Never };
-        }
-        let is_free = ran.deviations.iter().all(|rule| !self.allowance.counts(rule));
-        if is_free && ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint() {
+        let fit = if message.unify(seen, &mut ran.facts).is_err() {
+            if self.model.may_grow_into(&**message, seen) { Fit::No } else { Fit::Never }
+        } else if ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint() {
             Fit::Now
         } else {
             Fit::Perhaps
-        }
+        };
+        self.reclaim(&mut ran);
+        fit
     }
 
     /// Keeps the letter of a run that nobody needs any more.

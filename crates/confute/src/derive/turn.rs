@@ -578,11 +578,6 @@ impl Runner<'_> {
         self.ran.facts.assert(literal).map_err(|_| Stop::Dead)
     }
 
-    fn check(&mut self, literal: &Literal) -> Turn {
-        self.tick()?;
-        if self.ran.facts.decide(literal) == Some(false) { Err(Stop::Dead) } else { Ok(()) }
-    }
-
     fn choose(&mut self, options: usize) -> Result<usize, Stop> {
         self.tick()?;
         if options == 0 {
@@ -754,9 +749,6 @@ impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_>
     }
     fn assume(&mut self, literal: &Literal) -> Turn {
         Runner::assume(self, literal)
-    }
-    fn check(&mut self, literal: &Literal) -> Turn {
-        Runner::check(self, literal)
     }
     fn choose(&mut self, options: usize) -> Result<usize, Stop> {
         Runner::choose(self, options)

@@ -180,10 +180,6 @@ pub trait Handler<M, O> {
     fn decide(&mut self, literal: &Literal) -> Result<bool, Stop>;
     /// This is so.
     fn assume(&mut self, literal: &Literal) -> Turn;
-    /// This is so, and need not be remembered. See [`Io::check`](super::Io::check).
-    fn check(&mut self, literal: &Literal) -> Turn {
-        self.assume(literal)
-    }
     /// One of so many ways to go on.
     fn choose(&mut self, options: usize) -> Result<usize, Stop>;
     /// Is this rule broken here?
@@ -247,10 +243,6 @@ pub trait Layer<M, O> {
     /// See [`Handler::assume`].
     fn assume(&mut self, literal: &Literal) -> Turn {
         self.below().assume(literal)
-    }
-    /// See [`Handler::check`].
-    fn check(&mut self, literal: &Literal) -> Turn {
-        self.below().check(literal)
     }
     /// See [`Handler::choose`].
     fn choose(&mut self, options: usize) -> Result<usize, Stop> {
@@ -318,9 +310,6 @@ impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {
     }
     fn assume(&mut self, literal: &Literal) -> Turn {
         Layer::assume(&mut self.0, literal)
-    }
-    fn check(&mut self, literal: &Literal) -> Turn {
-        Layer::check(&mut self.0, literal)
     }
     fn choose(&mut self, options: usize) -> Result<usize, Stop> {
         Layer::choose(&mut self.0, options)

@@ -191,16 +191,6 @@ impl<'a, S: ServerModel + ?Sized> Io<'a, S> {
         }
     }
 
-    /// Goes on unless the formula is known to be false, and remembers nothing: for what the server makes sure of when it chooses,
-    /// where nothing that is learnt later can contradict it. A turn that remembers less teaches less, and is searched faster.
-    pub fn check(&mut self, formula: impl Into<Formula>) -> Turn {
-        match formula.into() {
-            Formula::Literal(literal) => self.handler.check(&literal),
-            Formula::And(parts) => parts.into_iter().try_for_each(|part| self.check(part)),
-            other => self.assume(other),
-        }
-    }
-
     /// One of `options` ways to go on (the paper's `or`), from 0.
     pub fn choose(&mut self, options: usize) -> Result<usize, Stop> {
         self.handler.choose(options)
