@@ -48,9 +48,17 @@ pub(crate) struct Live {
 pub(crate) fn command() -> clap::Command {
     let (examples, mut command) = (examples(), Fixed::command());
     command = command.after_long_help(format!("{examples}\n\n{EXIT_CODES}")).after_help(examples);
+    let fixed: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    for (place, name) in fixed.iter().enumerate() {
+        command = command.mut_subcommand(name, |one| one.display_order(KITS.len() + place));
+    }
     for (place, kit) in KITS.iter().enumerate() {
         if let Some(own) = kit.command(clap::Command::new(kit.name())) {
-            command = command.subcommand(Flags::augment_args(own).display_order(place));
+            // The flags bring a description of their own: that of the kit stays.
+            let about = own.get_about().cloned().unwrap_or_default();
+            let long = own.get_long_about().cloned().unwrap_or_else(|| about.clone());
+            let own = Flags::augment_args(own).about(about).long_about(long);
+            command = command.subcommand(own.display_order(place));
         }
     }
     command

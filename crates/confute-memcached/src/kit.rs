@@ -71,8 +71,9 @@ impl Kit for MemcachedKit {
     }
 
     fn command(&self, command: Command) -> Option<Command> {
-        let command = command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES);
-        Some(Arguments::augment_args(command))
+        // In this order: the arguments bring a description of their own.
+        let command = Arguments::augment_args(command);
+        Some(command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES))
     }
 
     fn open(&self, arguments: &ArgMatches, _: &Run<'_>) -> Result<Subject, RunError> {

@@ -16,6 +16,20 @@ fn help_has_examples_and_exit_codes() {
     }
 }
 
+/// The command of a kit is described by the kit, not by the flags that all of them share; kits come first.
+#[test]
+fn kits_describe_their_commands() {
+    let (_, out, _) = said(confute().arg("-h"));
+    let at = |text: &str| out.find(text).unwrap_or_else(|| panic!("{text}: {out}"));
+    let order = ["http       Test an HTTP", "memcached  Test a memcached", "check      Judge"].map(at);
+    assert!(order.is_sorted(), "{out}");
+    for (kit, about) in [("http", "Puts, gets and deletes"), ("memcached", "no correct memcached")] {
+        let (code, out, _) = said(confute().args([kit, "--help"]));
+        let parts = [about, "--max-time", "Examples:", "Exit codes:"];
+        assert!(code == 0 && parts.iter().all(|part| out.contains(part)), "{out}");
+    }
+}
+
 #[test]
 fn no_command_is_a_usage_error() {
     let (code, _, err) = said(confute());
