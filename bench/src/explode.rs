@@ -1,9 +1,10 @@
 //! `bench explode`: a history with more orders than can be tried, and the budgets that stop the search.
 //!
-//! Forty clients append to one key at the same time and all are told that it is done; then one reads. The value read
-//! cannot be: an append is missing, or is there twice. There are 40! orders of the appends to blame it on. A deadline is
-//! wall-clock time, looked at whenever the search asks; a judgement must end within 50 ms of it. Memory budgets are tried
-//! on the first case only: they take long to fill, and what fills them is the same.
+//! Forty clients append to one key at the same time, and all appends are acknowledged; then one client reads. The
+//! value read is impossible: an append is missing, or occurs twice. There are 40! orders of the appends that might
+//! explain it. A deadline is wall-clock time, checked whenever the search polls; a judgement must end within 50 ms of
+//! it. Memory budgets are tested on the first case only: they take long to fill, and both cases fill them in the same
+//! way.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -22,13 +23,13 @@ use crate::Report;
 use crate::measure::{self, Ended, Limit, Peak};
 use crate::table::{Table, megabytes, mib};
 
-/// How many appends there are at once.
+/// Number of concurrent appends.
 const APPENDS: u32 = 40;
 
-/// How much later than its deadline a judgement may end.
+/// Maximum time by which a judgement may exceed its deadline, in seconds.
 const TOLERANCE: f64 = 0.05;
 
-/// How much more than its budget a judgement may hold: the budget is "about".
+/// Maximum ratio of the memory used to the budget, which is approximate.
 const ABOUT: f64 = 1.25;
 
 /// Deadlines, in milliseconds.
@@ -37,20 +38,20 @@ const DEADLINES: [u64; 3] = [100, 1_000, 5_000];
 /// Memory budgets, in MiB.
 const BUDGETS: [u64; 2] = [64, 256];
 
-/// The deadline where memory is to run out, in milliseconds, so that it ends.
+/// Deadline of the tests in which memory runs out, in milliseconds, so that they end.
 const LONG: u64 = 60_000;
 
-/// The budget where time is to run out, in MiB: the default.
+/// Budget of the tests in which time runs out, in MiB: the default.
 const AMPLE: u64 = 2 << 10;
 
-/// One row, in a process of its own.
+/// One row, measured in a separate process.
 #[derive(clap::Args)]
 pub(crate) struct Blast {
     case: Case,
     how: How,
-    /// In milliseconds
+    /// Deadline in milliseconds
     deadline: u64,
-    /// In MiB
+    /// Memory budget in MiB
     memory: u64,
 }
 
@@ -68,24 +69,24 @@ enum How {
     Online,
 }
 
-/// What a row hands over.
+/// Result of a row, passed to the parent process.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Blasted {
-    /// The verdict, and what ran out.
+    /// The verdict, and the budget that ran out.
     verdict: String,
-    /// What the verdict says.
+    /// Message of the verdict.
     says: String,
-    /// Whether it ended for lack of time.
+    /// `true` if the judgement ended for lack of time.
     late: bool,
-    /// Wall-clock seconds.
+    /// Wall-clock time in seconds.
     seconds: f64,
-    /// When it was first told that the time is up, in the same seconds.
+    /// Wall-clock time at which the search was first notified that its time is up, in seconds.
     noticed: Option<f64>,
-    /// How many turns were tried, if it says.
+    /// Number of turns tried, if reported.
     turns: u64,
-    /// How many bytes it thinks it held, if it says.
+    /// Estimate of the memory used in bytes, if reported.
     estimate: u64,
-    /// How far the resident set rose.
+    /// Increase of the resident set, in bytes.
     peak: u64,
 }
 
@@ -160,13 +161,13 @@ impl Blast {
     }
 }
 
-/// The history: 81 events, and one that cannot be explained.
+/// Returns the history: 81 events, and one that cannot be explained.
 fn events(case: Case) -> Vec<Event<Message>> {
     let chunk = |client: u32| format!("{client:02} ");
     let append = |client| Event::Sent(WireConn(client), Message::Append("k".into(), chunk(client).into()));
     let done = |client| Event::Received(WireConn(client), Message::Done);
     let mut events: Vec<_> = (0..APPENDS).map(append).chain((0..APPENDS).map(done)).collect();
-    // Not the order in which they were sent, which a search would try first.
+    // The order differs from that of sending, which a search would try first.
     let mut seen: Vec<u32> = (0..APPENDS).rev().collect();
     match case {
         Case::Missing => drop(seen.remove(20)),
@@ -238,7 +239,7 @@ pub(crate) fn run() -> Result<Report> {
     Ok(Report { figures: serde_json::json!({ "explode": rows }), fine: faults.is_empty() })
 }
 
-/// What is tried: the history, how it is judged, the deadline in milliseconds and the budget in MiB.
+/// Returns the rows: the history, the mode of judging, the deadline in milliseconds and the budget in MiB.
 fn plan() -> Vec<(Case, How, u64, u64)> {
     let mut plan = Vec::new();
     for case in [Case::Missing, Case::Twice] {
@@ -252,7 +253,7 @@ fn plan() -> Vec<(Case, How, u64, u64)> {
     plan
 }
 
-/// A sentence in lines of at most 100 columns.
+/// Wraps a sentence into lines of at most 100 columns.
 fn wrapped(sentence: &str) -> String {
     let (mut text, mut line) = (String::new(), " ".to_owned());
     for word in sentence.split(' ') {

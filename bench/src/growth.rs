@@ -1,11 +1,11 @@
-//! `bench growth`: the online tester beside a simulated key-value store, for longer and longer, with more and more
-//! connections. Events per second should not depend on how long it runs, and neither should memory.
+//! `bench growth`: the online tester on a simulated key-value store, for ever longer runs with ever more connections.
+//! Neither the events per second nor the memory should depend on the length of the run.
 //!
-//! Every connection has a request outstanding all the time, half of them gets, a quarter puts, a quarter appends. There
-//! are four keys for every sixteen connections, so about four requests compete for each key. The tester is told one
-//! event at a time and knows nothing of what comes later; at the end it is asked for its verdict, and that counts too.
-//! The simulator makes events in batches, so that the clock is not read for each, and its own time does not count. Its
-//! memory does; a run without the tester tells how much it is.
+//! Every connection has a request outstanding all the time, half of them gets, a quarter puts, a quarter appends.
+//! There are four keys for every sixteen connections, so about four requests compete for each key. The tester
+//! observes one event at a time, without later ones; the time for its final verdict is included. The simulator
+//! produces events in batches, so that the clock is not read for each, and its own time does not count. Its memory
+//! does; a run without the tester measures how much that is.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow};
 use confute::network::Tcp;
 use confute::random::Random;
-use confute::simulate::{Plan, exchange};
+use confute::simulate::{ExchangePlan, exchange};
 use confute::trace::Event;
 use confute::{Options, Pulse, Tester, Verdict};
 use confute_models::kv::{Kv, Message};
@@ -27,62 +27,62 @@ use crate::table::{Table, mib, seconds};
 const CONNECTIONS: [u32; 4] = [1, 16, 64, 256];
 const EVENTS: [u64; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
-/// How much CPU time a cell may take, the simulator included.
+/// Maximum CPU time of a cell, the simulator included.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// How many events are made before the tester is told of them.
+/// Number of events produced before the tester observes them.
 const BATCH: usize = 1024;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// No more than 10,000 events
+    /// At most 10,000 events
     #[arg(long)]
     quick: bool,
 }
 
-/// One cell, in a process of its own.
+/// One cell, measured in a separate process.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     connections: u32,
     events: u64,
-    /// Only the simulator
+    /// Run only the simulator
     #[arg(long)]
     alone: bool,
 }
 
-/// What a cell hands over.
+/// Result of a cell, passed to the parent process.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Grown {
     connections: u32,
     keys: u64,
-    /// How many events there were to be.
+    /// Planned number of events.
     planned: u64,
-    /// How many there were.
+    /// Actual number of events.
     events: u64,
-    /// CPU seconds that the tester took.
+    /// CPU time of the tester, in seconds.
     seconds: f64,
-    /// How far the resident set rose.
+    /// Increase of the resident set, in bytes.
     peak: u64,
-    /// The same without a tester.
+    /// Increase of the resident set without a tester, in bytes.
     simulator: u64,
-    /// The most that the tester itself thinks it held, as far as was looked,
+    /// Maximum of the tester's own estimate of its memory, over all samples, in bytes.
     estimate: u64,
-    /// and the median of it.
+    /// Median of the tester's own estimate of its memory, in bytes.
     held: u64,
     late: bool,
-    /// What it said if it was not content, time aside.
+    /// The verdict, if it is not "unrefuted" for another reason than time.
     objection: Option<String>,
 }
 
 impl Run {
     pub(crate) fn run(&self) -> Result<Grown> {
         let keys = (u64::from(self.connections) / 4).max(4);
-        let plan = Plan {
+        let plan = ExchangePlan {
             seed: 1,
             connections: self.connections,
             messages: self.events.saturating_sub(u64::from(self.connections)) / 2,
             at_once: self.connections,
-            ..Plan::default()
+            ..ExchangePlan::default()
         };
         let peak = Peak::start()?;
         let estimate = Cell::new(0);
@@ -101,7 +101,8 @@ impl Run {
                 return true;
             }
             let start = cpu();
-            // Not `verdict`, which would not let it wait for answers that decide what it need not try.
+            // `verdict` is not called here: it would prevent the tester from waiting for responses that make
+            // alternatives unnecessary.
             let content = batch.drain(..).all(|event| tester.observe(event).is_unrefuted());
             let end = cpu();
             took += end.saturating_sub(start);
@@ -155,7 +156,7 @@ impl Run {
         let mut arguments = vec![OsString::from("cell"), self.connections.to_string().into()];
         arguments.push(self.events.to_string().into());
         arguments.extend(self.alone.then(|| OsString::from("--alone")));
-        // It ends itself when it is late.
+        // The child ends by itself when its time is up, so the limit is larger.
         let limit = Limit { time: PATIENCE * 2, memory: 8 << 30 };
         match measure::in_child(&arguments, limit)? {
             Ended::Done(grown) => Ok(grown),

@@ -1,8 +1,8 @@
 //! `bench histories DIR`: recorded histories, judged by Confute and by its peers in the same run.
 //!
-//! `DIR` holds `kv/NAME-{ok,bad}.txt` (gets, puts, appends) and `etcd/NAME.log` (one register) with
-//! `etcd/verdicts.txt`. Confute judges a whole trace over TCP with default options, and is not told that keys have
-//! nothing to do with each other. Porcupine-rs is measured with such a partition function ("by key") and without.
+//! `DIR` contains `kv/NAME-{ok,bad}.txt` (gets, puts, appends) and `etcd/NAME.log` (one register) with
+//! `etcd/verdicts.txt`. Confute judges a whole trace over TCP with default options, without the information that keys
+//! are independent. Porcupine-rs is measured with such a partition function ("by key") and without.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -26,28 +26,28 @@ use crate::measure::{self, Cost, Ended, Limit};
 use crate::peers::{self, OneKey, Spec, Store, porcupine, stateright};
 use crate::table::{Table, megabytes, mib, seconds, times};
 
-/// The histories of a key-value store that are looked at.
+/// Names of the key-value histories that are judged.
 const KV: [&str; 5] = ["c01-ok", "c01-bad", "c10-ok", "c10-bad", "c50-ok"];
 
-/// Memory below this is lost in what the kernel rounds.
+/// Memory in bytes below which differences are noise, because the kernel counts pages.
 const NOISE: u64 = 512 << 10;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder with `kv/` and `etcd/`
+    /// Directory with `kv/` and `etcd/`
     dir: PathBuf,
-    /// How many seconds of CPU a judgement of a key-value history may take
+    /// Maximum CPU time of a judgement of a key-value history, in seconds
     #[arg(long, default_value = "10")]
     limit: u64,
-    /// How many seconds of CPU a judgement of an etcd log may take (there are fifty)
+    /// Maximum CPU time of a judgement of an etcd log, in seconds (there are fifty)
     #[arg(long, default_value = "2")]
     log_limit: u64,
-    /// How many MiB a judgement may take
+    /// Maximum memory of a judgement, in MiB
     #[arg(long, default_value = "4096")]
     memory: u64,
 }
 
-/// One judgement, in a process of its own.
+/// One judgement, measured in a separate process.
 #[derive(clap::Args)]
 pub(crate) struct One {
     tool: Tool,
@@ -85,7 +85,7 @@ impl Tool {
     }
 }
 
-/// What a child hands over: the verdict, if there was one, and what it cost.
+/// Result of a child process: the verdict, if there is one, and the cost.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Judged {
     linearizable: Option<bool>,
@@ -95,8 +95,8 @@ pub(crate) struct Judged {
 impl One {
     pub(crate) fn run(&self) -> Result<Judged> {
         let file = File::open(&self.file).with_context(|| format!("cannot open {}", self.file.display()))?;
-        let history = confute::history::read(BufReader::new(file), confute::history::Limits::default())?;
-        // Everything read stays where it is until the end, so that the judge cannot do with memory that others freed.
+        let history = confute::history::read(BufReader::new(file), confute::trace::ReadLimits::default())?;
+        // The input is kept until the end, so that the judge cannot reuse memory that was freed before.
         let (linearizable, cost) = if self.file.extension().is_some_and(|extension| extension == "log") {
             let events = recorded::register(&history)?.events;
             match self.tool {
@@ -140,14 +140,14 @@ fn by_stateright<S: Spec>(operations: Vec<peers::Operation<S>>) -> Result<(Optio
     measure::judge(|| stateright::check(&history).ok())
 }
 
-/// What is known of one judgement.
+/// Result of one judgement.
 #[derive(Clone, Serialize)]
 struct Row {
     history: String,
     tool: Tool,
-    /// Whether the verdict was the expected one; `None` if there was none.
+    /// `true` if the verdict is the expected one; `None` if there is none.
     right: Option<bool>,
-    /// Why there are only lower bounds, if so.
+    /// Exceeded limit, if the figures are only lower bounds.
     cut: Option<&'static str>,
     first: f64,
     best: f64,
@@ -206,7 +206,7 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
     Ok(Report { figures: serde_json::json!({ "histories": rows }), fine })
 }
 
-/// The etcd logs and whether each is linearizable.
+/// Returns the names of the etcd logs, each with `true` if it is linearizable.
 fn expected(dir: &Path) -> Result<Vec<(String, bool)>> {
     let file = dir.join("etcd/verdicts.txt");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
@@ -244,7 +244,7 @@ fn measure_all(
     tools.iter().map(measure).collect()
 }
 
-/// All logs of one tool as one row.
+/// Sums all logs of one tool into one row.
 fn total(rows: &[Row]) -> Option<Row> {
     let first = rows.first()?;
     Some(Row {
@@ -259,7 +259,7 @@ fn total(rows: &[Row]) -> Option<Row> {
     })
 }
 
-/// The log that took one tool longest.
+/// Returns the log that took one tool longest.
 fn worst(rows: &[Row]) -> Option<&Row> {
     rows.iter().max_by(|a, b| a.best.total_cmp(&b.best))
 }
@@ -281,12 +281,12 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-/// Adds the rows of one history; the first is Confute's, to which the others are compared.
+/// Adds the rows of one history to the table; the first is Confute's, with which the others are compared.
 fn show(table: &mut Table, rows: &[Row], verdict: impl Fn(&Row) -> String) {
     let Some(ours) = rows.first() else { return };
     for (place, row) in rows.iter().enumerate() {
         let more = |figure: String| if row.cut.is_some() { format!("> {figure}") } else { figure };
-        // Cut for its memory, it may have taken any time.
+        // A run that was killed for its memory might have taken any time.
         let time = |figure: String| if row.cut == Some("memory") { "?".to_owned() } else { more(figure) };
         table.row([
             if place == 0 { row.history.clone() } else { String::new() },
@@ -301,7 +301,7 @@ fn show(table: &mut Table, rows: &[Row], verdict: impl Fn(&Row) -> String) {
     }
 }
 
-/// How many times as much memory as Confute, where that can be told from noise.
+/// Formats the ratio of memory to that of Confute, if it is distinguishable from noise.
 fn memory_ratio(row: &Row, ours: &Row) -> String {
     let ratio = megabytes(row.peak) / megabytes(ours.peak.max(NOISE));
     let doubtful = ours.peak < NOISE || row.cut.is_some();
@@ -312,7 +312,7 @@ fn memory_ratio(row: &Row, ours: &Row) -> String {
     }
 }
 
-/// These packages with the versions that were built.
+/// Returns these packages with the versions that were built.
 fn versions(packages: &[&str]) -> Vec<String> {
     let lock = include_str!("../../Cargo.lock");
     let version = |package: &&str| {

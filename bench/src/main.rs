@@ -1,16 +1,18 @@
-//! How fast and how small Confute is: `cargo run --release -p bench -- histories DIR | growth | explode`.
+//! Benchmarks of Confute's speed and memory: `cargo run --release -p bench -- histories DIR | growth | explode`.
 //!
-//! - `histories DIR` judges histories that others recorded, beside two peers, each judgement in a process of its own.
-//! - `growth` lets the online tester watch a simulated key-value store, and shows whether it slows down or grows.
-//! - `explode` judges a history made to be hard, and shows whether deadlines and memory budgets are kept.
+//! - `histories DIR` judges recorded histories with Confute and two peers, each judgement in a separate process.
+//! - `growth` runs the online tester on a simulated key-value store, and shows if its speed falls or its memory
+//!   grows.
+//! - `explode` judges a history designed to be hard, and shows if deadlines and memory budgets are kept.
 //!
-//! `--json FILE` writes the same figures for programs. The exit code is 1 if something is wrong (a wrong verdict of
-//! Confute, a correct server refuted, a deadline passed by too much), not if something is slow.
+//! `--json FILE` also writes the figures as JSON. The exit code is 1 if a result is wrong (a wrong verdict of
+//! Confute, a correct server refuted, a deadline exceeded by too much), not if something is slow.
 //!
-//! What is measured. *Time* is CPU time of the process, of all its threads, between the call of the judge and its
+//! Definitions: *time* is the CPU time of the process, over all threads, between the call of the judge and its
 //! return; reading and translating the file comes before. *Memory* is the peak of the resident set during the first
-//! judgement less what was resident before it. The kernel counts pages, and some of them late, so that differences below
-//! half a MiB mean nothing. Neither is comparable between runs on different or busy machines: compare within one run.
+//! judgement less the resident set before it. The kernel counts pages, and some of them late, so that differences
+//! below half a MiB are noise. Neither is comparable between runs on different or busy machines: compare within one
+//! run.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing figures is what this crate is for")]
 
@@ -27,7 +29,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-/// How fast and how small Confute is, beside its peers.
+/// Measure the speed and memory of Confute and its peers.
 #[derive(Parser)]
 #[command(name = "bench")]
 struct Args {
@@ -40,11 +42,11 @@ struct Args {
 
 #[derive(Subcommand)]
 enum What {
-    /// Judge recorded histories, beside the peers
+    /// Judge recorded histories with Confute and its peers
     Histories(histories::Args),
-    /// Watch a simulated server for long, with many connections
+    /// Test a simulated server for long, with many connections
     Growth(growth::Args),
-    /// Judge a history made to be hard, on a budget
+    /// Judge a history designed to be hard, with limited time and memory
     Explode,
     /// One judgement of `histories`
     #[command(hide = true)]
@@ -57,7 +59,7 @@ enum What {
     Blast(explode::Blast),
 }
 
-/// The figures, and whether all is as it should be.
+/// The figures, and `true` if all results are right.
 struct Report {
     figures: serde_json::Value,
     fine: bool,

@@ -1,7 +1,8 @@
-//! Clocks, memory, and processes to measure in.
+//! Measurement of time and memory in child processes.
 //!
-//! Everything that is measured runs in a child process of this same binary, which has nothing in its heap but its own
-//! input, and hands over two lines: its resident set before the measurement, and its figures as JSON. The parent only watches, and ends a child that takes too much.
+//! Each measurement runs in a child process of this same binary, which has only its own input in its heap, and which
+//! prints two lines: its resident set before the measurement, and its figures as JSON. The parent only monitors, and
+//! kills a child that exceeds its limits.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,27 +16,27 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Short judgements are repeated until they have taken this long together, and the best one counts.
+/// Minimum total time of a short judgement's repetitions, of which the best counts.
 const ENOUGH: Duration = Duration::from_millis(50);
 
-/// What a child may take.
+/// Resource limits of a child process.
 #[derive(Clone, Copy)]
 pub(crate) struct Limit {
-    /// CPU time.
+    /// Maximum CPU time.
     pub(crate) time: Duration,
-    /// Resident bytes.
+    /// Maximum resident set, in bytes.
     pub(crate) memory: u64,
 }
 
-/// What became of a child.
+/// Result of a child process.
 pub(crate) enum Ended<T> {
-    /// It handed over its figures.
+    /// The child printed its figures.
     Done(T),
-    /// It took too much and was ended.
+    /// The child exceeded a limit and was killed.
     Cut {
-        /// Whether of time; else of memory.
+        /// `true` if it exceeded the time limit, `false` if the memory limit.
         late: bool,
-        /// How far its resident set rose until then.
+        /// Increase of its resident set until then, in bytes.
         peak: u64,
     },
 }
@@ -47,13 +48,13 @@ pub(crate) struct Cost {
     pub(crate) first: f64,
     /// CPU seconds of the best run.
     pub(crate) best: f64,
-    /// How many runs there were.
+    /// Number of runs.
     pub(crate) runs: u32,
-    /// Bytes that the first run needed at its peak, beyond what was there before.
+    /// Peak memory of the first run in bytes, less the memory used before.
     pub(crate) peak: u64,
 }
 
-/// Runs a judgement, several times if it is short, and returns what it said the first time.
+/// Runs a judgement, repeatedly if it is short, and returns its first result and its cost.
 pub(crate) fn judge<T>(mut judgement: impl FnMut() -> T) -> Result<(T, Cost)> {
     let peak = Peak::start()?;
     let start = cpu();
@@ -66,40 +67,41 @@ pub(crate) fn judge<T>(mut judgement: impl FnMut() -> T) -> Result<(T, Cost)> {
         judgement();
         let took = cpu().saturating_sub(start);
         best = best.min(took);
-        // A clock that stands still must not keep us here.
+        // A minimum is added, so that the loop ends even if the clock does not advance.
         total += took.max(Duration::from_micros(1));
         runs += 1;
     }
     Ok((said, Cost { first: first.as_secs_f64(), best: best.as_secs_f64(), runs, peak }))
 }
 
-/// CPU time of this process so far, over all threads.
+/// Returns the CPU time of this process so far, over all threads.
 pub(crate) fn cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
-/// Watches the peak of this process's resident set.
+/// Meter of the peak resident set of this process.
 pub(crate) struct Peak {
     before: u64,
 }
 
 impl Peak {
-    /// From here on. The parent is told where it starts: if it has to end this process, it knows how far it rose.
+    /// Starts measuring. Prints the initial size, so that the parent can compute the increase even if it has to kill
+    /// this process.
     pub(crate) fn start() -> Result<Self> {
-        // Resets the peak that the kernel keeps.
+        // This resets the peak that the kernel records.
         fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of the resident set")?;
         let before = resident("self", "VmRSS")?;
         println!("{before}");
         Ok(Self { before })
     }
 
-    /// How far it rose.
+    /// Returns the increase since the start, in bytes.
     pub(crate) fn bytes(&self) -> Result<u64> {
         Ok(resident("self", "VmHWM")?.saturating_sub(self.before))
     }
 }
 
-/// A field of `/proc/PID/status`, in bytes.
+/// Returns a field of `/proc/PID/status`, in bytes.
 fn resident(process: &str, field: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let kilobytes = status.lines().find_map(|line| {
@@ -109,28 +111,28 @@ fn resident(process: &str, field: &str) -> Result<u64> {
     Ok(kilobytes.with_context(|| format!("/proc/{process}/status has no {field}"))? << 10)
 }
 
-/// CPU time of another process so far.
+/// Returns the CPU time of another process so far.
 fn cpu_of(process: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name in parentheses may contain anything; user and system time are the 12th and 13th field after it.
+    // The name in parentheses may contain any character; user and system time are the 12th and 13th field after it.
     let (_, fields) = stat.rsplit_once(") ")?;
     let ticks =
         fields.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().ok()).sum::<Option<u64>>()?;
     Some(Duration::from_secs(ticks) / u32::try_from(clock_ticks_per_second()).ok()?)
 }
 
-/// Ends a child by handing its figures to the parent.
+/// Prints the figures of a child process for its parent.
 pub(crate) fn hand_over(figures: &impl Serialize) -> Result<bool> {
     println!("{}", serde_json::to_string(figures)?);
     Ok(true)
 }
 
-/// Runs this binary with these arguments, and takes its figures.
+/// Runs this binary with these arguments, and reads its figures.
 pub(crate) fn in_child<T: DeserializeOwned>(arguments: &[OsString], limit: Limit) -> Result<Ended<T>> {
     let own = std::env::current_exe().context("cannot find this binary")?;
     let label = arguments.join(" ".as_ref());
     if stderr().is_terminal() {
-        // Written over by the next one, or by the table.
+        // The line is overwritten by the next one, or by the table.
         eprint!("\r\x1b[K{}\r", label.display());
     }
     let mut child = Command::new(own).args(arguments).stdout(Stdio::piped()).spawn()?;
@@ -139,7 +141,7 @@ pub(crate) fn in_child<T: DeserializeOwned>(arguments: &[OsString], limit: Limit
         eprint!("\x1b[K");
     }
     if !matches!(ended, Ok(None)) {
-        // Also if watching failed: nothing may be left running.
+        // The child is killed even if monitoring failed, so that nothing is left running.
         child.kill()?;
         child.wait()?;
     }
@@ -157,7 +159,7 @@ pub(crate) fn in_child<T: DeserializeOwned>(arguments: &[OsString], limit: Limit
     }
 }
 
-/// Waits for a child; if it takes too much, whether of time, and its peak so far.
+/// Waits for a child. If it exceeds a limit, returns its peak so far, and `true` if the limit is that of time.
 fn watch(child: &mut Child, limit: Limit) -> Result<Option<(bool, u64)>> {
     let process = child.id();
     let mut pause = Duration::from_millis(1);
@@ -165,7 +167,7 @@ fn watch(child: &mut Child, limit: Limit) -> Result<Option<(bool, u64)>> {
         if child.try_wait()?.is_some() {
             return Ok(None);
         }
-        // A child that ends in this moment has neither.
+        // A child that ends at this moment has neither figure.
         let late = cpu_of(process).is_some_and(|cpu| cpu > limit.time);
         let peak = resident(&process.to_string(), "VmHWM").unwrap_or_default();
         if late || peak > limit.memory {

@@ -1,13 +1,13 @@
-//! Tables of plain text, as wide as they need to be, and numbers that fit into them.
+//! Plain-text tables with aligned columns, and number formats for them.
 
-/// A table whose first columns (as many as `left`) hold words, the others numbers.
+/// A table whose first `left` columns contain words, the others numbers.
 pub(crate) struct Table {
     left: usize,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// A table with these headings.
+    /// Creates a table with these headings.
     pub(crate) fn new<const N: usize>(left: usize, headings: [&str; N]) -> Self {
         Self { left, rows: vec![headings.map(str::to_owned).to_vec()] }
     }
@@ -17,7 +17,7 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    /// The table, each line ended.
+    /// Formats the table; every line ends with a line feed.
     pub(crate) fn text(&self) -> String {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths = vec![0; columns];
@@ -38,7 +38,7 @@ impl Table {
     }
 }
 
-/// Seconds, in a unit that suits.
+/// Formats a number of seconds in a suitable unit.
 pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.001 => format!("{:.0} us", s * 1e6),
@@ -48,12 +48,12 @@ pub(crate) fn seconds(seconds: f64) -> String {
     }
 }
 
-/// Bytes, in MiB.
+/// Formats a number of bytes in MiB.
 pub(crate) fn mib(bytes: u64) -> String {
     format!("{:.1}", megabytes(bytes))
 }
 
-/// How many times as much.
+/// Formats a ratio.
 pub(crate) fn times(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
 }

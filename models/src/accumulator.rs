@@ -1,28 +1,30 @@
-//! A server that adds up what it is told (the paper's Fig 8). *Teaches: what a server remembers lives in cells.*
+//! A server that adds up the numbers it receives (the paper's Fig 8). *Teaches: the state of a server is kept
+//! in cells.*
 //!
-//! A [`Register`] is one cell, and only a name: its content belongs to whoever runs the model, because a tester follows
-//! many possible servers at once. A turn opens the cells it needs first, and reads them afterwards.
+//! A [`Register`] is one cell, and only a name: its content belongs to the interpreter of the model, because
+//! a tester follows many possible servers at once. A turn opens the cells it needs first, and reads them
+//! afterwards.
 
 use confute::lang::{Io, Level, Register, Rule, ServerModel, Turn};
 
 use crate::Workload;
 
-/// The answer counts what came before.
+/// Rule that a response includes the numbers received before.
 pub const TOTALS: Rule = Rule {
     name: "accumulator/totals",
     level: Level::Must,
-    summary: "The answer is the sum, not the last number.",
+    summary: "A response is the sum of all numbers received, not the latest number alone.",
 };
-/// No number is lost.
+/// Rule that no number is lost.
 pub const REMEMBERS: Rule = Rule {
     name: "accumulator/remembers",
     level: Level::Must,
-    summary: "A number that was counted in one answer is counted in all later ones.",
+    summary: "A number that is counted in one response is counted in all later responses.",
 };
 
 const SUM: Register<i64> = Register::new("sum");
 
-/// The model.
+/// Model of the accumulator.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Accumulator;
 

@@ -1,12 +1,12 @@
 //! A store with conditional requests, as in HTTP (the paper's Fig 6). *Teaches: secrets.*
 //!
-//! The server gives every content a tag of its own choosing. The model does not know tags: it names one with
-//! [`Io::fresh`], keeps the name in a cell, and asks about it with [`Io::branch`]. What the tester has not found out yet
-//! may be answered either way, and each answer teaches it something.
+//! The server gives every content a tag of its own choice. The model does not know tags: it names one with
+//! [`Io::fresh`], stores the name in a cell, and queries it with [`Io::branch`]. A query that the known facts
+//! do not decide has both answers, and each adds a fact.
 //!
-//! An [`ETag`] is made of two secrets, because there are two ways to compare tags: strongly (for changes: same content,
-//! byte for byte) and weakly (for reads: good enough). What the store holds when the tester comes is unknown as well:
-//! [`Table::unknown`].
+//! An [`ETag`] consists of two secrets, because there are two ways to compare tags: strongly (for changes:
+//! same content, byte for byte) and weakly (for reads: equivalent content). The initial content of the store
+//! is unknown as well: [`Table::unknown`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,29 +21,29 @@ mod workload;
 
 pub use message::{Message, Reply, Tag};
 
-/// If-Match is looked at.
+/// Rule that If-Match is evaluated.
 pub const IF_MATCH_CHECKED: Rule = Rule {
     name: "conditional/if-match-checked",
     level: Level::Must,
-    summary: "A put under If-Match changes nothing unless the tag matches.",
+    summary: "A `put` with If-Match changes nothing unless its tag matches the current one.",
 };
-/// If-Match is strict.
+/// Rule that If-Match uses the strong comparison.
 pub const IF_MATCH_STRONG: Rule = Rule {
     name: "conditional/if-match-strong",
     level: Level::Must,
     summary: "If-Match compares strongly: a weak tag matches nothing.",
 };
-/// If-None-Match is looked at.
+/// Rule that If-None-Match is evaluated.
 pub const IF_NONE_MATCH_HONOURED: Rule = Rule {
     name: "conditional/if-none-match-honoured",
     level: Level::Should,
-    summary: "A get whose If-None-Match names the current tag, weakly compared, is answered without the body.",
+    summary: "A `get` whose If-None-Match matches the current tag (weak comparison) gets a response without the body.",
 };
-/// New content, new tag.
+/// Rule that new content has a new tag.
 pub const TAG_CHANGES: Rule = Rule {
     name: "conditional/tag-changes",
     level: Level::Must,
-    summary: "Other content does not keep a strong tag.",
+    summary: "A strong tag changes when the content changes.",
 };
 
 /// A tag that the server chose.
@@ -54,7 +54,7 @@ pub struct ETag {
 }
 confute::secrets!(ETag { weak, opaque });
 
-/// Like [`Tag`], if it is known to be weak or strong.
+/// Printed like [`Tag`], if it is known to be weak or strong.
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { weak, opaque } = self;
@@ -84,7 +84,7 @@ impl ETag {
     }
 }
 
-/// What is stored under a key, if anything is.
+/// Content of the store under a key, with a flag for its presence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Entry {
     present: Sym<Flag>,
@@ -99,7 +99,7 @@ const ENTRIES: Table<Arc<str>, Entry> = Table::unknown("entries", |fresh: &mut F
     body: fresh.fresh(),
 });
 
-/// The model.
+/// Model of the conditional store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Conditional;
 
@@ -142,7 +142,7 @@ impl Conditional {
         io.send(conn, if replaces { Message::NoContent } else { Message::Created })
     }
 
-    /// Whether a put under this If-Match goes through.
+    /// Returns `true` if a put under this If-Match succeeds.
     fn may_change(io: &mut Io<'_, Self>, current: Option<&ETag>, if_match: &Tag) -> Result<bool, Stop> {
         let Some(current) = current else { return io.deviates(&IF_MATCH_CHECKED) };
         let if_match = ETag::known(if_match);
@@ -152,7 +152,7 @@ impl Conditional {
             || (io.deviates(&IF_MATCH_CHECKED)? && io.branch(similar.negate())?))
     }
 
-    /// The tag of content that replaces other content.
+    /// Returns the tag of content that replaces other content.
     fn next_tag(io: &mut Io<'_, Self>, old: &Entry, body: &Arc<str>) -> Result<ETag, Stop> {
         if io.deviates(&TAG_CHANGES)? {
             return Ok(old.tag.clone());

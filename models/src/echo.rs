@@ -1,20 +1,22 @@
-//! A server that says what it is told. *Teaches: a model is one turn of a loop, and a rule is where it may go wrong.*
+//! A server that sends back the messages it receives. *Teaches: a model is one turn of a loop, and a rule
+//! marks a place where a server may deviate.*
 //!
-//! The model receives, and sends back. It says nothing about threads, sockets or time: that replies on different
-//! connections overtake each other is the network's doing, and the derived tester knows about it.
+//! The model receives a message and sends it back. It does not mention threads, sockets or time: responses on
+//! different connections overtake each other because of the network, and the derived tester takes that into
+//! account.
 //!
-//! [`UNCHANGED`] is the model's only demand, by name. While it is in force, `deviates` is false. Relax it, and the
-//! model also describes the server that loses the text: that is how a tester finds out *which* demand was broken.
+//! [`UNCHANGED`] is the model's only rule. While it is in force, `deviates` is false. Relax it, and the model
+//! also describes the server that loses the text: that is how a tester finds out *which* rule was broken.
 
 use confute::lang::{Io, Level, Rule, ServerModel, Turn};
 
 use crate::{Word, Workload, mark};
 
-/// A reply is the message it answers.
+/// Rule that a response equals its request.
 pub const UNCHANGED: Rule =
-    Rule { name: "echo/unchanged", level: Level::Must, summary: "A reply is the message it answers." };
+    Rule { name: "echo/unchanged", level: Level::Must, summary: "A response repeats its request unchanged." };
 
-/// The model.
+/// Model of the echo server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Echo;
 

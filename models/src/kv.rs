@@ -1,8 +1,9 @@
 //! A key-value store with append. *Teaches: tables.*
 //!
-//! Each key has a cell of its own. Because a turn opens its cells before it reads any, the tester knows from the
-//! message alone which cells are concerned, and searches every key by itself. [`Text`] makes appending cheap: it shares
-//! its past, and two texts are equal when their content is, whatever pieces they were made of.
+//! Each key has a cell of its own. Because a turn opens its cells before it reads any, the tester knows from
+//! the message alone which cells are concerned, and searches every key separately. [`Text`] makes appending
+//! cheap: it shares its earlier pieces, and two texts are equal if their content is equal, regardless of the
+//! pieces.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,35 +13,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Workload, mark};
 
-/// Reads see what was written.
+/// Rule that a get returns the latest value.
 pub const READ_SEES_LATEST: Rule = Rule {
     name: "kv/read-sees-latest",
     level: Level::Store,
-    summary: "A get answers with the latest value, not with none.",
+    summary: "A `get` returns the latest value stored under the key.",
 };
-/// Puts are kept.
+/// Rule that a put is kept.
 pub const PUT_LASTS: Rule = Rule {
     name: "kv/put-lasts",
     level: Level::Store,
-    summary: "A put that was confirmed replaces the value for all later requests.",
+    summary: "A confirmed `put` replaces the value for all later requests.",
 };
-/// Appends are additions.
-pub const APPEND_KEEPS: Rule =
-    Rule { name: "kv/append-keeps", level: Level::Store, summary: "An append keeps what was there before." };
+/// Rule that an append keeps the value before it.
+pub const APPEND_KEEPS: Rule = Rule {
+    name: "kv/append-keeps",
+    level: Level::Store,
+    summary: "An `append` keeps the value that was stored before.",
+};
 
-/// What travels: three requests and their answers.
+/// A message on a connection: three requests and their responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What is the value of this key?
+    /// Request for the value of a key.
     Get(Arc<str>),
-    /// Make it this.
+    /// Request to set the value of a key.
     Put(Arc<str>, Text),
-    /// Add this to its end.
+    /// Request to append to the value of a key.
     Append(Arc<str>, Text),
-    /// The value; a key that was never written has the empty one.
+    /// Response with the value; the value of a key that was never written is empty.
     Value(Text),
-    /// It was done.
+    /// Response to a put or an append.
     Done,
 }
 
@@ -58,7 +62,7 @@ impl fmt::Display for Message {
 
 const VALUES: Table<Arc<str>, Text> = Table::new("values");
 
-/// The model.
+/// Model of the key-value store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kv;
 

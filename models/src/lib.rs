@@ -1,17 +1,17 @@
-//! Small models, in the order in which to read them. Each teaches one thing.
+//! Small models, in tutorial order. Each introduces one concept.
 //!
-//! | model | what it teaches |
+//! | model | concept |
 //! |---|---|
-//! | [`echo`] | a model is one turn of a loop; a rule is where a server may go wrong |
-//! | [`accumulator`] | what a server remembers lives in cells |
+//! | [`echo`] | a model is one turn of a loop; a rule marks a place where a server may deviate |
+//! | [`accumulator`] | the state of a server is kept in cells |
 //! | [`proxy`] | connections that the server opens, and turns that touch anything |
-//! | [`swap`] | the smallest server whose answers betray the order of requests |
-//! | [`register`] | several requests, and one rule for each of its promises |
-//! | [`kv`] | tables: requests for different keys have nothing to do with each other |
+//! | [`swap`] | the smallest server whose responses reveal the order of requests |
+//! | [`register`] | several requests, and one rule for each of its guarantees |
+//! | [`kv`] | tables: requests for different keys are independent |
 //! | [`conditional`] | secrets: tags that the server chooses and the tester has to find out |
-//! | [`ticket`] | secrets in order: numbers of which only "greater" is known |
+//! | [`ticket`] | ordered secrets: numbers of which only "greater" is known |
 //!
-//! Every model comes with a [`Workload`], so that it can be simulated and tested against itself.
+//! Every model has a [`Workload`], so that it can be simulated and tested against itself.
 
 pub mod accumulator;
 pub mod conditional;
@@ -30,11 +30,11 @@ use std::fmt;
 
 use confute::lang::{Mistake, ServerModel};
 use confute::network::Network;
-use confute::simulate::{Plan, Statistics, exchange};
+use confute::simulate::{ExchangePlan, Statistics, exchange};
 use confute::trace::Event;
 use serde::{Deserialize, Serialize};
 
-/// A text that is a whole message. It is shown in quotes, with escapes: no text can pass for two messages.
+/// A text that is a whole message. It is printed in quotes, with escapes: no text can look like two messages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Word(pub String);
@@ -52,14 +52,15 @@ impl fmt::Display for Word {
     }
 }
 
-/// Random traffic for a model: what clients ask and what origins answer.
+/// Random traffic for a model: requests of clients and responses of origins.
 ///
-/// `pick` gives a random number below its argument.
+/// `pick` returns a random number below its argument.
 pub trait Workload: ServerModel {
-    /// The next request on a client connection. `seen` are the latest messages received on any connection, newest last.
+    /// Returns the next request on a client connection. `seen` contains the latest messages received on any
+    /// connection, newest last.
     fn request(&self, pick: &mut dyn FnMut(u64) -> u64, seen: &[Self::Msg]) -> Self::Msg;
 
-    /// What to send back on a connection that the server opened, after receiving `got` there.
+    /// Returns the response on a connection that the server opened, after receiving `got` there.
     fn answer(&self, pick: &mut dyn FnMut(u64) -> u64, got: &Self::Msg) -> Option<Self::Msg> {
         let _ = (pick, got);
         None
@@ -70,7 +71,7 @@ pub trait Workload: ServerModel {
 pub fn simulate<W: Workload<Msg: Clone>, N: Network + ?Sized>(
     model: &W,
     network: &N,
-    plan: &Plan,
+    plan: &ExchangePlan,
     sink: &mut dyn FnMut(Event<W::Msg>) -> bool,
 ) -> Result<Statistics, Mistake> {
     exchange(
@@ -83,12 +84,12 @@ pub fn simulate<W: Workload<Msg: Clone>, N: Network + ?Sized>(
     )
 }
 
-/// One of these, at random.
+/// Returns one of the options at random.
 fn one_of<T: Clone>(options: &[T], pick: &mut dyn FnMut(u64) -> u64) -> Option<T> {
     options.get(pick(options.len() as u64) as usize).cloned()
 }
 
-/// A word that will hardly be drawn twice.
+/// Returns a word that is unlikely to be drawn twice.
 fn mark(pick: &mut dyn FnMut(u64) -> u64) -> String {
     format!("{:x}", pick(1 << 48))
 }

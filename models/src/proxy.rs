@@ -1,11 +1,12 @@
-//! A proxy: the paper's Fig 2, and the way back. *Teaches: connections that the server opens, and whole turns.*
+//! A proxy: the paper's Fig 2, with responses. *Teaches: connections that the server opens, and whole turns.*
 //!
-//! What a client sends goes out unchanged on a new connection; what comes back there goes to the client who asked. The
-//! tester plays both sides. It cannot know whose request a new connection carries: several clients may have asked the
-//! same, and the network reorders them. Each way to tell is a hypothesis of its own.
+//! The proxy forwards each request unchanged on a new connection, and the response on that connection to the
+//! client of the request. The tester plays both sides. It cannot know whose request a new connection carries:
+//! several clients may have sent the same, and the network reorders them. Each assignment is a hypothesis of
+//! its own.
 //!
-//! A turn that sends to others than the one who asked says [`Io::whole`] first: the search then keeps it in order with
-//! everything else.
+//! A turn that sends to a connection other than the one it received from calls [`Io::whole`] first: the
+//! search then orders it with everything else.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,20 +16,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Workload, mark};
 
-/// What is forwarded is what came.
+/// Rule that a request is forwarded unchanged.
 pub const UNCHANGED: Rule =
-    Rule { name: "proxy/unchanged", level: Level::Must, summary: "A request is forwarded as it came." };
-/// And it is forwarded once.
+    Rule { name: "proxy/unchanged", level: Level::Must, summary: "A request is forwarded unchanged." };
+/// Rule that a request is forwarded once.
 pub const ONCE: Rule =
     Rule { name: "proxy/once", level: Level::Must, summary: "A request is forwarded once." };
 
-/// What travels.
+/// A message on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// From a client, and on to the origin.
+    /// Request from a client, forwarded to the origin.
     Request(Arc<str>),
-    /// From the origin, and back to the client.
+    /// Response from the origin, forwarded to the client.
     Response(Arc<str>),
 }
 
@@ -41,10 +42,10 @@ impl fmt::Display for Message {
     }
 }
 
-/// Who waits for what comes on a connection to the origin.
+/// Client that waits for the response on each connection to the origin.
 const PENDING: Table<Conn, Conn> = Table::new("pending");
 
-/// The model.
+/// Model of the proxy.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Proxy;
 

@@ -1,8 +1,10 @@
-//! Recorded histories as traces of a model: an operation is a message and its answer on a connection of its process.
+//! Recorded histories as traces of a model: an operation is a request and its response on a connection of its
+//! process.
 //!
-//! A process is one client that waits for each answer, so it is one connection. Where an operation ends without telling
-//! what happened (`:info`, a read that failed by timing out), the client hung up: the message may still take effect at
-//! any later time, or never, and the process goes on over a new connection.
+//! A process is one client that waits for each response, so it is one connection. Where an operation ends
+//! with an unknown outcome (`:info`, a read that failed by timing out), the trace contains a close by the
+//! tester: the request may still take effect at any later time, or never, and the process continues on a new
+//! connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +14,12 @@ use confute::trace::{Event, WireConn};
 
 use crate::{kv, register};
 
-/// A history that does not fit the model.
+/// Error: a history that does not fit the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The line of the file.
+    /// Line in the file.
     pub line: usize,
-    /// What is wrong there.
+    /// Description of the error.
     pub what: String,
 }
 
@@ -29,16 +31,16 @@ impl std::fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// A history as events, each with the line it comes from.
+/// A history as events, each with its line.
 #[derive(Clone, Debug)]
 pub struct Recorded<M> {
-    /// What happened.
+    /// Events of the history.
     pub events: Vec<Event<M>>,
-    /// The line of each event.
+    /// Line of each event.
     pub lines: Vec<usize>,
 }
 
-/// A history of gets, puts and appends.
+/// Translates a history of gets, puts and appends.
 pub fn kv(history: &History) -> Result<Recorded<kv::Message>, Misfit> {
     translate(history, kv_request, |ask, end| match ask {
         kv::Message::Get(_) => Ok(kv::Message::Value(text(end)?.into())),
@@ -46,7 +48,7 @@ pub fn kv(history: &History) -> Result<Recorded<kv::Message>, Misfit> {
     })
 }
 
-/// A history of reads, writes and compare-and-swaps on one register.
+/// Translates a history of reads, writes and compare-and-swaps on one register.
 pub fn register(history: &History) -> Result<Recorded<register::Message>, Misfit> {
     use register::Message;
     translate(history, register_request, |ask, end| match ask {
@@ -86,7 +88,8 @@ fn register_request(entry: &Entry) -> Result<register::Message, Misfit> {
     }
 }
 
-/// Failed compare-and-swaps did return, with "no"; of everything else that failed nothing is known.
+/// Returns `true` if the outcome of the completion is known. A failed compare-and-swap has a known outcome:
+/// it returned that the comparison failed. For every other failed operation the outcome is unknown.
 fn tells(entry: &Entry) -> bool {
     entry.phase == Phase::Ok || (entry.phase == Phase::Fail && &*entry.f == "cas")
 }
@@ -133,13 +136,13 @@ fn text(entry: &Entry) -> Result<String, Misfit> {
         Edn::Str(text) => Ok(text.to_string()),
         Edn::Nil => Ok(String::new()),
         Edn::Int(number) => Ok(number.to_string()),
-        other => Err(misfit(entry, &format!("{other} is no value of the key-value model"))),
+        other => Err(misfit(entry, &format!("{other} is not a value of the key-value model"))),
     }
 }
 
 fn number(entry: &Entry, value: &Edn) -> Result<i64, Misfit> {
     match value {
         Edn::Int(number) => Ok(*number),
-        other => Err(misfit(entry, &format!("{other} is no value of the register model (integers only)"))),
+        other => Err(misfit(entry, &format!("{other} is not a value of the register model (integers only)"))),
     }
 }

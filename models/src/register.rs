@@ -1,7 +1,8 @@
-//! A register with compare-and-swap. *Teaches: several requests, and a rule for each promise.*
+//! A register with compare-and-swap. *Teaches: several requests, and a rule for each guarantee.*
 //!
-//! The rules divide the model's demands so that a broken one can be told from the others: a write that is lost, a swap
-//! that does not compare, a read that sees nothing. What is no request gets no answer, and the turn says so first.
+//! Each rule covers one guarantee, so that a broken one can be distinguished from the others: a write that is
+//! lost, a swap that does not compare, a read that returns nothing. A message that is not a request gets no
+//! response, and the turn declares that first.
 
 use std::fmt;
 
@@ -10,45 +11,45 @@ use serde::{Deserialize, Serialize};
 
 use crate::Workload;
 
-/// Reads see the value.
+/// Rule that a read returns the value.
 pub const READ_CURRENT: Rule = Rule {
     name: "register/read-current",
     level: Level::Store,
-    summary: "A read answers with the current value, not with nil.",
+    summary: "A `read` returns the current value, not nil.",
 };
-/// Writes are kept.
+/// Rule that a write is kept.
 pub const WRITE_LASTS: Rule = Rule {
     name: "register/write-lasts",
     level: Level::Store,
-    summary: "A write that was confirmed stays until the next one.",
+    summary: "A confirmed `write` sets the value for all later requests.",
 };
-/// A swap happens only where it may.
+/// Rule that a swap happens only if the comparison succeeds.
 pub const CAS_COMPARES: Rule = Rule {
     name: "register/cas-compares",
     level: Level::Must,
     summary: "A compare-and-swap replaces the value only if it is the expected one.",
 };
 
-/// What travels: three requests and their answers.
+/// A message on a connection: three requests and their responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What is the value?
+    /// Request for the value.
     Read,
-    /// Make it this.
+    /// Request to set the value.
     Write(i64),
-    /// Make it `to` if it is `from`.
+    /// Request to set the value to `to` if it is `from`.
     Cas {
-        /// The value expected.
+        /// The expected value.
         from: i64,
-        /// The value wanted.
+        /// The new value.
         to: i64,
     },
-    /// The value, nil before the first write.
+    /// Response with the value, nil before the first write.
     Value(Option<i64>),
-    /// The value is what was written.
+    /// Response to a write.
     Written,
-    /// Whether the value was the expected one, and was replaced.
+    /// Response to a compare-and-swap: `true` if the value was the expected one and was replaced.
     Swapped(bool),
 }
 
@@ -69,7 +70,7 @@ impl fmt::Display for Message {
 
 const VALUE: Register<i64> = Register::new("value");
 
-/// The model.
+/// Model of the register.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CasRegister;
 

@@ -1,8 +1,8 @@
-//! The shipped models by name, each behind one face whatever its messages are.
+//! The shipped models by name, behind one interface that hides their message types.
 //!
-//! [`Named`] is a model that the command line can list, load a file for, simulate and soak; [`Case`] is a sequence of
-//! events that can be judged, with its messages shown as text. Nothing here decides anything: reading, judging, blaming
-//! and simulating are the library's, and this only forgets their types.
+//! [`Named`] is a model that the command line can list, load a file for, simulate and soak; [`Case`] is a
+//! sequence of events that can be judged, with its messages printed as text. This module contains no logic of
+//! its own: the library reads, judges, blames and simulates, and this only erases types.
 
 mod case;
 mod load;
@@ -16,74 +16,75 @@ use confute::lang::Mistake;
 use confute::lang::Rule;
 use confute::network::{Direct, Network, Tcp, Udp};
 #[cfg(feature = "soak")]
-use confute::simulate::Plan;
+use confute::simulate::ExchangePlan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use case::Case;
-pub use load::{Limits, Loaded, Problem, load};
+use confute::trace::ReadLimits;
+pub use load::{Loaded, Problem, load};
 
 use crate::recorded::{self, Misfit, Recorded};
 #[cfg(feature = "soak")]
 use crate::soak::{self, Accused, Soaked};
 use crate::{Workload, accumulator, conditional, echo, kv, proxy, register, swap, ticket};
-use case::Told;
+use case::TypedCase;
 
 /// A model with a name.
 pub trait Named: Sync {
-    /// What the command line calls it.
+    /// Returns the name on the command line.
     fn name(&self) -> &'static str;
 
-    /// What it models, in one sentence.
+    /// Returns a description of the modelled server, in one sentence.
     fn summary(&self) -> &'static str;
 
-    /// The rules that it can deviate from.
+    /// Returns the rules that the model can deviate from.
     fn rules(&self) -> &'static [Rule];
 
-    /// Whether histories of operations can be read as its traces.
+    /// Returns `true` if histories of operations can be read as its traces.
     fn reads_histories(&self) -> bool;
 
-    /// Reads a trace of this model. What the header says is not looked at.
-    fn trace(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem>;
+    /// Reads a trace of this model. The model and network in the header are not checked.
+    fn trace(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem>;
 
     /// Reads a history as a trace of this model.
-    fn history(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem>;
+    fn history(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem>;
 
-    /// Runs the model as a server under its own traffic and keeps what was seen.
+    /// Runs the model as a server under its own traffic and returns the observed events.
     #[cfg(feature = "soak")]
-    fn simulate(&self, network: &dyn Network, plan: &Plan) -> Result<Box<dyn Case>, Mistake>;
+    fn simulate(&self, network: &dyn Network, plan: &ExchangePlan) -> Result<Box<dyn Case>, Mistake>;
 
-    /// Tests the model against itself, message by message: see [`soak::soak`].
+    /// Tests the model against itself, event by event: see [`soak::soak`].
     #[cfg(feature = "soak")]
     fn soak(
         &self,
         network: &dyn Network,
-        plan: &Plan,
+        plan: &ExchangePlan,
         options: &Options<'_>,
-        progress: &mut soak::Progress<'_>,
+        progress: &mut soak::SoakProgress<'_>,
     ) -> Result<Soaked, Mistake>;
 
-    /// Tests the model against one that deviates: see [`soak::accuse`].
+    /// Tests the model against a server that deviates from it: see [`soak::accuse`].
     #[cfg(feature = "soak")]
     fn accuse(
         &self,
         network: &dyn Network,
-        plan: &Plan,
+        plan: &ExchangePlan,
         options: &Options<'_>,
     ) -> Result<Option<Accused>, Mistake>;
 }
 
-/// Every shipped model, in the order in which to read them.
+/// Returns every shipped model, in tutorial order.
 pub fn models() -> &'static [&'static dyn Named] {
     &MODELS
 }
 
-/// The model of this name.
+/// Returns the model with this name.
 pub fn model(name: &str) -> Option<&'static dyn Named> {
     MODELS.into_iter().find(|model| model.name() == name)
 }
 
-/// The rule of this name, and the model that has it.
+/// Returns the rule with this name, and its model.
 pub fn rule(name: &str) -> Option<(&'static dyn Named, &'static Rule)> {
     MODELS.into_iter().find_map(|model| {
         let rule = model.rules().iter().find(|rule| rule.name == name)?;
@@ -91,13 +92,13 @@ pub fn rule(name: &str) -> Option<(&'static dyn Named, &'static Rule)> {
     })
 }
 
-/// Every network that has a name, plainest first.
+/// Returns every named network, the simplest first.
 pub fn networks() -> &'static [&'static (dyn Network + Sync)] {
     const UDP: Udp = Udp { loss: true, duplication: true, reordering: true };
     &[&Direct, &Tcp { breaks: false }, &UDP]
 }
 
-/// The network of this name.
+/// Returns the network with this name.
 pub fn network(name: &str) -> Option<&'static dyn Network> {
     networks().iter().find(|network| network.name() == name).map(|network| *network as &dyn Network)
 }
@@ -105,25 +106,25 @@ pub fn network(name: &str) -> Option<&'static dyn Network> {
 static MODELS: [&dyn Named; 8] = [
     &Shipped {
         name: "echo",
-        summary: "A server that says what it is told.",
+        summary: "A server that sends back every message that it receives.",
         model: echo::Echo,
         recorded: None,
     },
     &Shipped {
         name: "accumulator",
-        summary: "A server that adds up the numbers it is told.",
+        summary: "A server that adds up the numbers that it receives.",
         model: accumulator::Accumulator,
         recorded: None,
     },
     &Shipped {
         name: "proxy",
-        summary: "A proxy that forwards each request on a connection of its own.",
+        summary: "A proxy that forwards each request on a new connection.",
         model: proxy::Proxy,
         recorded: None,
     },
     &Shipped {
         name: "swap",
-        summary: "A server that keeps one message and answers with the one before.",
+        summary: "A server that responds to each message with the previous one.",
         model: swap::Swap,
         recorded: None,
     },
@@ -141,13 +142,13 @@ static MODELS: [&dyn Named; 8] = [
     },
     &Shipped {
         name: "conditional",
-        summary: "A store with If-Match, If-None-Match and tags of the server's own choosing.",
+        summary: "A store with If-Match, If-None-Match and tags that the server chooses.",
         model: conditional::Conditional,
         recorded: None,
     },
     &Shipped {
         name: "ticket",
-        summary: "A server that hands out growing numbers of its own choosing.",
+        summary: "A server that issues increasing numbers, which it chooses.",
         model: ticket::TicketOffice,
         recorded: None,
     },
@@ -155,7 +156,7 @@ static MODELS: [&dyn Named; 8] = [
 
 type Translate<M> = fn(&confute::history::History) -> Result<Recorded<M>, Misfit>;
 
-/// A model, with what the command line needs to know of its messages.
+/// A model with the description and the translation of histories that the command line needs.
 struct Shipped<W: Workload> {
     name: &'static str,
     summary: &'static str,
@@ -183,36 +184,36 @@ where
         self.recorded.is_some()
     }
 
-    fn trace(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem> {
+    fn trace(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem> {
         let (header, events, lines) = load::trace(file, limits)?;
-        let case = Told { model: self.model, events, lines };
+        let case = TypedCase { model: self.model, events, lines };
         Ok(Loaded { header: Some(header), format: confute::history::Format::Trace, case: Box::new(case) })
     }
 
-    fn history(&self, file: &mut dyn BufRead, limits: Limits) -> Result<Loaded, Problem> {
+    fn history(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem> {
         let translate = self.recorded.ok_or(Problem::NoHistories { model: self.name })?;
         let (history, Recorded { events, lines }) = load::history(file, limits, translate)?;
-        let case = Told { model: self.model, events, lines };
+        let case = TypedCase { model: self.model, events, lines };
         Ok(Loaded { header: None, format: history.format, case: Box::new(case) })
     }
 
     #[cfg(feature = "soak")]
-    fn simulate(&self, network: &dyn Network, plan: &Plan) -> Result<Box<dyn Case>, Mistake> {
+    fn simulate(&self, network: &dyn Network, plan: &ExchangePlan) -> Result<Box<dyn Case>, Mistake> {
         let mut events = Vec::new();
         crate::simulate(&self.model, network, plan, &mut |event| {
             events.push(event);
             true
         })?;
-        Ok(Box::new(Told { model: self.model, events, lines: Vec::new() }))
+        Ok(Box::new(TypedCase { model: self.model, events, lines: Vec::new() }))
     }
 
     #[cfg(feature = "soak")]
     fn soak(
         &self,
         network: &dyn Network,
-        plan: &Plan,
+        plan: &ExchangePlan,
         options: &Options<'_>,
-        progress: &mut soak::Progress<'_>,
+        progress: &mut soak::SoakProgress<'_>,
     ) -> Result<Soaked, Mistake> {
         soak::soak(&self.model, network, plan, options, progress)
     }
@@ -221,7 +222,7 @@ where
     fn accuse(
         &self,
         network: &dyn Network,
-        plan: &Plan,
+        plan: &ExchangePlan,
         options: &Options<'_>,
     ) -> Result<Option<Accused>, Mistake> {
         soak::accuse(&self.model, network, plan, options)

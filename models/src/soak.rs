@@ -1,45 +1,45 @@
-//! Models tested against themselves, at length.
+//! Long tests of models against themselves.
 //!
-//! A correct server must never be refuted, and a server that breaks a rule must be refuted and found out. The server is
-//! simulated; the tester is the one that real servers meet, told of one event at a time. Nothing is printed here, and
-//! there is no clock: how long a soak may take is up to its options.
+//! A correct server must never be refuted, and a server that breaks a rule must be refuted and the rule
+//! identified. The server is simulated; the tester is the one used for real servers, and gets one event at a
+//! time. Nothing is printed here, and there is no clock: the options limit the duration of a soak.
 
 use confute::lang::Mistake;
 use confute::network::Network;
-use confute::simulate::{Plan, Statistics};
+use confute::simulate::{ExchangePlan, Statistics};
 use confute::trace::Event;
 use confute::{Blame, Options, Tester, Verdict, blame};
 
 use crate::{Workload, simulate};
 
-/// How often progress is told and memory is looked at, in messages.
+/// Number of messages between two progress reports and memory measurements.
 const OFTEN: u64 = 256;
 
-/// Hears how many messages were sent so far.
-pub type Progress<'a> = dyn FnMut(u64) + 'a;
+/// Callback with the number of messages sent so far.
+pub type SoakProgress<'a> = dyn FnMut(u64) + 'a;
 
-/// What a soak came to.
+/// Result of a soak.
 #[derive(Clone, Debug)]
 pub struct Soaked {
-    /// What the tester thinks of its own model.
+    /// Verdict of the tester on its own model.
     pub verdict: Verdict,
-    /// What was exchanged until then.
+    /// Statistics of the exchange up to the verdict.
     pub statistics: Statistics,
-    /// How many events there were.
+    /// Number of events.
     pub events: u64,
-    /// How many turns of the model were tried.
+    /// Number of turns of the model that were tried.
     pub turns: u64,
-    /// The most bytes that the search held, as far as was looked.
+    /// Maximum number of bytes that the search held, over all measurements.
     pub bytes: usize,
 }
 
-/// Runs a model as a server and lets the tester watch, until the plan is done or the tester is not content.
+/// Runs a model as a server and judges it, until the plan is completed or the verdict is not unrefuted.
 pub fn soak<W: Workload<Msg: Clone>>(
     model: &W,
     network: &dyn Network,
-    plan: &Plan,
+    plan: &ExchangePlan,
     options: &Options<'_>,
-    progress: &mut Progress<'_>,
+    progress: &mut SoakProgress<'_>,
 ) -> Result<Soaked, Mistake> {
     let mut tester = Tester::new(model, network, options.clone());
     let (mut sent, mut bytes) = (0, 0);
@@ -62,30 +62,30 @@ pub fn soak<W: Workload<Msg: Clone>>(
     })
 }
 
-/// What became of a server that breaks a rule.
+/// Result of testing a server that breaks a rule.
 #[derive(Clone, Debug)]
 pub struct Accused {
-    /// How many requests were sent before it was refuted.
+    /// Number of requests sent before it was refuted.
     pub requests: u64,
-    /// How often it had broken the rule by then.
+    /// Number of deviations up to then.
     pub deviations: u64,
-    /// What the tester says it did.
+    /// Diagnoses of the tester.
     pub blame: Blame,
 }
 
 impl Accused {
-    /// Whether this rule alone is one of the diagnoses.
+    /// Returns `true` if this rule alone is one of the diagnoses.
     pub fn is_blamed_on(&self, rule: &str) -> bool {
         self.blame.diagnoses.iter().any(|diagnosis| diagnosis.rules == [rule])
     }
 }
 
-/// Runs a model that deviates as the plan says, until the tester refutes it, and asks the tester for the reason.
-/// `None` if it was not refuted.
+/// Runs a model that deviates according to the plan, until the tester refutes it, and returns the blame.
+/// Returns `None` if it was not refuted.
 pub fn accuse<W: Workload<Msg: Clone>>(
     model: &W,
     network: &dyn Network,
-    plan: &Plan,
+    plan: &ExchangePlan,
     options: &Options<'_>,
 ) -> Result<Option<Accused>, Mistake> {
     let mut tester = Tester::new(model, network, options.clone());

@@ -1,25 +1,29 @@
-//! A server that answers with what the one before said. *Teaches: answers that betray the order of requests.*
+//! A server that responds with the message received before. *Teaches: responses that reveal the order of
+//! requests.*
 //!
-//! Every answer names the request that came just before, so a tester that watches several connections must find one
-//! order of all requests that explains every answer. This is the smallest model on which the search has to work.
+//! Every response contains the request that came just before, so a tester with several connections must find
+//! one order of all requests that explains every response. This is the smallest model that requires a search.
 
 use confute::lang::{Io, Level, Register, Rule, ServerModel, Turn};
 
 use crate::{Word, Workload, mark};
 
-/// What is stored can be had.
-pub const KEEPS_LAST: Rule =
-    Rule { name: "swap/keeps-last", level: Level::Must, summary: "A message is kept for the next who asks." };
-/// The answer is older than the question.
+/// Rule that a message is kept for the next response.
+pub const KEEPS_LAST: Rule = Rule {
+    name: "swap/keeps-last",
+    level: Level::Must,
+    summary: "Each message is sent back in the response to the next request.",
+};
+/// Rule that a response is the previous message, not the client's own.
 pub const PREVIOUS: Rule = Rule {
     name: "swap/previous",
     level: Level::Must,
-    summary: "The answer is the message before, not one's own.",
+    summary: "A response is the previous message, not the request itself.",
 };
 
 const LAST: Register<Word> = Register::new("last");
 
-/// The model.
+/// Model of the swap server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Swap;
 

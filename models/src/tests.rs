@@ -1,9 +1,9 @@
-//! Every model as a server, behind every network.
+//! Simulations of every model as a server, behind every network.
 
 use std::fmt::Debug;
 
 use confute::network::{Direct, Network, Tcp, Udp};
-use confute::simulate::{Plan, Statistics};
+use confute::simulate::{ExchangePlan, Statistics};
 use confute::trace::Event;
 
 use crate::accumulator::Accumulator;
@@ -21,7 +21,7 @@ type Trace<M> = Vec<Event<M>>;
 fn run<W: Workload<Msg: Clone>>(
     model: &W,
     network: &dyn Network,
-    plan: &Plan,
+    plan: &ExchangePlan,
 ) -> (Statistics, Trace<W::Msg>) {
     let mut trace = Vec::new();
     let statistics = simulate(model, network, plan, &mut |event| {
@@ -41,14 +41,14 @@ fn networks() -> [Box<dyn Network>; 4] {
 }
 
 fn runs_everywhere<W: Workload<Msg: Clone + PartialEq + Debug>>(model: &W) {
-    let plan = Plan { seed: 1, messages: 2_000, ..Plan::default() };
+    let plan = ExchangePlan { seed: 1, messages: 2_000, ..ExchangePlan::default() };
     for network in networks() {
         let (statistics, trace) = run(model, &*network, &plan);
         assert_eq!(statistics.requests, 2_000);
         assert_eq!(trace.last(), Some(&Event::Quiescent));
         let (again, same) = run(model, &*network, &plan);
         assert_eq!((&again, &same), (&statistics, &trace), "{}: one seed, one trace", network.name());
-        let (_, other) = run(model, &*network, &Plan { seed: 2, ..plan.clone() });
+        let (_, other) = run(model, &*network, &ExchangePlan { seed: 2, ..plan.clone() });
         assert_ne!(other, trace);
         if network.is_reliable() {
             let received = |event: &&Event<W::Msg>| matches!(event, Event::Received(..));
@@ -59,10 +59,10 @@ fn runs_everywhere<W: Workload<Msg: Clone + PartialEq + Debug>>(model: &W) {
             assert!(statistics.median() >= 8, "median {} outstanding", statistics.median());
         }
     }
-    // Every rule is broken now and then, once it may be.
+    // Every relaxed rule is broken now and then.
     for rule in model.rules() {
         for network in networks() {
-            let plan = Plan { deviate: vec![rule.name], one_in: 3, ..plan.clone() };
+            let plan = ExchangePlan { deviate: vec![rule.name], one_in: 3, ..plan.clone() };
             let (statistics, _) = run(model, &*network, &plan);
             assert!(statistics.deviations > 10, "{}: {} deviations", rule.name, statistics.deviations);
         }

@@ -1,8 +1,8 @@
-//! A server that hands out numbers, each greater than the last. *Teaches: secrets in order.*
+//! A server that issues numbers, each greater than the last. *Teaches: ordered secrets.*
 //!
-//! Which number comes next is the server's secret; that it is greater than the one before is all the model says
-//! ([`Io::assume`]). From the numbers it sees the tester learns in which order the requests came to the server, and
-//! refutes a server whose numbers fit no such order.
+//! The next number is the server's secret; the model only requires that it is greater than the one before
+//! ([`Io::assume`]). From the observed numbers the tester infers the order in which the requests reached the
+//! server, and refutes a server whose numbers fit no such order.
 
 use std::fmt;
 
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::Workload;
 
-/// Numbers grow.
+/// Rule that numbers increase.
 pub const INCREASING: Rule = Rule {
     name: "ticket/increasing",
     level: Level::Must,
-    summary: "A number is greater than every number handed out before.",
+    summary: "A number is greater than every number issued before.",
 };
 
-/// What travels.
+/// A message on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// May I have a number?
+    /// Request for a number.
     Take,
-    /// This is yours.
+    /// Response with a number.
     Ticket(i64),
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// A ticket as the model sends it, with a number that may be unknown.
+/// A ticket of the model, with a number that may be unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ticket(Sym<Number>);
 
@@ -67,7 +67,7 @@ impl Pattern<Message> for Ticket {
 
 const LAST: Register<Sym<Number>> = Register::new("last");
 
-/// The model.
+/// Model of the ticket server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TicketOffice;
 

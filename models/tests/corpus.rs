@@ -1,11 +1,13 @@
-//! Small traces with known verdicts: what the models, and the engine, are committed to.
+//! Small traces with known verdicts, which the models and the engine must reproduce.
 //!
-//! Every file of `corpus/` is a trace whose name ends in its verdict and whose header has a `note` saying what it
-//! shows. The header of a refuted one says more: `blame` lists the smallest sets of rules whose breach would explain
-//! it (none, if the model has no such rule), and `at` counts the events before the one that refutes it (left out if
-//! it is the last). Each is judged as a whole, event by event, and in every beginning of it.
+//! Every file of `corpus/` is a trace whose name ends in its verdict and whose header has a `note` with its
+//! purpose. The header of a refuted one has two more fields: `blame` lists the smallest sets of rules whose
+//! violation would explain it (empty, if the model has no such rule), and `at` is the number of events before
+//! the refuting one (omitted if that is the last). Each trace is judged as a whole, event by event, and in
+//! all its prefixes.
 //!
-//! A verdict here was found by thinking, not by running. Whoever finds a bug of the engine adds a trace.
+//! The verdicts were derived by reasoning, not by running the engine. For every bug of the engine a trace is
+//! added.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,7 +15,7 @@ use std::path::Path;
 
 use confute::lang::ServerModel;
 use confute::network::Network;
-use confute::trace::{self, Event, Limits, Trace};
+use confute::trace::{self, Event, ReadLimits, Trace};
 use confute::{Options, Tester, Verdict, blame, judge};
 use confute_models::registry;
 use confute_models::{
@@ -23,14 +25,14 @@ use confute_models::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The verdict that a file's name ends in.
+/// Verdict in the name of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Unrefuted,
     Refuted,
 }
 
-/// What a header of the corpus says beside the usual.
+/// Fields of a header in the corpus.
 #[derive(Deserialize)]
 struct Extra {
     model: String,
@@ -90,7 +92,7 @@ fn every_model_and_most_rules_are_in_it() {
     }
 }
 
-/// Everything in the corpus, by name.
+/// Returns all files of the corpus, sorted by name.
 fn files() -> Vec<File> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut files: Vec<File> = std::fs::read_dir(folder)
@@ -115,13 +117,13 @@ fn files() -> Vec<File> {
     files
 }
 
-/// What is wrong with the judgements of a file.
+/// Returns the errors in the judgements of a file.
 fn check<S>(model: &S, file: &File) -> Vec<String>
 where
     S: ServerModel<Msg: Clone + PartialEq + Debug + Serialize + DeserializeOwned>,
 {
     let network = registry::network(&file.extra.network).expect("a network that has this name");
-    let Trace { events, .. } = trace::read::<S::Msg>(file.text.as_bytes(), Limits::default())
+    let Trace { events, .. } = trace::read::<S::Msg>(file.text.as_bytes(), ReadLimits::default())
         .unwrap_or_else(|error| panic!("{}: {error}", file.name));
     for (event, line) in events.iter().zip(file.text.lines().skip(1)) {
         assert_eq!(serde_json::to_string(event).expect("an event"), line, "{}: as we write it", file.name);
@@ -161,7 +163,7 @@ fn agrees(verdict: &Verdict, refuted: bool) -> bool {
     if refuted { verdict.is_refuted() } else { verdict.is_unrefuted() }
 }
 
-/// The rules that must have been broken.
+/// Compares the blamed rules with those in the header, and returns the difference, if any.
 fn check_blame<S: ServerModel<Msg: Clone>>(
     model: &S,
     network: &dyn Network,

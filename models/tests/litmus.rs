@@ -1,4 +1,5 @@
-//! Small models that show one thing the shipped ones do not: closing, cells of several tables, internal turns.
+//! Small models for features that the shipped ones do not use: closing, cells of several tables, internal
+//! turns.
 
 use confute::lang::{Conn, Io, Number, Register, ServerModel, Sym, Table, Turn};
 use confute::network::{Tcp, Udp};
@@ -17,8 +18,8 @@ const fn closed(conn: u32) -> Event<String> {
     Event::Closed(WireConn(conn))
 }
 
-/// Whether the events are refuted by a network, whichever way they are judged: all at once, one by one, or by a tester that
-/// makes up its mind after every event, in ignorance of what comes. They must agree.
+/// Returns `true` if the events are refuted, and checks that all ways of judging agree: all events at once,
+/// one by one, or one by one with a verdict after each, without knowledge of later events.
 fn refuted<S: ServerModel<Msg = String>>(model: &S, network: Tcp, events: &[Event<String>]) -> bool {
     let offline = judge(model, &network, events, &Options::default());
     for impatient in [false, true] {
@@ -41,7 +42,7 @@ fn tcp() -> Tcp {
     Tcp { breaks: false }
 }
 
-/// Answers one question a connection and closes it.
+/// Responds to one request per connection and closes it.
 struct OneShot;
 
 impl ServerModel for OneShot {
@@ -61,7 +62,7 @@ fn a_server_that_closes() {
     assert!(refuted(&OneShot, tcp(), &[sent(0, "a"), closed(0)]), "not before the answer");
     assert!(refuted(&OneShot, tcp(), &[sent(0, "a"), received(0, "a"), Event::Quiescent]), "closing is owed");
     assert!(refuted(&OneShot, tcp(), &[Event::Opened(WireConn(0)), closed(0)]), "not unasked");
-    // A second question is lost with the connection.
+    // A second request is lost with the connection.
     let lost = [sent(0, "a"), sent(0, "b"), received(0, "a"), closed(0), Event::Quiescent];
     assert!(!refuted(&OneShot, tcp(), &lost));
     let answered = [sent(0, "a"), sent(0, "b"), received(0, "a"), received(0, "b")];
@@ -78,7 +79,7 @@ fn a_network_that_breaks() {
     assert!(refuted(&OneShot, breaks, &[sent(0, "a"), received(0, "b")]));
 }
 
-/// Two tables: the text names table and key, and gets the key's last text there.
+/// Two tables: a request names table and key, and the response is the key's last text there.
 struct TwoTables;
 
 const LEFT: Table<String, String> = Table::new("left");
@@ -98,7 +99,7 @@ impl ServerModel for TwoTables {
     }
 }
 
-/// A cell is its table and its key, whatever they are called.
+/// A cell is identified by its table and its key, regardless of their names.
 #[test]
 fn cells_of_two_tables_are_apart() {
     for (one, other) in [("left/a", "right/a"), ("left/right", "right/left"), ("left/left", "right/right")] {
@@ -107,7 +108,7 @@ fn cells_of_two_tables_are_apart() {
     }
 }
 
-/// Keeps the last text, and may forget it at any time.
+/// Stores the last text, and may forget it at any time.
 struct Forgetful;
 
 const KEPT: Table<String, String> = Table::new("kept");
@@ -137,7 +138,7 @@ fn what_happens_unprompted() {
     assert!(then("c"), "made up");
 }
 
-/// Tells everybody who ever spoke what anybody says.
+/// Sends every message to all clients that have ever sent one.
 struct Broadcast;
 
 const TALKERS: Table<Conn, bool> = Table::new("talkers");
@@ -167,7 +168,7 @@ fn everybody_hears_the_same_order() {
     assert!(!refuted(&Broadcast, tcp(), &[&joined[..], &agree].concat()));
 }
 
-/// Waits for a second message from whoever began, and answers with both.
+/// Waits for a second message from the client of the first, and responds with both.
 struct Pairs;
 
 impl ServerModel for Pairs {
@@ -187,14 +188,14 @@ fn a_turn_with_two_messages() {
     assert!(!refuted(&Pairs, tcp(), &one));
     assert!(!refuted(&Pairs, tcp(), &[&one[..], &[sent(1, "y"), received(1, "xy")]].concat()));
     assert!(refuted(&Pairs, tcp(), &[sent(0, "a"), sent(1, "x"), received(0, "ax")]));
-    // While 0 is being waited for, nobody else is served: 1 began, or 0 did and the other waits for good.
+    // While the server waits for 0, no other client is served: 1 was first, or 0 was and 1 waits for ever.
     assert!(!refuted(&Pairs, tcp(), &[sent(0, "a"), sent(1, "x"), Event::Quiescent]));
     let both_wait = [sent(0, "a"), sent(1, "x"), Event::Quiescent, sent(0, "b"), received(0, "ab")];
     assert!(!refuted(&Pairs, tcp(), &both_wait));
     assert!(refuted(&Pairs, tcp(), &[sent(0, "a"), sent(0, "b"), Event::Quiescent]));
 }
 
-/// The last text, for whoever asks with an empty one.
+/// Stores the last text, and returns it for an empty request.
 struct Board;
 
 const TEXT: Register<String> = Register::new("text");
@@ -213,7 +214,7 @@ impl ServerModel for Board {
     }
 }
 
-/// Datagrams without reordering: a packet may be lost or doubled, but not overtaken.
+/// Datagrams without reordering: a packet may be lost or duplicated, but not overtaken.
 #[test]
 fn datagrams_in_order() {
     let network = Udp { reordering: false, ..Udp::default() };
@@ -235,7 +236,7 @@ fn datagrams_in_order() {
     assert!(!judge(&Board, &any, &overtaken, &Options::default()).is_refuted());
 }
 
-/// Tells how many of the cells it names hold something; `a=` fills one, `a-` empties it.
+/// Returns the number of named cells that are not empty; `a=` fills one, `a-` empties it.
 struct Cells;
 
 impl ServerModel for Cells {
@@ -268,8 +269,8 @@ impl ServerModel for Cells {
     }
 }
 
-/// A read of two cells takes place at one time, and what was asked behind it on the same connection sees nothing older, of
-/// either cell.
+/// A read of two cells happens at one moment, and a read behind it on the same connection sees nothing older,
+/// of either cell.
 #[test]
 fn a_read_behind_one_of_two_cells() {
     for (before, after) in [("ab", "b"), ("ba", "b"), ("ab", "ba")] {
@@ -284,7 +285,7 @@ fn a_read_behind_one_of_two_cells() {
     }
 }
 
-/// Parts that came to rest apart, and become one later, have come to rest once.
+/// Parts that became quiescent separately, and are merged later, were quiescent at the same moment.
 #[test]
 fn rest_of_parts_that_become_one() {
     let apart = [sent(0, "a"), received(0, "0"), sent(0, "b"), received(0, "0"), Event::Quiescent];
@@ -295,7 +296,8 @@ fn rest_of_parts_that_become_one() {
     assert!(!refuted(&Cells, tcp(), &again), "another rest is another");
 }
 
-/// One part has long forgotten the rest that the other still has in its log: what was sent since is not owed to it.
+/// A quiescent moment that one part has forgotten and the other still has in its log requires no response to
+/// a message sent after it.
 #[test]
 fn rest_of_a_part_whose_past_is_forgotten() {
     let mut events = vec![sent(0, "b="), received(0, "ok"), sent(0, "a"), received(0, "0"), Event::Quiescent];
@@ -311,8 +313,8 @@ fn rest_of_a_part_whose_past_is_forgotten() {
     assert!(refuted(&Cells, tcp(), &events));
 }
 
-/// A number that nobody knows at first: `=4` sets it, `4` asks whether it is that, `?` whether there is one, and is answered
-/// as the server likes.
+/// Stores a number that is unknown at first: `=4` sets it, `4` queries whether it is 4, and `?` queries
+/// whether there is one, with either response allowed.
 struct Secret;
 
 const SECRET: Table<(), Sym<Number>> = Table::unknown("secret", |fresh, ()| fresh.fresh());
@@ -342,7 +344,7 @@ impl ServerModel for Secret {
     }
 }
 
-/// A read that came before a write, and is answered after it, may teach something about what was overwritten.
+/// A read sent before a write, and answered after it, may reveal a fact about the overwritten content.
 #[test]
 fn a_late_read_that_teaches() {
     let then = |answer: &str| {
@@ -362,7 +364,8 @@ fn a_late_read_that_teaches() {
     assert!(!refuted(&Secret, tcp(), &[&both[..], &[received(2, "no")]].concat()));
 }
 
-/// A write that was overwritten unseen, and is never answered, has let pass what was sent behind it.
+/// A write that was overwritten unobserved, and whose response never arrives, does not block the messages
+/// behind it.
 #[test]
 fn a_write_in_front_of_another() {
     use confute_models::kv::{Kv, Message};
@@ -377,7 +380,8 @@ fn a_write_in_front_of_another() {
     assert!(judge(&Kv, &tcp(), &swapped, &Options::default()).is_refuted());
 }
 
-/// A read is not placed so late, only because it teaches nothing there, that the one behind it finds no place.
+/// A read is not placed at a late version, only because it adds no fact there, if then no version is left for
+/// the read behind it.
 #[test]
 fn a_read_in_front_of_another() {
     let start = [sent(1, "=0"), sent(0, "3"), sent(0, "2"), received(1, "ok"), received(0, "no")];
@@ -385,7 +389,7 @@ fn a_read_in_front_of_another() {
     assert!(!refuted(&Secret, tcp(), &[&start[..], &[received(0, "no")]].concat()));
 }
 
-/// A write that was overwritten unseen still came before the read behind it.
+/// A write that was overwritten unobserved still precedes the read behind it.
 #[test]
 fn a_covered_write_in_front_of_a_read() {
     use confute_models::register::{CasRegister, Message};
@@ -399,7 +403,7 @@ fn a_covered_write_in_front_of_a_read() {
     assert!(judge(&CasRegister, &tcp(), &events, &Options::default()).is_refuted());
 }
 
-/// A board with a bell: who said `listen` hears it when anybody says `ring`.
+/// Stores a text, and notifies the client that sent `listen` when any client sends `ring`.
 struct Bell;
 
 const LISTENER: Register<Conn> = Register::new("listener");
@@ -433,8 +437,8 @@ impl ServerModel for Bell {
     }
 }
 
-/// An answer that comes behind what another's turn has sent was given after that turn, and so sees what was written
-/// before it: a read beside turns that speak on others' connections is not placed late.
+/// A response that arrives behind a message of another client's turn was sent after that turn, and so
+/// reflects all writes before it: a read is not placed late if other turns send on its connection.
 #[test]
 fn a_read_behind_the_bell() {
     let start = [sent(0, "listen"), received(0, "ok"), sent(0, "read"), sent(1, "new"), received(1, "ok")];
@@ -448,7 +452,8 @@ fn a_read_behind_the_bell() {
     assert!(!refuted(&Bell, tcp(), &[&start[..], &before].concat()), "read before the write, then the bell");
 }
 
-/// What a generator may ask: is there anything to learn from the answer?
+/// `Tester::disagreement` counts the different responses that the hypotheses predict, so that a generator can
+/// select informative requests.
 #[test]
 fn what_the_hypotheses_disagree_about() {
     let network = tcp();
@@ -461,7 +466,7 @@ fn what_the_hypotheses_disagree_about() {
     assert_eq!(disagreement(&[sent(0, "4"), received(0, "no")], "5"), 2, "it may be 5, or not");
     assert_eq!(disagreement(&[], "4"), 1, "it is not 4");
     assert_eq!(disagreement(&[sent(0, "5"), received(0, "yes")], "5"), 1);
-    // Which of two was last is open until somebody looks.
+    // The order of the two writes is open until a read reveals it.
     let both = [sent(0, "=1"), sent(1, "=2"), received(0, "ok"), received(1, "ok")];
     assert_eq!(disagreement(&both, "1"), 2);
     assert_eq!(disagreement(&[], "3"), 1);

@@ -1,7 +1,8 @@
-//! Mistakes of model authors: each is found, ends the judgement as inconclusive, and is told with what to do about it.
+//! Mistakes of model authors: each is detected, makes the judgement inconclusive, and is reported with a
+//! remedy.
 //!
-//! A model with a mistake proves nothing, so none of these may end in a verdict on the server. The messages are part of
-//! the library's face: they are spelled out here.
+//! A model with a mistake proves nothing, so none of these may end in a verdict on the server. The messages
+//! are part of the library's interface, so the tests contain them verbatim.
 
 use std::cell::{Cell, RefCell};
 use std::sync::mpsc;
@@ -15,7 +16,7 @@ use confute::{Inconclusive, Options, Tester, Verdict, judge};
 
 type Serve = fn(&Wrong, &mut Io<'_, Wrong>) -> Turn;
 
-/// A model whose turn is given, with a counter that no model should have.
+/// A model with a given turn, and a counter that no model should have.
 struct Wrong {
     serve: Serve,
     internal: Serve,
@@ -62,15 +63,15 @@ fn received(conn: u32, text: &str) -> Event<String> {
     Event::Received(WireConn(conn), text.to_owned())
 }
 
-/// One question and its answer.
+/// Returns one request and its response.
 fn exchange() -> Vec<Event<String>> {
     vec![sent(0, "a"), received(0, "a")]
 }
 
-/// The verdicts on these events, offline and online; none if that takes too long.
+/// Returns the verdicts on these events, offline and online; `None` on a timeout.
 fn verdicts(serve: Serve, internal: Serve, events: Vec<Event<String>>) -> Option<[Verdict; 2]> {
     let (sender, receiver) = mpsc::channel();
-    // If it hangs, the thread ends with the process.
+    // If the judgement hangs, the thread ends with the process.
     thread::spawn(move || {
         let network = Tcp::default();
         let options = Options { turns: 100_000, ..Options::default() };
@@ -85,7 +86,7 @@ fn verdicts(serve: Serve, internal: Serve, events: Vec<Event<String>>) -> Option
     receiver.recv_timeout(Duration::from_secs(20)).ok()
 }
 
-/// The mistake that both ways of judging find.
+/// Returns the mistake that both ways of judging find.
 fn mistake_in(serve: Serve, internal: Serve, events: Vec<Event<String>>) -> Mistake {
     let [offline, online] = verdicts(serve, internal, events).expect("a verdict within the time");
     let Verdict::Inconclusive(Inconclusive::Mistake(mistake)) = offline else {
@@ -99,7 +100,7 @@ fn mistake(serve: Serve, events: Vec<Event<String>>) -> Mistake {
     mistake_in(serve, |_, io| io.idle(), events)
 }
 
-/// Asserts which mistake is found in an exchange, and what is said about it.
+/// Asserts the mistake that is found in an exchange, and its message.
 macro_rules! finds {
     ($serve:expr, $pattern:pat, $message:expr) => {
         finds!($serve, exchange(), $pattern, $message)
@@ -111,7 +112,7 @@ macro_rules! finds {
     }};
 }
 
-const UNLIKE: &str = ". A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside \
+const UNLIKE: &str = ". A turn may depend only on values from `io`: no clock, no random numbers, no state outside \
                       tables (choices: `io.choose`, secrets: `io.fresh`)";
 
 #[test]
@@ -158,7 +159,8 @@ fn another_answer_the_second_time() {
     assert!(matches!(mistake(serve, exchange()), Mistake::NotDeterministic { .. }));
 }
 
-/// It keeps the last value beside its tables, so it does the same twice in a row. The server is right.
+/// A model that stores the last value outside of its tables behaves the same twice in a row. The server is
+/// correct.
 #[test]
 fn another_answer_later() {
     let serve: Serve = |model, io| {
@@ -204,8 +206,8 @@ fn a_panic() {
             io.send(conn, format!("{byte}"))
         },
         Mistake::Panicked { .. },
-        "`mistakes::Wrong` panicked in the turn of `a`: index out of bounds: the len is 1 but the index is 7. A turn has \
-         to cope with every message, in every state that its tables can be in; where it panicked is on standard error"
+        "`mistakes::Wrong` panicked in the turn of `a`: index out of bounds: the len is 1 but the index is 7. A turn must \
+         handle every message in every state; the location of the panic is on standard error"
     );
     let echo: Serve = |_, io| {
         let (conn, message) = io.recv()?;
@@ -226,7 +228,7 @@ fn secrets_without_end() {
             }
         },
         Mistake::Endless { .. },
-        "the turn does not end: it made 100000 calls to `io`. One turn of the loop handles one message and returns; \
+        "the turn does not end: it made 100000 calls to `io`. A turn handles one message and returns; \
          do not loop over `io.recv` inside a turn"
     );
 }
@@ -347,7 +349,7 @@ fn a_send_on_a_closed_connection_that_was_seen() {
     finds!(closes_first, exchange(), Mistake::SendOnClosed { .. }, CLOSED);
 }
 
-/// Closes the first connection, and sends everything there.
+/// Closes the first connection, and sends every later message to it.
 fn closes_before(_: &Wrong, io: &mut Io<'_, Wrong>) -> Turn {
     let (conn, message) = io.recv()?;
     io.whole()?;
@@ -454,7 +456,7 @@ fn a_look_before_the_first_receive() {
     assert_eq!(mistake(chooses, exchange()), Mistake::NotReceived { what: "makes a choice".to_owned() });
 }
 
-/// It forgets what it was told in a turn of its own: nobody would ever run that.
+/// A turn without a receive forgets the stored message; the engine would never run such a turn.
 #[test]
 fn an_end_without_a_receive() {
     let serve: Serve = |_, io| {
@@ -546,8 +548,7 @@ fn more_to_choose_from_than_counted() {
     );
 }
 
-const TWINS: &str =
-    "table `one` holds values of another type than the one asked for. Give every table a name of its own";
+const TWINS: &str = "table `one` holds values of another type than requested. Give every table its own name";
 
 #[test]
 fn two_tables_of_one_name() {
@@ -616,7 +617,7 @@ fn internal_turns_make_mistakes_too() {
     assert_eq!(mistake_in(echo, wrong, exchange()), Mistake::EmptyChoice);
 }
 
-/// No mistake: a turn that may touch anything may also look at it before it receives.
+/// Not a mistake: a whole turn may read before it receives.
 #[test]
 fn a_look_before_the_first_receive_of_a_whole_turn() {
     let early: Serve = |_, io| {
@@ -633,7 +634,8 @@ fn a_look_before_the_first_receive_of_a_whole_turn() {
     assert!(wrong.iter().all(Verdict::is_refuted), "{wrong:?}");
 }
 
-/// No mistake: a turn that goes beyond itself before its first look is whole, without saying so.
+/// Not a mistake: a turn that sends to another connection before its first read or choice is whole, without
+/// declaring it.
 #[test]
 fn what_is_no_mistake() {
     let early: Serve = |_, io| {

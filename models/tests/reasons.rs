@@ -1,4 +1,4 @@
-//! Why a trace is refuted, in words; and that all of it is true.
+//! Tests of the proofs of refutations, and of the correctness of their sentences.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -17,7 +17,7 @@ fn got<M>(conn: u32, message: M) -> Event<M> {
     Event::Received(WireConn(conn), message)
 }
 
-/// The proof, with events numbered from one.
+/// Returns the proof, with events numbered from one.
 fn why<S: ServerModel<Msg: Clone>>(model: &S, events: &[Event<S::Msg>]) -> Vec<String> {
     why_behind(&Tcp::default(), model, events)
 }
@@ -39,6 +39,10 @@ fn in_words<M: Display>(found: &Reasons, events: &[Event<M>]) -> Vec<String> {
         _ => "the end".to_owned(),
     };
     let names = Names { word: &word, number: &|event| event + 1 };
+    // The sentence to show alone states a ground, if there is one.
+    let (all, main) = (found.sentences(&names), found.main_sentence());
+    assert!(found.grounds.is_empty() || !all[main].contains("alone are contradictory"), "{all:#?}");
+    assert!(found.grounds.is_empty() || !all[main].starts_with("Explained only by"), "{all:#?}");
     found.sentences(&names).iter().map(|line| line.replace('\u{a0}', " ")).collect()
 }
 
@@ -58,10 +62,10 @@ fn a_stale_read_after_a_confirmed_write() {
     assert_eq!(
         why(&register::CasRegister, &events),
         [
-            "(1), (2) and (5)-(8) are enough, whatever came of the rest.",
-            "These would fit if write 2 (5) was handled after read (7), but (5) was answered (6) before (7) was sent.",
-            "These would fit if write 1 (1) was handled after write 2 (5), but (1) was answered (2) before (5) was sent.",
-            "It all fits if the server broke register/write-lasts once, with write 2 (5).",
+            "Messages 1, 2 and 5-8 alone are contradictory.",
+            "These messages would be explained if write 2 (5) was handled after read (7), but (5) was answered (6) before (7) was sent.",
+            "These messages would be explained if write 1 (1) was handled after write 2 (5), but (1) was answered (2) before (5) was sent.",
+            "Explained only by one violation of register/write-lasts, at write 2 (5).",
         ]
     );
 }
@@ -81,8 +85,8 @@ fn a_read_that_goes_back() {
     assert_eq!(
         why(&register::CasRegister, &events),
         [
-            "(1), (2) and (4)-(7) are enough, whatever came of the rest.",
-            "These would fit if read (4) was handled after read (6), but (4) was answered (5) before (6) was sent.",
+            "Messages 1, 2 and 4-7 alone are contradictory.",
+            "These messages would be explained if read (4) was handled after read (6), but (4) was answered (5) before (6) was sent.",
         ]
     );
 }
@@ -101,10 +105,10 @@ fn a_lost_update() {
     assert_eq!(
         why(&register::CasRegister, &events),
         [
-            "(3)-(6) are enough, whatever came of the rest.",
-            "If cas 1 to 2 (3) was handled before cas 1 to 3 (4), the answer to (4) is unchanged, not swapped (6).",
-            "If cas 1 to 3 (4) was handled before cas 1 to 2 (3), the answer to (3) is unchanged, not swapped (5).",
-            "It all fits if the server broke register/cas-compares once, with cas 1 to 2 (3) or cas 1 to 3 (4).",
+            "Messages 3-6 alone are contradictory.",
+            "If cas 1 to 2 (3) was handled before cas 1 to 3 (4), the response to (4) must be unchanged, not swapped (6).",
+            "If cas 1 to 3 (4) was handled before cas 1 to 2 (3), the response to (3) must be unchanged, not swapped (5).",
+            "Explained only by one violation of register/cas-compares, at cas 1 to 2 (3) or cas 1 to 3 (4).",
         ]
     );
 }
@@ -125,8 +129,8 @@ fn answers_mixed_up() {
     assert_eq!(
         why(&kv::Kv, &events[..7]),
         [
-            "(5) and (7) are enough, whatever came of the rest.",
-            r#"value "2" (7) would fit as the answer to get "b" (6)."#,
+            "Messages 5 and 7 alone are contradictory.",
+            r#"value "2" (7) would be explained as the response to get "b" (6)."#,
         ]
     );
 }
@@ -139,8 +143,8 @@ fn silence() {
     assert_eq!(
         why(&kv::Kv, &events),
         [
-            "(3) and (4) are enough, whatever came of the rest.",
-            r#"get "a" (3) was never answered, and nothing more came."#,
+            "Messages 3 and 4 alone are contradictory.",
+            r#"get "a" (3) got no response, and nothing more arrived."#,
         ]
     );
 }
@@ -161,9 +165,9 @@ fn a_condition_not_looked_at() {
     assert_eq!(
         why(&conditional::Conditional, &events),
         [
-            r#"It would fit if put "k" "a" (1) was handled after get "k" (3), but (1) was answered (2) before (3) was sent."#,
-            r#"It would fit if put "k" "a" (1) was handled after put "k" "b" (5), but (1) was answered (2) before (5) was sent."#,
-            r#"It all fits if the server broke conditional/if-match-checked once, with put "k" "b" (5)."#,
+            r#"The trace would be explained if put "k" "a" (1) was handled after get "k" (3), but (1) was answered (2) before (3) was sent."#,
+            r#"The trace would be explained if put "k" "a" (1) was handled after put "k" "b" (5), but (1) was answered (2) before (5) was sent."#,
+            r#"Explained only by one violation of conditional/if-match-checked, at put "k" "b" (5)."#,
         ]
     );
 }
@@ -184,8 +188,8 @@ fn a_proxy_that_forwards_twice() {
     assert_eq!(
         why(&proxy::Proxy, &events),
         [
-            "(2)-(4), (7) and (8) are enough, whatever came of the rest.",
-            r#"It all fits if the server broke proxy/once once, with request "a" (1)."#,
+            "Messages 2-4, 7 and 8 alone are contradictory.",
+            r#"Explained only by one violation of proxy/once, at request "a" (1)."#,
         ]
     );
 }
@@ -206,15 +210,15 @@ fn answers_crossed() {
     assert_eq!(
         why(&register::CasRegister, &events),
         [
-            "(1), (2), (4)-(6) and (8) are enough, whatever came of the rest.",
-            "It would all fit if value 2 (7) and value 1 (8) were the other way round.",
-            "These would fit if write 2 (4) was handled after read (6), but (4) was answered (5) before (6) was sent.",
-            "These would fit if write 1 (1) was handled after write 2 (4), but (1) was answered (2) before (4) was sent.",
+            "Messages 1, 2, 4-6 and 8 alone are contradictory.",
+            "The trace would be explained if the responses value 2 (7) and value 1 (8) were swapped.",
+            "These messages would be explained if write 2 (4) was handled after read (6), but (4) was answered (5) before (6) was sent.",
+            "These messages would be explained if write 1 (1) was handled after write 2 (4), but (1) was answered (2) before (4) was sent.",
         ]
     );
 }
 
-/// What comes between is not forgotten.
+/// A case of the proof also lists the requests that are assumed to be handled later.
 #[test]
 fn only_after_it() {
     use kv::Message::{Done, Get, Put, Value};
@@ -230,11 +234,12 @@ fn only_after_it() {
         got(2, Value("c".into())),
     ];
     let why = why(&kv::Kv, &events);
-    let case = r#"If put "k" "a" (1) was handled before get "k" (4), and put "k" "c" (2) and get "k" (6) only after (4), the answer to (4) is value "a", not value "c" (8)."#;
+    let case = r#"If put "k" "a" (1) was handled before get "k" (4), and put "k" "c" (2) and get "k" (6) only after (4), the response to (4) must be value "a", not value "c" (8)."#;
     assert!(why.iter().any(|line| line == case), "{why:#?}");
 }
 
-/// Were it the other way round, it would be something that is not among what matters that does not fit.
+/// Exchanging the two responses is no explanation: then the response to the get of "k", which is not in the
+/// core, would not fit.
 #[test]
 fn not_crossed() {
     use kv::Message::{Done, Get, Put, Value};
@@ -251,13 +256,10 @@ fn not_crossed() {
         got(1, Value("2".into())),
         got(2, Value("1".into())),
     ];
-    assert_eq!(
-        why(&kv::Kv, &events),
-        [r#"value "1" (10) cannot be the answer to get "j" (8), whatever came of the rest."#]
-    );
+    assert_eq!(why(&kv::Kv, &events), [r#"value "1" (10) cannot be the response to get "j" (8)."#]);
 }
 
-/// Without the first request it would be refuted all the same: only what matters would fit.
+/// Without the first request the whole trace would still be refuted: only the core ("These …") would fit.
 #[test]
 fn what_would_fit_is_what_matters() {
     use kv::Message::{Done, Get, Put, Value};
@@ -270,7 +272,7 @@ fn what_would_fit_is_what_matters() {
         sent(2, Get("k".into())),
         got(2, Value("".into())),
     ];
-    let fits = |line: &String| line.contains("would fit");
+    let fits = |line: &String| line.contains("would be explained");
     let why = why(&kv::Kv, &events);
     assert!(
         why.iter().any(fits) && why.iter().all(|line| !fits(line) || line.starts_with("These ")),
@@ -293,12 +295,12 @@ fn the_connection_that_matters() {
         got(1, Value(Some(1))),
     ];
     let why = why(&register::CasRegister, &events);
-    let shared = "These would fit with read (6) and read (7) on different connections, but they shared c1.";
+    let shared = "These messages would be explained if read (6) and read (7) were on different connections, but they shared c1.";
     assert_eq!(why[1], shared, "{why:#?}");
     assert!(why.iter().all(|line| !line.contains("c0")), "{why:#?}");
 }
 
-/// Diagnoses may rest on less than the trace.
+/// The given diagnoses may explain only a part of the trace; the reported one explains all of it.
 #[test]
 fn what_is_blamed_explains_it_all() {
     use register::Message::{Read, Value, Write, Written};
@@ -320,13 +322,10 @@ fn what_is_blamed_explains_it_all() {
     let found = reasons(&register::CasRegister, &Tcp::default(), &events, &once, &Options::default())
         .expect("refuted");
     let why = in_words(&found, &events);
-    assert_eq!(
-        why.last().expect("a sentence"),
-        "It all fits if the server broke register/write-lasts twice."
-    );
+    assert_eq!(why.last().expect("a sentence"), "Explained only by two violations of register/write-lasts.");
 }
 
-/// Answers twice.
+/// Responds twice.
 struct Twice;
 
 impl ServerModel for Twice {
@@ -341,7 +340,7 @@ impl ServerModel for Twice {
     }
 }
 
-/// Whenever the time is up, nothing is claimed that was not looked at.
+/// If the time runs out, at any point, no unchecked claim is made.
 #[test]
 fn the_first_of_two_answers_was_right() {
     let events = [sent(0, 1), got(0, 1), Event::Quiescent];
@@ -358,10 +357,10 @@ fn the_first_of_two_answers_was_right() {
     }
     assert!(told > 0);
     let never = [sent(0, 1), got(0, 2)];
-    assert_eq!(why(&Twice, &never), ["2 (2) cannot be the answer to 1 (1)."]);
+    assert_eq!(why(&Twice, &never), ["2 (2) cannot be the response to 1 (1)."]);
 }
 
-/// Where packets overtake each other, it is not known which answer is whose, nor what was handled first.
+/// On a network that reorders packets, neither the request of a response nor the order of handling is known.
 #[test]
 fn behind_a_network_that_reorders() {
     use kv::Message::{Done, Get, Put, Value};
@@ -374,16 +373,16 @@ fn behind_a_network_that_reorders() {
         sent(1, Get("a".into())),
         got(1, Value("".into())),
     ];
-    let fits = r#"It all fits if the server broke kv/read-sees-latest once, with get "a" (5), or kv/put-lasts once, with put "a" "1" (1)."#;
+    let fits = r#"Explained only by one violation of kv/read-sees-latest, at get "a" (5), or by one violation of kv/put-lasts, at put "a" "1" (1)."#;
     assert_eq!(why_behind(&network, &kv::Kv, &events), [fits]);
-    // One request a connection: its answers are its own.
+    // With one request per connection, the responses on it belong to that request.
     events[1] = sent(2, Get("b".into()));
     events[2] = got(2, Value("".into()));
     assert_eq!(
         why_behind(&network, &kv::Kv, &events),
         [
-            "(1) and (4)-(6) are enough, whatever came of the rest.",
-            r#"These would fit without put "a" "1" (1) and its answer done (4)."#,
+            "Messages 1 and 4-6 alone are contradictory.",
+            r#"This rests on put "a" "1" (1) and its response done (4): without them the other messages would be explained."#,
             fits,
         ]
     );

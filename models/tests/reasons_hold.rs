@@ -1,10 +1,11 @@
-//! Reasons are claims about traces that were never seen: each is checked here by changing the trace in another way.
+//! Checks of reasons, which are claims about traces that were never observed: each is verified by changing
+//! the trace in another way.
 
 use std::fmt::Debug;
 
 use confute::lang::ServerModel;
 use confute::network::Tcp;
-use confute::simulate::Plan;
+use confute::simulate::ExchangePlan;
 use confute::trace::{Event, WireConn};
 use confute::{Bar, Ground, Options, Reasons, blame, judge, reasons};
 use confute_models::conditional::Conditional;
@@ -12,7 +13,7 @@ use confute_models::kv::Kv;
 use confute_models::register::CasRegister;
 use confute_models::{Workload, simulate};
 
-/// How many claims were checked, by kind: none must be missing altogether.
+/// Number of checked claims by kind: each kind must occur.
 #[derive(Default)]
 struct Checked {
     cores: u32,
@@ -25,13 +26,14 @@ fn is_refuted<S: ServerModel<Msg: Clone>>(model: &S, events: &[Event<S::Msg>]) -
     judge(model, &Tcp::default(), events, &Options::default()).is_refuted()
 }
 
-/// The request that an answer belongs to, on connections with one request at a time.
+/// Returns the request of a response, on connections with one request at a time.
 fn asked<M>(events: &[Event<M>], answer: usize) -> usize {
     let is_it = |event: &Event<M>| matches!(event, Event::Sent(..)) && event.conn() == events[answer].conn();
     events[..answer].iter().rposition(is_it).expect("an answer has a request")
 }
 
-/// These exchanges one after the other, each on a connection of its own; all other requests may have been handled at any time.
+/// Returns a trace of these exchanges one after the other, each on a connection of its own; all other
+/// requests may have been handled at any time.
 fn one_by_one<M: Clone>(events: &[Event<M>], order: &[usize]) -> Vec<Event<M>> {
     let mut trace = Vec::new();
     for (at, event) in events.iter().enumerate() {
@@ -61,7 +63,7 @@ fn check<S: ServerModel<Msg: Clone + Debug>>(
     found: &Reasons,
     checked: &mut Checked,
 ) {
-    // What matters is refuted by itself.
+    // The core is refuted by itself.
     let core: Vec<_> = found.matter.iter().map(|event| events[*event].clone()).collect();
     assert!(is_refuted(model, &core), "{core:?}");
     checked.cores += 1;
@@ -81,12 +83,12 @@ fn check<S: ServerModel<Msg: Clone + Debug>>(
                 checked.orders += 1;
             }
             Ground::Case { order, later, answer, .. } => {
-                // Whatever else matters came after the last of them, or it is said that it did.
+                // Every other request of the core was sent after the response, or is listed as later.
                 let others = found.matter.iter().filter(|at| matches!(events[**at], Event::Sent(..)));
                 let is_said = |at: &&usize| order.contains(at) || later.contains(at) || *at > answer;
                 assert!(others.clone().all(|at| is_said(&at)), "{events:?}: {ground:?}");
                 assert!(later.iter().all(|at| !order.contains(at)), "{ground:?}");
-                // Without the others, which could have been anything.
+                // The other requests are left out, because their outcome is arbitrary.
                 let is_kept = |at: &usize| match &events[*at] {
                     Event::Sent(..) => order.contains(at),
                     Event::Received(..) => order.contains(&asked(events, *at)),
@@ -114,14 +116,14 @@ fn every_claim_is_true<W: Workload<Msg: Clone + Debug>>(model: &W, connections: 
     for rule in model.rules() {
         for seed in 0..20 {
             let deviate = vec![rule.name];
-            let plan = Plan {
+            let plan = ExchangePlan {
                 seed,
                 connections,
                 messages: 12,
                 at_once: connections,
                 deviate,
                 one_in: 3,
-                ..Plan::default()
+                ..ExchangePlan::default()
             };
             let mut events = Vec::new();
             let mut sink = |event| {

@@ -1,21 +1,21 @@
-//! The paper's Fig 8: `tee`, an interpreter that prints what goes in and out, written outside the library.
+//! The paper's Fig 8: `tee`, an interpreter that prints inputs and outputs, written outside the library.
 //!
-//! An interpreter is a [`Handler`] around another. [`Tee`] makes one model of another: what it says and what it is told
-//! passes through unchanged, so tester and simulator treat it as the model inside. What is collected is what the *runs*
-//! did: a simulator runs a turn once a message, a tester runs it dry first (up to the first look), then for every
-//! hypothesis and every answer.
+//! An interpreter is a [`Handler`] around another. [`Tee`] wraps a model: effects and answers pass through
+//! unchanged, so tester and simulator treat it as the model inside. The log contains the effects of the
+//! *runs*: a simulator runs a turn once per message, a tester runs it dry first (up to the first read or
+//! choice), then for every hypothesis and every answer.
 
 use std::cell::RefCell;
 use std::fmt::Display;
 
 use confute::lang::{Conn, Handler, Incoming, Io, Layer, Layered, Rule, ServerModel, Stop, Turn};
 use confute::network::{Direct, Tcp};
-use confute::simulate::{Plan, exchange};
+use confute::simulate::{ExchangePlan, exchange};
 use confute::trace::{Event, WireConn};
 use confute::{Options, Tester, blame, judge};
 use confute_models::accumulator::Accumulator;
 
-/// A model that prints what goes in and out of another.
+/// A model that logs the inputs and outputs of another.
 struct Tee<M> {
     inner: M,
     log: RefCell<Vec<String>>,
@@ -44,7 +44,7 @@ impl<M: ServerModel> ServerModel for Tee<M> {
     }
 }
 
-/// The interpreter: two effects of interest, the others handed down.
+/// The interpreter: two effects are logged, the others forwarded.
 struct Printer<'a, M, O> {
     below: &'a mut dyn Handler<M, O>,
     log: &'a RefCell<Vec<String>>,
@@ -72,13 +72,13 @@ impl<M: Display, O: Display> Layer<M, O> for Printer<'_, M, O> {
     }
 }
 
-/// Fig 8: `tee(acc(0))` does what `tee_acc(0)` does.
+/// Fig 8: `tee(acc(0))` behaves as `tee_acc(0)`.
 #[test]
 fn the_log_of_figure_8() {
     let tee = Tee::new(Accumulator);
     let mut numbers = [3, 4, 5].into_iter();
     let mut events = Vec::new();
-    let plan = Plan { messages: 3, connections: 1, ..Plan::default() };
+    let plan = ExchangePlan { messages: 3, connections: 1, ..ExchangePlan::default() };
     exchange(&tee, &Direct, &plan, &mut |_, _| numbers.next().unwrap(), &mut |_, _| None, &mut |event| {
         events.push(event);
         true
@@ -98,7 +98,7 @@ fn received(conn: u32, number: i64) -> Event<i64> {
     Event::Received(WireConn(conn), number)
 }
 
-/// Whatever the trace, the verdict and the blame are those of the model inside.
+/// On every trace, the verdict and the blame are those of the model inside.
 #[test]
 fn the_same_verdicts() {
     let traces = [
@@ -125,7 +125,8 @@ fn the_same_verdicts() {
     }
 }
 
-/// A tester's log shows its search: both orders of two requests are tried, and only one of them is the server's.
+/// A tester's log shows its search: both orders of two requests are tried, and only one of them is the
+/// server's.
 #[test]
 fn a_tester_prints_what_it_conjectures() {
     let tee = Tee::new(Accumulator);

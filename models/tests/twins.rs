@@ -1,11 +1,12 @@
-//! Models that tell the search more than they must, against twins that tell it less: the verdicts are the same.
+//! Models that give the search optional information, compared with twins that give less: the verdicts must be
+//! equal.
 //!
-//! `Kv` opens cells to add to texts, adds without a look, and says which answers may grow into which; `CasRegister` writes
-//! without a look; `Conditional` and `TicketOffice` keep secrets in cells, which the search looks through as scenes. A
-//! twin that looks at everything first gives it less to use, and one whose turns may touch anything gives it no late
-//! reads, no foresight and no scenes either.
+//! `Kv` opens cells to append to texts, appends without reading, and declares which responses may grow into
+//! which; `CasRegister` writes without reading; `Conditional` and `TicketOffice` keep secrets in cells, which
+//! the search explores as scenes. A twin that reads everything first gives the search less to use, and one
+//! whose turns may touch anything allows no late reads, no foresight and no scenes either.
 //!
-//! `CONFUTE_TRIPLES` says how many traces a model has (at least 3,000), `CONFUTE_SEED` where to start, and
+//! `CONFUTE_TRIPLES` sets the number of traces per model (at least 3,000), `CONFUTE_SEED` the first seed, and
 //! `CONFUTE_FIRST=1` ends the run at the first difference.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
@@ -26,7 +27,7 @@ use confute_models::conditional::{self, Conditional};
 use confute_models::ticket::{self, TicketOffice};
 use confute_models::{Workload as _, kv, register};
 
-/// A model of which all turns may touch anything, as far as the search knows.
+/// A model whose turns all declare that they may touch anything.
 struct Whole<M>(M);
 
 impl<M: ServerModel> ServerModel for Whole<M> {
@@ -38,7 +39,7 @@ impl<M: ServerModel> ServerModel for Whole<M> {
     }
 }
 
-/// Runs a turn and says that it may touch anything.
+/// Runs a turn and declares that it may touch anything.
 struct Widener<'a, M, O>(&'a mut dyn Handler<M, O>);
 
 impl<M, O> Layer<M, O> for Widener<'_, M, O> {
@@ -139,11 +140,11 @@ impl ServerModel for PlainRegister {
     }
 }
 
-/// How to make traffic for a model, and how to spoil it.
+/// Generator of traffic for a model, and of errors in it.
 struct Traffic<M> {
-    /// By how many keys there are, and what was received so far.
+    /// Returns a request, given the number of keys and the messages received so far.
     request: fn(&mut Random, u64, &[M]) -> M,
-    /// Makes another answer of an answer.
+    /// Changes a response into a different one.
     alter: fn(&mut Random, &mut M),
 }
 
@@ -227,7 +228,7 @@ fn number(random: &mut Random) -> i64 {
     random.below(3).cast_signed()
 }
 
-/// A trace of the model behind the network, spoilt or not.
+/// Returns a trace of the model behind the network, with or without errors.
 fn trace<S: ServerModel<Msg: Clone + PartialEq>>(
     model: &S,
     network: &dyn Network,
@@ -277,7 +278,8 @@ fn trace<S: ServerModel<Msg: Clone + PartialEq>>(
     events
 }
 
-/// Makes one change to what was received: another answer, two answers swapped, one too early, one left out.
+/// Makes one change to the received messages: a different response, two responses swapped, one too early, one
+/// omitted.
 fn spoil<M: Clone + PartialEq>(events: &mut Vec<Event<M>>, traffic: &Traffic<M>, random: &mut Random) {
     let received: Vec<usize> =
         (0..events.len()).filter(|at| matches!(events[*at], Event::Received(..))).collect();
@@ -305,7 +307,7 @@ fn spoil<M: Clone + PartialEq>(events: &mut Vec<Event<M>>, traffic: &Traffic<M>,
             }
         }
         6 => {
-            // Not before the request itself.
+            // Not before its request.
             let conn = events[one].conn();
             let first = events[..one].iter().rposition(|event| event.conn() == conn).map_or(0, |at| at + 1);
             let event = events.remove(one);
@@ -315,14 +317,14 @@ fn spoil<M: Clone + PartialEq>(events: &mut Vec<Event<M>>, traffic: &Traffic<M>,
     }
 }
 
-/// What a search that took too long says, which is no mistake.
+/// Verdict of a search that ran out of budget, which is not a difference.
 const UNDECIDED: &str = "inconclusive";
 
 fn differ(verdicts: [&str; 3], expected: &str) -> bool {
     verdicts.iter().any(|verdict| *verdict != expected && *verdict != UNDECIDED)
 }
 
-/// The verdicts on a trace: offline, online, and asked for after every event.
+/// Returns the verdicts on a trace: offline, online, and online with a verdict after every event.
 fn verdicts<S: ServerModel<Msg: Clone>>(
     model: &S,
     network: &dyn Network,
@@ -351,7 +353,7 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
 
-/// Judges random traces of a model with it and with its twins.
+/// Compares the verdicts of a model and its twins on random traces of the model.
 fn compare<S, L, W>(model: &S, twins: (&L, &W), traffic: &Traffic<S::Msg>)
 where
     S: ServerModel<Msg: Clone + PartialEq + Debug>,
@@ -398,7 +400,7 @@ where
     assert!(refuted as u64 * 5 >= all, "only {refuted} of {all} traces were refuted");
 }
 
-/// Drops events while the difference persists.
+/// Removes events while the difference persists.
 fn shrink<M: Clone>(mut events: Vec<Event<M>>, differs: impl Fn(&[Event<M>]) -> bool) -> Vec<Event<M>> {
     let mut at = 0;
     while at < events.len() {

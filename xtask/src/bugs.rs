@@ -1,7 +1,8 @@
-//! `cargo xtask bugs`: how soon each bug of the embedded server is found, and what is blamed for it.
+//! `cargo xtask bugs`: time to find each bug of the embedded server, and the rules blamed for it.
 //!
-//! A row is a bug, run at several seeds, each with a server of its own: how often it was refuted in its time, the median of
-//! times and messages up to the refutation, and how often the right rule was blamed: alone, or among others.
+//! A row is a bug, run at several seeds, each with a fresh server: the number of runs refuted in time, the median of
+//! time and messages up to the refutation, and the number of runs in which the right rule was blamed: alone, or among
+//! others.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -11,29 +12,33 @@ use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
 use confute_drive::{AnyGenerator, Limits, Plan, Target};
 use confute_http::encode::Target as Authority;
-use confute_http::proxy::{Passage, Proxy};
-use confute_http::{Http, Traffic};
+use confute_http::{Http, Passage, Traffic, rules};
 use confute_testbed::embedded::{Area, Bug, Config, Embedded, TagStyle};
 
 use crate::eval::report::is_within;
 use crate::hunt::{self, Run};
+use crate::naming::Naming;
 use crate::{again_in_release, root};
 
-/// How many steps a case has, and how long an answer may take, on this machine.
+/// Number of steps of a case.
 const STEPS: usize = 300;
+/// Response timeout, on this machine.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The median to stay below.
+/// Upper bound of the median time.
 const SOON: Duration = Duration::from_millis(300);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, default_value = "20")]
     seeds: u64,
     /// Only this bug; can be given several times
     #[arg(long, value_name = "BUG")]
     only: Vec<String>,
-    /// How many seconds a run may take
+    /// Also print the smallest case of each bug, and its experiments
+    #[arg(long)]
+    show: bool,
+    /// Maximum time of a run, in seconds
     #[arg(long, default_value = "10")]
     max_time: u64,
 }
@@ -52,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         "bug", "found", "median s", "messages", "right", "alone", "worst s"
     );
     let (mut rows, mut full, mut soon) = (0, 0, 0);
+    let mut naming = Naming::default();
     for bug in Bug::all() {
         if !args.only.is_empty() && !args.only.iter().any(|name| name == bug.name()) {
             continue;
@@ -66,6 +72,25 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         let runs = (1..=args.seeds).map(|seed| hunt(*bug, seed, args)).collect::<Result<Vec<_>>>()?;
         let row = Row::of(*bug, &runs);
         row.print();
+        for run in &runs {
+            if let Some(found) = &run.investigation {
+                naming.add(bug.name(), &run.blamed, found, bug.rules());
+                if found.named.len() > 1 || args.show {
+                    let (shown, runs) = found.again;
+                    let level = found.by_experiment.or(found.level).map_or("unknown", Level::name);
+                    let requests = found.requests.unwrap_or_default();
+                    println!(
+                        "    left after experiments ({requests} requests, {shown} of {runs} runs, level {level}): {}",
+                        found.named.join(" | ")
+                    );
+                    found.set_aside.iter().for_each(|one| println!("      set aside: {one}"));
+                    found.unshrunk.iter().for_each(|why| println!("      not shrunk: {why}"));
+                }
+                if args.show {
+                    println!("{}", found.shown);
+                }
+            }
+        }
         for (seed, run) in (1..).zip(&runs).filter(|(_, run)| !is_right(*bug, run)) {
             hunt::keep(&run.trace, &root()?.join("target/bugs"), &format!("{}-{seed}", bug.name()))?;
         }
@@ -76,6 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     println!(
         "\n{full} of {rows} bugs were found and rightly blamed at every seed; {soon} in less than 0.3 s (median)"
     );
+    naming.print();
     Ok(full == rows)
 }
 
@@ -90,7 +116,7 @@ struct Row {
     messages: Option<u64>,
     right: u64,
     alone: u64,
-    /// The longest run, blame included.
+    /// Longest run, blame included.
     worst: Duration,
     blamed: BTreeMap<String, u64>,
 }
@@ -141,9 +167,9 @@ impl Row {
     }
 }
 
-/// Runs until the first violation.
+/// Runs a campaign until the first violation.
 fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
-    let plan = plan(seed, Duration::from_secs(args.max_time));
+    let plan = plan(bug, seed, Duration::from_secs(args.max_time));
     let stage = Stage::of(bug)?;
     Ok(match &stage {
         Stage::Gateway(server, proxy) => {
@@ -155,28 +181,47 @@ fn hunt(bug: Bug, seed: u64, args: &Args) -> Result<Run> {
     })
 }
 
-/// What to do with a server, until the first violation.
-pub(crate) fn plan(seed: u64, max_time: Duration) -> impl Fn(Target) -> Plan {
+/// Returns the plan of a campaign that ends at the first violation.
+pub(crate) fn plan(bug: Bug, seed: u64, max_time: Duration) -> impl Fn(Target) -> Plan {
+    let level = provable(bug);
     move |target| Plan {
         limits: Limits { connections: 8, patience: PATIENCE, ..Limits::default() },
         seed,
         max_time: Some(max_time),
         max_failures: 1,
-        // Whoever does not answer breaks no rule of a higher level.
-        level: Level::Live,
+        level,
         ..Plan::new(target)
     }
 }
 
-/// A server that makes a mistake, and how to talk to it.
+/// Returns the level from which a violation counts in a run: the default, or the highest level that can be proven of this
+/// bug if that is lower.
+fn provable(bug: Bug) -> Level {
+    match bug {
+        // A tag or a date that changes by itself explains these as well.
+        Bug::IfMatchStopsAtWeak
+        | Bug::IfNoneMatchStrongOnPut
+        | Bug::IfUnmodifiedSinceBesideIfMatch
+        | Bug::IfUnmodifiedSinceIgnored
+        | Bug::NotModifiedTagAltered => Level::Steady,
+        // Only waiting shows that the end is missing.
+        Bug::LastChunkMissing => Level::Live,
+        _ => {
+            let of_rule = |name: &&str| rules::all().find(|rule| rule.name == *name).map(|rule| rule.level);
+            bug.rules().iter().filter_map(of_rule).min().unwrap_or(Level::Live).min(Level::Store)
+        }
+    }
+}
+
+/// A server with a bug, and the protocol to test it with.
 pub(crate) enum Stage {
     Origin(Embedded, Box<Http>),
-    Gateway(Embedded, Box<Proxy>),
+    Gateway(Embedded, Box<Http>),
 }
 
 impl Stage {
     pub(crate) fn of(bug: Bug) -> Result<Self> {
-        // With strong tags, strong comparison differs from weak comparison only where the client marks a tag as weak.
+        // With strong tags, strong comparison differs from weak comparison only if the client marks a tag as weak.
         let tags = if bug == Bug::IfNoneMatchStrongOnPut { TagStyle::Weak } else { TagStyle::Strong };
         let config = Config::default().tags(tags).bug(bug);
         let start = |config| Embedded::start(config).context("cannot start the embedded server");
@@ -184,18 +229,18 @@ impl Stage {
             let origin = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
             let origin = origin.context("no port is free")?;
             let server = start(config.proxy("/proxy/", origin))?;
-            let proxy = Proxy::new(authority(&server), "/proxy/", origin, "/");
+            let proxy = Http::gateway(authority(&server), "/proxy/", origin, "/");
             return Ok(Self::Gateway(server, Box::new(proxy)));
         }
         let server = start(config)?;
-        let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
+        let http = Http::origin(authority(&server), "/");
         Ok(Self::Origin(server, Box::new(http)))
     }
 }
 
-/// Where a gateway is, and where it expects the tester.
-pub(crate) fn gateway(server: &Embedded, proxy: &Proxy) -> Target {
-    Target { listen: Some(proxy.origin), ..Target::new(server.addr()) }
+/// Returns the address of a gateway, and the address at which it expects the tester as its origin.
+pub(crate) fn gateway(server: &Embedded, proxy: &Http) -> Target {
+    Target { listen: proxy.listens(), ..Target::new(server.addr()) }
 }
 
 pub(crate) fn passage<'a>(case: u64) -> AnyGenerator<'a> {
@@ -203,7 +248,7 @@ pub(crate) fn passage<'a>(case: u64) -> AnyGenerator<'a> {
 }
 
 pub(crate) fn traffic<'a>(http: &Http, case: u64) -> AnyGenerator<'a> {
-    // Who is told to go on has an answer: it takes as long as any other.
+    // 100 Continue is a response: content is held back for it as long as any response may take.
     let traffic = Traffic::of_case(http.clone(), STEPS, case).holding(PATIENCE.as_millis() as u32);
     AnyGenerator::new(traffic)
 }

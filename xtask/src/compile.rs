@@ -1,7 +1,7 @@
-//! `cargo xtask bench build`: what it costs to compile the binary, crate by crate.
+//! `cargo xtask bench build`: cost of compiling the binary, crate by crate.
 //!
-//! Cargo is told to call this program in place of the compiler (`RUSTC_WRAPPER`); it calls the compiler and notes the CPU
-//! time that it took. CPU time and not the clock, because a machine may be doing something else as well.
+//! Cargo is configured to call this program in place of the compiler (`RUSTC_WRAPPER`); it calls the compiler and
+//! records the CPU time used. CPU time rather than elapsed time, because the machine may be busy with other work.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,13 +13,13 @@ use std::{env, process};
 
 use anyhow::{Context as _, Result, ensure};
 
-/// Names the file that compilations are noted in. Where it is set, this program stands for the compiler.
+/// Environment variable with the path of the file in which compilations are recorded. If it is set, this program acts
+/// as the compiler.
 const NOTES: &str = "CONFUTE_COMPILE_NOTES";
 
-/// How many crates are listed by name.
+/// Number of crates listed by name.
 const LISTED: usize = 14;
 
-/// What `bench build` is told.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Build this revision of the project too, in the same run, and compare
@@ -27,15 +27,15 @@ pub(crate) struct Args {
     against: Option<String>,
 }
 
-/// A build from nothing.
+/// Result of a build from scratch.
 struct Build {
     /// CPU seconds by crate.
     crates: BTreeMap<String, f64>,
-    /// The size of the binary in bytes.
+    /// Size of the binary, in bytes.
     size: u64,
-    /// The same without symbols.
+    /// Size of the binary without symbols, in bytes.
     stripped: u64,
-    /// How many copies of the search it holds.
+    /// Number of copies of the search in the binary.
     searches: usize,
 }
 
@@ -45,7 +45,7 @@ impl Build {
     }
 }
 
-/// Builds the release binary in an empty target folder, and prints what it cost.
+/// Builds the release binary in an empty target directory, and prints the cost.
 pub(crate) fn run(args: &Args) -> Result<bool> {
     let folder = env::temp_dir().join(format!("confute-build-{}", process::id()));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -74,7 +74,7 @@ fn compare(args: &Args, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A build of a revision, from a clone of its own.
+/// Builds a revision in a fresh clone.
 fn build_of(revision: &str, folder: &Path) -> Result<Build> {
     let clone = folder.join("clone");
     let root = crate::root()?;
@@ -113,7 +113,7 @@ fn build(tree: &Path, target: &Path) -> Result<Build> {
     Ok(Build { crates, size, stripped: stripped(&binary)?, searches: searches(&binary)? })
 }
 
-/// The size of a binary without symbols.
+/// Returns the size of a binary without symbols.
 fn stripped(binary: &Path) -> Result<u64> {
     let bare = binary.with_extension("bare");
     let status =
@@ -122,7 +122,8 @@ fn stripped(binary: &Path) -> Result<u64> {
     Ok(fs::metadata(bare)?.len())
 }
 
-/// How often the search was compiled into a binary: once, or else something in it depends on a model again.
+/// Returns the number of times the search was compiled into a binary. More than one means that a part of it is again
+/// generic over the model.
 fn searches(binary: &Path) -> Result<usize> {
     let symbols = Command::new("nm").arg("-C").arg(binary).output().context("cannot run nm")?;
     ensure!(symbols.status.success(), "nm failed");
@@ -165,7 +166,7 @@ fn ratio(now: u64, before: u64) -> f64 {
     megabytes(now) / megabytes(before)
 }
 
-/// Compiles, if this program was called in place of the compiler: with its path and arguments.
+/// Compiles if this program was called in place of the compiler, with its path and arguments.
 pub(crate) fn in_place_of_the_compiler() -> Option<ExitCode> {
     let notes = PathBuf::from(env::var_os(NOTES)?);
     let mut arguments = env::args_os().skip(1);
@@ -183,23 +184,24 @@ pub(crate) fn in_place_of_the_compiler() -> Option<ExitCode> {
     }
 }
 
-/// Notes the CPU time of all children that have ended: of the one compiler.
+/// Records the CPU time of all child processes that have ended, which is the one compiler.
 fn note(notes: &Path, arguments: &[OsString]) -> Result<()> {
     let mut names = arguments.iter().skip_while(|argument| *argument != "--crate-name").skip(1);
-    // Cargo asks for versions and settings too.
+    // Cargo also calls the compiler to query versions and settings.
     let Some(name) = names.next() else { return Ok(()) };
     let status =
         fs::read_to_string("/proc/self/stat").context("CPU times are read from /proc, as on Linux")?;
     let ticks = children(&status).context("/proc/self/stat is not as expected")?;
     let mut file = OpenOptions::new().create(true).append(true).open(notes).context("cannot note a time")?;
-    // In one write: compilers run side by side.
+    // The line is written in one call, because compilers run concurrently.
     file.write_all(format!("{} {:.2}\n", name.to_string_lossy(), ticks / 100.0).as_bytes())?;
     Ok(())
 }
 
-/// The CPU time of the children, user and system, in hundredths of a second (what Linux tells programs is always in these).
+/// Returns the CPU time of the child processes, user and system, in hundredths of a second (the unit in which Linux
+/// always reports it).
 fn children(status: &str) -> Option<f64> {
-    // The name of the program is in parentheses and may contain anything.
+    // The program name is in parentheses and may contain any character.
     let fields = status.rsplit_once(')')?.1;
     let mut times = fields.split_whitespace().skip(13);
     Some(times.next()?.parse::<f64>().ok()? + times.next()?.parse::<f64>().ok()?)

@@ -1,7 +1,8 @@
-//! `cargo xtask soak http` and `soak memcached`: correct servers, over real sockets, at length. They are never to be refuted.
+//! `cargo xtask soak http` and `soak memcached`: long campaigns against correct servers over real sockets, which must
+//! never be refuted.
 //!
-//! A run counts only if much was concurrent: with a median of less than half of the connections it fails. What a refuted run
-//! saw is kept.
+//! A run counts only if much was concurrent: it fails if the median of outstanding requests is less than half of the
+//! connections. The trace of a refuted run is stored.
 
 use std::fs::File;
 use std::net::SocketAddr;
@@ -22,29 +23,30 @@ use confute_testbed::ServerError;
 use confute_testbed::embedded::{Config, Embedded, TagStyle};
 use confute_testbed::memcached::Memcached;
 
-use crate::soak::Line;
+use crate::soak::ProgressLine;
 use crate::{again_in_release, is_strict, root};
 
-/// So many messages make a soak, and a short one.
+/// Number of messages of a soak.
 const MANY: u64 = 1_000_000;
+/// Number of messages of a short soak.
 const FEW: u64 = 20_000;
-/// How many steps a case of HTTP has: Hold, Release and Wait are steps too.
+/// Number of steps of a case of HTTP: Hold, Release and Wait are steps too.
 const STEPS: usize = 1_500;
-/// One case in so many may be too hard to judge.
+/// At most one case in this many may be too hard to judge.
 const HARD: u64 = 50;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A quick look: 20,000 messages
+    /// Short run: 20,000 messages
     #[arg(long)]
     short: bool,
-    /// How many messages, requests and answers together [default: 1,000,000]
+    /// Number of messages, requests and responses together [default: 1,000,000]
     #[arg(long)]
     messages: Option<u64>,
-    /// How many connections
+    /// Number of connections
     #[arg(long, default_value = "32")]
     connections: u32,
-    /// What all random choices come from
+    /// Seed of all random choices
     #[arg(long, default_value = "1")]
     seed: u64,
 }
@@ -60,7 +62,7 @@ impl Args {
     }
 }
 
-/// The correct embedded server, with tags of each kind for a third of the messages.
+/// Tests the correct embedded server, with each style of tags for a third of the messages.
 pub(crate) fn http(args: &Args) -> Result<bool> {
     if cfg!(debug_assertions) && !args.short {
         return again_in_release();
@@ -75,7 +77,7 @@ pub(crate) fn http(args: &Args) -> Result<bool> {
         let server =
             Embedded::start(Config::default().tags(tags)).context("cannot start the embedded server")?;
         let target = Authority { host: server.addr().to_string(), ..Authority::default() };
-        let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+        let http = Http::origin(target, "/");
         let messages = args.messages() / kinds.len() as u64;
         held &= soak(&http, "http", what, &args.plan(Target::new(server.addr())), messages, &|case| {
             flood(&http, case)
@@ -84,21 +86,23 @@ pub(crate) fn http(args: &Args) -> Result<bool> {
     Ok(held)
 }
 
-/// A correct origin server that is running somewhere.
+/// Tests a correct origin server that is already running.
 pub(crate) fn origin(address: SocketAddr, what: &str, seed: u64, messages: u64) -> Result<bool> {
     let target = Authority { host: address.to_string(), ..Authority::default() };
-    let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+    let http = Http::origin(target, "/");
     let args = Args { short: false, messages: Some(messages), connections: 16, seed };
     soak(&http, "http", what, &args.plan(Target::new(address)), messages, &|case| flood(&http, case))
 }
 
-/// As much at once as can be; once in a while with content that is waited for.
+/// Returns traffic with as many outstanding requests as possible; only every sixteenth case holds content back until
+/// 100 Continue, which takes long.
 fn flood(http: &Http, case: u64) -> AnyGenerator<'_> {
     let traffic = Traffic::new(http.clone(), STEPS).flooding();
     AnyGenerator::new(if case.is_multiple_of(16) { traffic } else { traffic.impatient() })
 }
 
-/// Debian's memcached. Numbers of 2^63 and more are left out: it does not count them as the protocol says.
+/// Tests Debian's memcached. Numbers of 2^63 and more are not sent: memcached does not count them as the protocol
+/// says.
 pub(crate) fn memcached(args: &Args) -> Result<bool> {
     if cfg!(debug_assertions) && !args.short {
         return again_in_release();
@@ -138,8 +142,14 @@ fn soak(
 ) -> Result<bool> {
     println!("{what}: {messages} messages over {} connections, seed {}", plan.limits.connections, plan.seed);
     let stop = AtomicBool::new(false);
-    let mut watch =
-        Watch { what, wanted: messages, seen: 0, stop: &stop, line: Line::default(), told: Instant::now() };
+    let mut watch = MessageCounter {
+        what,
+        wanted: messages,
+        seen: 0,
+        stop: &stop,
+        line: ProgressLine::default(),
+        told: Instant::now(),
+    };
     let outcome = campaign(protocol, plan, make, &mut watch, &stop);
     watch.line.erase();
     report(&outcome, watch.seen);
@@ -185,7 +195,7 @@ fn report(outcome: &Outcome, messages: u64) {
     }
 }
 
-/// Keeps what a refuted run saw, and says where.
+/// Stores the trace of a refuted run, and prints its path.
 fn keep(model: &str, finding: &Finding) -> Result<()> {
     let path = root()?.join("target").join(format!("soak-{model}-refuted.jsonl"));
     std::fs::create_dir_all(root()?.join("target"))?;
@@ -205,17 +215,17 @@ fn keep(model: &str, finding: &Finding) -> Result<()> {
     Ok(())
 }
 
-/// Counts messages and says stop when there are enough.
-struct Watch<'a> {
+/// Sink that counts messages and stops the campaign when there are enough.
+struct MessageCounter<'a> {
     what: &'a str,
     wanted: u64,
     seen: u64,
     stop: &'a AtomicBool,
-    line: Line,
+    line: ProgressLine,
     told: Instant,
 }
 
-impl Sink for Watch<'_> {
+impl Sink for MessageCounter<'_> {
     fn ended(&mut self, case: &CaseReport) {
         self.seen += case.figures.requests + case.figures.answers;
         if let Verdict::Inconclusive(why) = &case.verdict {
@@ -236,7 +246,7 @@ impl Sink for Watch<'_> {
             self.what, self.seen, self.wanted, live.rate, live.outstanding, live.alternatives
         );
         self.line.tell(&text);
-        // Where nobody watches, somebody reads.
+        // A line every 30 seconds also goes to standard output, for logs.
         if self.told.elapsed() > Duration::from_secs(30) {
             self.told = Instant::now();
             println!("  {text}");

@@ -1,9 +1,10 @@
-//! The project's own chores: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs`,
-//! `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench …`.
+//! Development tasks of the project: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`,
+//! `cargo xtask bugs`, `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench …`.
 //!
-//! A chore says what it does, how long it took, and what it left out and why. Under `CI=true` nothing may be left out.
+//! A task reports what it does, how long it took, and what it skipped and why. Under `CI=true` nothing may be
+//! skipped.
 
-// Printing is what a chore is for.
+// Tasks report by printing.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bugs;
@@ -12,6 +13,7 @@ mod eval;
 mod faults;
 mod hunt;
 mod live;
+mod naming;
 mod odd;
 mod packages;
 mod shrunk;
@@ -26,7 +28,7 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
-/// The chores of the project.
+/// Development tasks of the project.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Args {
@@ -36,25 +38,25 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything that must hold before a change goes in: format, lints, tests, a short soak
+    /// Run all checks that must pass before a change is merged: format, lints, tests, short soaks
     Test,
-    /// Let models run for long and see that the tester is right about them
+    /// Run long campaigns and check that the tester is right
     Soak {
         #[command(subcommand)]
         what: Soak,
     },
-    /// Plant faults in the search, one at a time, and see that the oracle tests notice each
+    /// Plant faults in the search, one at a time, and check that the oracle tests notice each
     Faults(faults::Args),
-    /// Let the embedded HTTP server make each of its mistakes, and say how soon it is found and what is blamed
+    /// Find each bug of the embedded HTTP server, and report the time and the rules blamed
     Bugs(bugs::Args),
-    /// Let it make each of its mistakes, and say how small the case is that shows it, beside the smallest there is
+    /// Shrink a counterexample of each bug, and compare it with the smallest possible
     Shrunk(shrunk::Args),
-    /// The paper's evaluation, redone and extended: how soon mutants and shipped servers are refuted
+    /// Repeat and extend the paper's evaluation: time to refute mutants and shipped servers
     Eval {
         #[command(subcommand)]
         what: eval::Eval,
     },
-    /// How fast it is beside others
+    /// Measure speed
     Bench {
         #[command(subcommand)]
         what: Bench,
@@ -63,21 +65,21 @@ enum Chore {
 
 #[derive(Subcommand)]
 enum Bench {
-    /// Judging the answers of an nginx, beside wrk, which only counts them
+    /// Judge the responses of an nginx, and compare the rate with wrk, which only counts them
     Http(speed::Args),
-    /// Compiling the binary from nothing: CPU seconds per crate, its size, the copies of the search in it
+    /// Compile the binary from scratch: CPU seconds per crate, size, copies of the search
     Build(compile::Args),
 }
 
 #[derive(Subcommand)]
 enum Soak {
-    /// Simulated servers: correct ones are never refuted, wrong ones are refuted for their reason
+    /// Simulated servers: correct ones are never refuted, wrong ones are refuted and blamed correctly
     Engine(soak::Engine),
-    /// The correct embedded HTTP server over real sockets: it is never refuted
+    /// The correct embedded HTTP server over real sockets: never refuted
     Http(live::Args),
-    /// Correct HTTP servers that are odd on purpose, origin and gateway: never accused; their illegal twins: always
+    /// Correct but deliberately unusual HTTP servers, origin and gateway: never accused; their illegal twins: always
     Odd(odd::Args),
-    /// Debian's memcached: it is never refuted
+    /// Debian's memcached: never refuted
     Memcached(live::Args),
 }
 
@@ -95,7 +97,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does it; whether all is well.
+/// Runs a task. Returns `true` if it succeeded.
 fn run(chore: Chore) -> Result<bool> {
     match chore {
         Chore::Test => test::run(),
@@ -112,12 +114,12 @@ fn run(chore: Chore) -> Result<bool> {
     }
 }
 
-/// Whether nothing may be left out.
+/// Returns `true` if nothing may be skipped.
 fn is_strict() -> bool {
     env::var("CI").is_ok_and(|value| value == "true" || value == "1")
 }
 
-/// Some chores are of no use without optimisation.
+/// Runs the same task in a release build, for tasks that are useless without optimisation.
 fn again_in_release() -> Result<bool> {
     let own = env::args().skip(1).collect::<Vec<_>>();
     let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"])?;
@@ -125,13 +127,13 @@ fn again_in_release() -> Result<bool> {
     Ok(status.success())
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 fn root() -> Result<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     Ok(here.parent().context("the chores are in a folder of the workspace")?.to_owned())
 }
 
-/// Cargo, in the workspace.
+/// Returns a Cargo command that runs in the workspace.
 fn cargo(arguments: &[&str]) -> Result<Command> {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments).current_dir(root()?);

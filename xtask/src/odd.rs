@@ -1,9 +1,10 @@
-//! `cargo xtask soak odd`: correct servers that are odd on purpose, at length, and their illegal twins.
+//! `cargo xtask soak odd`: long campaigns against correct but deliberately unusual servers, and against their illegal
+//! twins.
 //!
-//! Two claims are put to the test. A server that is odd but legal is never accused: each combination of oddities gets a
-//! fresh server and a campaign, and whatever is found at level *must* or *store* is a defect of the tester. Warnings
-//! below that are expected only where an oddity declares them. And the tester is not too lax: the illegal twin of every
-//! oddity is refuted at every seed.
+//! Two claims are tested. First, a server that is odd but legal is never accused: each combination of oddities gets a
+//! fresh server and a campaign, and any violation at level *must* or *store* is a defect of the tester. Warnings
+//! below that are expected only if an oddity declares them. Second, the tester is not too lax: the illegal twin of
+//! every oddity is refuted at every seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, TcpListener};
@@ -11,44 +12,46 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
-use confute_drive::{AnyGenerator, Figures, Finding, Limits, Outcome, Plan, Tally, Target};
+use confute_drive::{AnyGenerator, Figures, Finding, Limits, Outcome, Plan, Tally, Target, Trouble};
 use confute_http::encode::Target as Authority;
-use confute_http::proxy::{Passage, Proxy};
-use confute_http::{Http, Traffic};
+use confute_http::{Http, Passage, Traffic};
 use confute_testbed::odd::{Entry, Habits, OddServer, Oddity, Side, TABLE};
 
 use crate::hunt::{self, Run};
-use crate::soak::Line;
+use crate::soak::ProgressLine;
 use crate::{again_in_release, root};
 
-/// So many messages make a soak, and a short one.
+/// Number of messages of a soak.
 const MANY: u64 = 1_000_000;
+/// Number of messages of a short soak.
 const FEW: u64 = 20_000;
-/// One message in so many goes through a gateway: judging them takes longer.
+/// One message in this many goes through a gateway, because judging those takes longer.
 const GATEWAYS: u64 = 8;
-/// So many messages each combination gets, and in a short soak.
+/// Number of messages for each combination.
 const EACH: u64 = 4_000;
+/// Number of messages for each combination in a short soak.
 const EACH_SHORT: u64 = 1_500;
-/// So many in front of a gateway.
+/// Number of messages for each combination of a gateway.
 const EACH_GATEWAY: u64 = 600;
-/// How long a combination may take at most.
+/// Maximum time of a combination.
 const TIME: Duration = Duration::from_mins(1);
-/// The share of cases that must be judged, in percent.
+/// Minimum share of judged cases, in percent.
 const JUDGED: u64 = 95;
-/// The median of outstanding requests below which a soak says little.
+/// Minimum median of outstanding requests; below it a soak proves little.
 const OUTSTANDING: u64 = 8;
-/// How many steps a case has.
+/// Number of steps of a case.
 const STEPS: usize = 300;
-/// The kinds of traffic of a campaign come again after so many cases.
+/// Number of cases after which the kinds of traffic repeat.
 const KINDS: u64 = 32;
-/// How many requests a case in front of a gateway has, and how many of them are outstanding.
+/// Number of requests of a case in front of a gateway.
 const REQUESTS: usize = 30;
+/// Number of outstanding requests in front of a gateway.
 const AT_ONCE: usize = 4;
-/// How long an answer may take where a twin is looked for.
+/// Response timeout in the search for a twin.
 const PATIENCE: Duration = Duration::from_millis(400);
-/// What a gateway forwards.
+/// Prefix of the paths that a gateway forwards.
 const PREFIX: &str = "/odd/";
-/// Twins of the short form, of each theme some.
+/// Twins of a short run, a selection from several themes.
 const SAMPLE: [Oddity; 6] = [
     Oddity::WeakTag,
     Oddity::Replaced200,
@@ -60,13 +63,13 @@ const SAMPLE: [Oddity; 6] = [
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A quick look: 20,000 messages, and a few twins
+    /// Short run: 20,000 messages, and a few twins
     #[arg(long)]
     short: bool,
-    /// How many messages, requests and answers together [default: 1,000,000]
+    /// Number of messages, requests and responses together [default: 1,000,000]
     #[arg(long)]
     messages: Option<u64>,
-    /// What all random choices come from
+    /// Seed of all random choices
     #[arg(long, default_value = "1")]
     seed: u64,
     /// Only this oddity, alone; can be given several times
@@ -81,16 +84,16 @@ pub(crate) struct Args {
     /// Only gateways
     #[arg(long)]
     gateway: bool,
-    /// How many seeds each twin is run with
+    /// Number of seeds for each twin
     #[arg(long, default_value = "10")]
     seeds: u64,
-    /// How many seconds a twin may take to be refuted
+    /// Maximum time to refute a twin, in seconds
     #[arg(long, default_value = "20")]
     max_time: u64,
     /// List the oddities, with the clauses that allow them
     #[arg(long)]
     list: bool,
-    /// Run as it was built, though it is slow
+    /// Run the debug build, though it is slow
     #[arg(long, hide = true)]
     debug: bool,
 }
@@ -104,7 +107,7 @@ impl Args {
         }
     }
 
-    /// The entries that are asked for.
+    /// Returns the entries that the options select.
     fn entries(&self) -> Result<Vec<&'static Entry>> {
         for name in &self.only {
             if Oddity::from_name(name).is_none() {
@@ -150,10 +153,10 @@ fn list(entries: &[&Entry]) {
     }
 }
 
-/// A server, and how to talk to it.
+/// A server, and the protocol to test it with.
 enum Stage {
     Origin(OddServer, Box<Http>),
-    Gateway(OddServer, Box<Proxy>),
+    Gateway(OddServer, Box<Http>),
 }
 
 impl Stage {
@@ -163,14 +166,14 @@ impl Stage {
         Ok(match side {
             Side::Origin => {
                 let server = OddServer::origin(habits).context("cannot start an odd server")?;
-                let http = Http { target: authority(&server), prefix: "/".to_owned(), ..Http::default() };
+                let http = Http::origin(authority(&server), "/");
                 Self::Origin(server, Box::new(http))
             }
             Side::Gateway => {
                 let origin = free_address()?;
                 let server =
                     OddServer::gateway(habits, PREFIX, origin).context("cannot start an odd gateway")?;
-                let proxy = Proxy::new(authority(&server), PREFIX, origin, "/");
+                let proxy = Http::gateway(authority(&server), PREFIX, origin, "/");
                 Self::Gateway(server, Box::new(proxy))
             }
         })
@@ -181,7 +184,7 @@ fn free_address() -> Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).context("no port is free")
 }
 
-/// Much at once, and every fourth case one of all kinds that there are.
+/// Returns traffic with many outstanding requests; every fourth case cycles through all kinds of traffic.
 fn traffic<'a>(http: &Http, seed: u64, case: u64) -> AnyGenerator<'a> {
     if case % 4 == 3 {
         return AnyGenerator::new(Traffic::of_case(http.clone(), STEPS, (seed + case / 4) % KINDS));
@@ -197,24 +200,28 @@ fn passage<'a>(case: u64) -> AnyGenerator<'a> {
     AnyGenerator::new(Passage::new(REQUESTS, AT_ONCE).hinting(case))
 }
 
-/// What all combinations came to.
+/// Sum of the results of all combinations.
 #[derive(Default)]
 struct Total {
     messages: u64,
     combinations: u64,
     tally: Tally,
     figures: Figures,
-    /// Oddities that were active at least once.
+    /// Names of oddities that were active at least once.
     met: BTreeSet<&'static str>,
     violations: u64,
-    /// Refuted cases that no rule was found for in time: they prove nothing.
+    /// Number of refuted cases for which no rule was found in time; they prove nothing.
     unexplained: u64,
-    /// Combinations that nothing was heard of.
+    /// Number of combinations without any message.
     idle: u64,
-    /// Warnings that no active oddity declares.
+    /// Number of warnings that no active oddity declares.
     unasked: u64,
     warnings: BTreeMap<String, u64>,
     troubles: BTreeMap<String, u64>,
+    /// Reasons why cases were not judged.
+    undecided: BTreeMap<String, u64>,
+    /// Number of combinations without declared warnings that were taken for restarted after a refuted case.
+    restarts: u64,
 }
 
 fn soak(args: &Args, entries: &[&'static Entry]) -> Result<bool> {
@@ -252,7 +259,7 @@ fn soak_side(args: &Args, side: Side, entries: &[&'static Entry]) -> Result<Tota
     let each = each.min(wanted.max(1));
     println!("{side:?}: {wanted} messages, {each} for each combination of oddities, seed {}", args.seed);
     let mut total = Total::default();
-    let line = Line::default();
+    let line = ProgressLine::default();
     while total.messages < wanted {
         let seed = args.seed.wrapping_add(total.combinations);
         let habits = if args.only.is_empty() {
@@ -278,7 +285,7 @@ fn soak_side(args: &Args, side: Side, entries: &[&'static Entry]) -> Result<Tota
     Ok(total)
 }
 
-/// One combination: a fresh server and a campaign.
+/// Tests one combination with a fresh server and a campaign.
 fn combination(side: Side, habits: &Habits, seed: u64, messages: u64, total: &mut Total) -> Result<()> {
     let plan = |target| Plan {
         limits: Limits { connections: 32, ..Limits::default() },
@@ -295,7 +302,7 @@ fn combination(side: Side, habits: &Habits, seed: u64, messages: u64, total: &mu
             total.add(&run, &outcome, habits, seed)
         }
         Stage::Gateway(server, proxy) => {
-            let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
+            let target = Target { listen: proxy.listens(), ..Target::new(server.addr()) };
             let make = |case| passage(case);
             let (run, outcome) =
                 hunt::follow(&*proxy, &plan(target), &make, Some(messages), &mut |_, _, _| false);
@@ -304,12 +311,12 @@ fn combination(side: Side, habits: &Habits, seed: u64, messages: u64, total: &mu
     }
 }
 
-/// Whether the time for blame ran out before any rule was found: that proves nothing.
+/// Returns `true` if the time for blame ran out before any rule was found, which proves nothing.
 fn is_unexplained(finding: &Finding) -> bool {
     finding.level.is_none() || finding.diagnoses.is_empty() && finding.incomplete
 }
 
-/// Whether a finding accuses the server: it has a rule, and is of level *store* or above.
+/// Returns `true` if a violation accuses the server: a rule was found, and its level is *store* or above.
 fn accuses(finding: &Finding) -> bool {
     let is_strong = finding.level.is_some_and(|level| level >= Level::Store);
     is_strong && !is_unexplained(finding)
@@ -325,13 +332,23 @@ impl Total {
         self.figures.merge(&outcome.figures);
         let tally = &outcome.tally;
         self.tally.cases += tally.cases;
-        self.tally.inconclusive += tally.inconclusive;
-        self.tally.empty += tally.empty;
-        self.tally.stopped += tally.stopped;
+        self.tally.unrefuted += tally.unrefuted;
+        self.tally.refuted += tally.refuted;
+        self.tally.unfinished += tally.unfinished;
         self.tally.early += tally.early;
         self.tally.doubtful += tally.doubtful;
+        for (why, times) in &run.undecided {
+            *self.undecided.entry(why.clone()).or_default() += times;
+        }
         for (trouble, times) in &outcome.troubles {
             *self.troubles.entry(trouble.to_string()).or_default() += times;
+            // An odd server never restarts, so this hides a refuted case. It may be one of a declared warning: the canary of
+            // a server whose tags change, or that refuses requests, proves nothing.
+            if let Trouble::Restarted { .. } = trouble {
+                let word = if warns.is_empty() { "FAILED: " } else { "" };
+                println!("  {word}taken for restarted, seed {seed}, oddities: {}", names.join(", "));
+                self.restarts += u64::from(warns.is_empty());
+            }
         }
         for finding in &outcome.findings {
             let blamed = hunt::blamed(finding);
@@ -362,20 +379,18 @@ impl Total {
         Ok(())
     }
 
-    /// How many cases were judged, and of how many.
+    /// Returns the number of judged cases, and the number of all cases.
     fn judged(&self) -> (u64, u64) {
-        let tally = &self.tally;
-        let all = tally.cases - tally.stopped;
-        (all.saturating_sub(tally.inconclusive + tally.empty + self.unexplained), all)
+        (self.tally.judged().saturating_sub(self.unexplained), self.tally.due())
     }
 
-    /// Whether no correct server was accused, and most cases were judged.
+    /// Returns `true` if no correct server was accused and most cases were judged.
     fn holds(&self) -> bool {
         let (judged, all) = self.judged();
-        self.violations + self.unasked + self.idle == 0 && judged * 100 >= all * JUDGED
+        self.violations + self.unasked + self.idle + self.restarts == 0 && judged * 100 >= all * JUDGED
     }
 
-    /// Prints what it came to.
+    /// Prints the result.
     fn report(&self, side: Side, elapsed: Duration) {
         let (tally, median) = (&self.tally, self.figures.outstanding.median());
         let (judged, all) = self.judged();
@@ -392,6 +407,9 @@ impl Total {
             "  {judged} of {all} cases judged, {} ended early, {} doubtful; median of {median} outstanding",
             tally.early, tally.doubtful
         );
+        for (why, times) in &self.undecided {
+            println!("  not judged, {times} times: {why}");
+        }
         for (trouble, times) in &self.troubles {
             println!("  trouble, {times} times: {trouble}");
         }
@@ -480,7 +498,7 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
             });
         }
         Stage::Gateway(server, proxy) => {
-            let target = Target { listen: Some(proxy.origin), ..Target::new(server.addr()) };
+            let target = Target { listen: proxy.listens(), ..Target::new(server.addr()) };
             let make = |case| AnyGenerator::new(Passage::of_case(case));
             (run, _) = hunt::follow(&*proxy, &plan(target), &make, None, &mut |finding, time, messages| {
                 note(finding, time, messages, &mut first)
@@ -495,7 +513,7 @@ fn twin(entry: &Entry, seed: u64, max_time: Duration) -> Result<Run> {
     Ok(run)
 }
 
-/// Notes the first finding that accuses; whether it is one.
+/// Records the first violation that accuses the server. Returns `true` once there is one.
 fn note(
     finding: &Finding,
     time: Duration,

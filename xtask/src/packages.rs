@@ -1,11 +1,11 @@
-//! Packages that tests need, Debian's and Python's: installed where that is possible, named where it is not.
+//! Debian and Python packages that tests need: installed if possible, otherwise listed as missing.
 
 use std::env;
 use std::process::{Command, Stdio};
 
 use crate::root;
 
-/// A program that some tests run, and the package it comes in.
+/// A program that some tests run, and its package.
 struct Needed {
     program: &'static str,
     package: &'static str,
@@ -28,7 +28,7 @@ const NEEDED: [Needed; 16] = [
     Needed { program: "python3", package: "python3", what_for: "exported scripts are run" },
     Needed { program: "squid", package: "squid", what_for: "a real gateway to test" },
     Needed { program: "rclone", package: "rclone", what_for: "a real server to test" },
-    // `tomcat10` itself would start one at once.
+    // The package `tomcat10` would start a server at once.
     Needed {
         program: "/usr/share/tomcat10/bin/bootstrap.jar",
         package: "tomcat10-common",
@@ -40,13 +40,14 @@ const NEEDED: [Needed; 16] = [
     Needed { program: "chromium", package: "chromium", what_for: "the page of a report is opened in it" },
 ];
 
-/// Packages of `PyPI` that Debian does not have: the server `WsgiDAV`, and what it runs in.
+/// Packages of `PyPI` that Debian does not have: the server `WsgiDAV`, and the HTTP server it runs in.
 const PYTHON: [&str; 2] = ["wsgidav", "cheroot"];
-/// The folder of this workspace where they are installed, and where the test bed looks for them. A folder for `pip --target`
-/// needs no virtual environment, for which Debian has a package of its own, and changes nothing for other Python programs.
+/// Directory of this workspace in which the Python packages are installed, and where the test bed looks for them. A
+/// directory for `pip --target` needs no virtual environment, which would need another Debian package, and changes
+/// nothing for other Python programs.
 const PYTHON_FOLDER: &str = "target/python";
 
-/// Installs what is missing, if this is Debian and we may. Returns what is still missing, a line each.
+/// Installs missing packages, if this is Debian and the user is root. Returns those still missing, one line each.
 pub(crate) fn provide() -> Vec<String> {
     let mut missing = provide_programs();
     missing.extend(provide_python());
@@ -67,7 +68,7 @@ fn provide_programs() -> Vec<String> {
         .collect()
 }
 
-/// Installs Python packages with pip, after pip itself where there is none.
+/// Installs Python packages with pip, after pip itself if it is missing.
 fn provide_python() -> Option<String> {
     let folder = root().ok()?.join(PYTHON_FOLDER);
     let is_complete = || PYTHON.iter().all(|name| folder.join(name).is_dir());
@@ -99,7 +100,7 @@ fn pip(arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Installs packages, if this is Debian and we may. Whether they are there then.
+/// Installs packages, if this is Debian and the user is root. Returns `true` if they were installed.
 pub(crate) fn install(names: &[&str]) -> bool {
     if !may_install() {
         return false;
@@ -129,7 +130,7 @@ fn may_install() -> bool {
     root && is_present("apt-get")
 }
 
-/// Whether a program is in the path, or where Debian keeps servers.
+/// Returns `true` if a program is in the path or in Debian's directory for servers.
 fn is_present(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into()]);

@@ -1,7 +1,7 @@
-//! `cargo xtask soak engine`: the tester against simulated servers, at length.
+//! `cargo xtask soak engine`: long runs of the tester against simulated servers.
 //!
-//! Two claims are put to the test. A correct server is never refuted, whatever the network does: every model runs behind
-//! every network under the online tester. A server that breaks a rule is refuted and found out: every rule of every
+//! Two claims are tested. A correct server is never refuted, whatever the network does: every model runs behind every
+//! network under the online tester. A server that breaks a rule is refuted and blamed correctly: every rule of every
 //! model is broken now and then, and must be among the diagnoses.
 
 use std::cell::Cell;
@@ -10,47 +10,49 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 use confute::network::Network;
-use confute::simulate::{Plan, Statistics};
+use confute::simulate::{ExchangePlan, Statistics};
 use confute::{Options, Pulse, Verdict};
 use confute_models::registry::{self, Named};
 
 use crate::again_in_release;
 
-/// How long a case is behind a network that loses packets, in messages.
+/// Number of messages of a case behind a network that loses packets.
 const LOSSY_CASE: u64 = 24;
-/// How many turns are spent on such a case before it is left undecided.
+/// Number of turns spent on such a case before it is left undecided.
 const LOSSY_TURNS: u64 = 20_000;
-/// How many runs a rule gets to be broken, refuted and found out in.
+/// Maximum number of runs in which a rule has to be broken, refuted and blamed.
 const CHANCES: u64 = 8;
-/// The same behind a network that loses packets, where a run is short, and much of what is wrong may be the network's doing.
+/// Maximum number of such runs behind a network that loses packets, where a run is short and the network may explain
+/// much of the deviation.
 const LOSSY_CHANCES: u64 = 2_000;
 
 #[derive(clap::Args)]
 pub(crate) struct Engine {
-    /// A quick look: 1,000 messages a run instead of 100,000, lossless networks only, and a run that is not finished in
-    /// its time is told but does not count as failed
+    /// Short run: 1,000 messages a run instead of 100,000, reliable networks only, and a run that exceeds its time is
+    /// reported but does not count as failed
     #[arg(long)]
     short: bool,
-    /// How many messages a run has
+    /// Number of messages of a run
     #[arg(long)]
     messages: Option<u64>,
     /// Only this model
     #[arg(long)]
     model: Option<String>,
-    /// Only behind this network
+    /// Only this network
     #[arg(long)]
     network: Option<String>,
-    /// What all random choices come from
+    /// Seed of all random choices
     #[arg(long, default_value = "1")]
     seed: u64,
-    /// How many requests are outstanding at once, over 16 connections
+    /// Number of outstanding requests, over 16 connections
     #[arg(long, default_value = "9")]
     at_once: u32,
-    /// How many messages a server gets before the next one is started. Where packets get lost and come twice, what may
-    /// have happened doubles with each of them, so long runs cannot be searched [default: all; 24 behind lossy networks]
+    /// Number of messages to a server before a new one is started. If packets are lost and duplicated, each of them
+    /// doubles the number of possible histories, so long runs cannot be searched [default: all; 24 behind lossy
+    /// networks]
     #[arg(long)]
     case: Option<u64>,
-    /// How many seconds a run may take before it counts as failed [default: 1800; 5 if short]
+    /// Maximum time of a run before it counts as failed, in seconds [default: 1800; 5 if short]
     #[arg(long)]
     max_time: Option<u64>,
 }
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &Engine) -> Result<bool> {
 }
 
 impl Engine {
-    /// How long one run may take, or all runs for one rule.
+    /// Returns the maximum time of one run, or of all runs for one rule.
     fn patience(&self) -> Duration {
         Duration::from_secs(self.max_time.unwrap_or(if self.short { 5 } else { 1800 }))
     }
@@ -143,9 +145,9 @@ fn soak(
     Ok(held)
 }
 
-/// What all cases of a soak came to.
+/// Sum of the results of all cases of a soak.
 struct Soak {
-    /// The first that refutes, or ran out of time.
+    /// The first verdict that refutes or ran out of time.
     verdict: Verdict,
     statistics: Statistics,
     turns: u64,
@@ -155,7 +157,7 @@ struct Soak {
 }
 
 impl Soak {
-    /// The verdict in a word; where most cases were given up, it says no more than that.
+    /// Returns the verdict in a word, or "undecided" if most cases were given up.
     fn word(&self) -> &'static str {
         if self.verdict.is_unrefuted() && 2 * self.undecided > self.cases {
             return "undecided";
@@ -170,7 +172,7 @@ fn soak_one(args: &Engine, model: &'static dyn Named, network: &dyn Network, mes
     let late = |_: &Pulse| start.elapsed() > args.patience();
     let turns = if case < messages { LOSSY_TURNS } else { u64::MAX };
     let options = Options { watch: Some(&late), turns, ..Options::default() };
-    let line = Line::default();
+    let line = ProgressLine::default();
     let mut all = Soak {
         verdict: Verdict::Unrefuted,
         statistics: Statistics::default(),
@@ -182,8 +184,12 @@ fn soak_one(args: &Engine, model: &'static dyn Named, network: &dyn Network, mes
     while all.statistics.requests < messages && all.verdict.is_unrefuted() {
         let before = all.statistics.requests;
         let seed = args.seed.wrapping_add(all.cases);
-        let plan =
-            Plan { seed, messages: case.min(messages - before), at_once: args.at_once, ..Plan::default() };
+        let plan = ExchangePlan {
+            seed,
+            messages: case.min(messages - before),
+            at_once: args.at_once,
+            ..ExchangePlan::default()
+        };
         let soaked = model
             .soak(network, &plan, &options, &mut |sent| {
                 line.tell(&format!(
@@ -224,13 +230,14 @@ fn accuse(args: &Engine, models: &[&'static dyn Named], networks: &[&dyn Network
                 let is_found = accuse_one(args, *model, rule.name, *network)?;
                 found += usize::from(is_found);
                 all += 1;
-                // In few messages, much of what is wrong may be the network's doing: that is told, but is no failure.
+                // In few messages, the network may explain much of the deviation: such a miss is reported, but is no
+                // failure.
                 excused += usize::from(!is_found && !network.is_reliable());
             }
         }
     }
     println!("  {found} of {all} found out");
-    // In the short form a rule may need more time than it has.
+    // In a short run, a rule may need more time than it has.
     Ok(found + excused == all || (args.short && found * 5 >= all * 4))
 }
 
@@ -242,14 +249,14 @@ fn accuse_one(args: &Engine, model: &dyn Named, rule: &'static str, network: &dy
     let options = Options { watch: Some(&late), turns, ..Options::default() };
     let mut last = "       -  not refuted within the budget".to_owned();
     for chance in 0..if reliable { CHANCES } else { LOSSY_CHANCES } {
-        let plan = Plan {
+        let plan = ExchangePlan {
             seed: args.seed.wrapping_add(chance),
             messages: if reliable { 2_000 } else { LOSSY_CASE },
-            // Where packets get lost there is enough to guess as it is.
+            // If packets are lost, the search is large enough with two connections.
             connections: if reliable { 4 } else { 2 },
             deviate: vec![rule],
             one_in: if reliable { 20 } else { 4 },
-            ..Plan::default()
+            ..ExchangePlan::default()
         };
         let accused =
             model.accuse(network, &plan, &options).map_err(|mistake| anyhow!("{rule}: {mistake}"))?;
@@ -282,13 +289,13 @@ fn reason(verdict: &Verdict) -> String {
     }
 }
 
-/// A line on the terminal that is written over.
+/// Progress line on the terminal, which is overwritten.
 #[derive(Default)]
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     last: Cell<Option<Instant>>,
 }
 
-impl Line {
+impl ProgressLine {
     pub(crate) fn tell(&self, text: &str) {
         let soon = self.last.get().is_some_and(|last| last.elapsed() < Duration::from_millis(200));
         if soon || !stderr().is_terminal() {

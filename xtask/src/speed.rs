@@ -1,9 +1,10 @@
-//! `cargo xtask bench http`: how fast answers of an nginx are judged, beside `wrk`, which only counts them.
+//! `cargo xtask bench http`: rate at which responses of an nginx are judged, compared with `wrk`, which only counts
+//! them.
 //!
-//! Both talk to the same server in turns, over as many connections, each of which asks again as soon as it has its answer.
-//! The tester is that of `confute http`, with plain requests: the model of an origin server judges every answer while it
-//! runs, and a run in which anything was not judged, or was found wrong, is an error. Where the disk is what is slow, both are
-//! slow: `TMPDIR=/dev/shm` leaves it out.
+//! Both use the same server in turns, over the same number of connections, each of which sends a request as soon as
+//! it has its response. The tester is that of `confute http`, with plain requests: the model of an origin server
+//! judges every response while it runs, and a run in which anything was not judged, or a violation was found, is an
+//! error. If the disk is the bottleneck, both are slow: `TMPDIR=/dev/shm` avoids it.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,40 +18,41 @@ use confute_drive::{
 };
 use confute_http::encode::Target as Authority;
 use confute_http::message::Method;
-use confute_http::{Ask, Http};
+use confute_http::{Ask, AskRequest, Http};
 use confute_testbed::nginx::Nginx;
 
 use crate::{again_in_release, root};
 
-/// How many requests a case has.
+/// Number of requests of a case.
 const REQUESTS: usize = 20_000;
-/// How long what is put is.
+/// Length of the content of a PUT, in bytes.
 const LENGTH: usize = 100;
-/// No less than this of the rate of wrk is demanded.
+/// Minimum ratio to the rate of wrk.
 const DEMANDED: f64 = 0.25;
-/// nginx gives different contents equal tags if they are as long and as old (see docs/findings.md).
+/// Rule that nginx is known to break: it gives different contents equal tags if they have the same length and time
+/// (see docs/findings.md).
 const ALLOWED: &str = confute_http::rules::TAG_DIFFERS.name;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many connections
+    /// Number of connections
     #[arg(long, default_value = "32")]
     connections: u32,
-    /// How many resources
+    /// Number of resources
     #[arg(long, default_value = "128")]
     resources: u32,
-    /// How many seconds each of them has in each round
+    /// Duration of each tool's turn in a round, in seconds
     #[arg(long, default_value = "5")]
     seconds: u64,
-    /// How many rounds; medians count
+    /// Number of rounds, of which medians are reported
     #[arg(long, default_value = "3")]
     rounds: usize,
-    /// How many threads each of them has
+    /// Number of threads of each tool
     #[arg(long, default_value = "2")]
     threads: usize,
 }
 
-/// What is asked.
+/// Mix of requests.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mix {
     Get,
@@ -108,19 +110,19 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// Content that can be told from others.
+/// Returns content that differs for each number.
 fn content(number: u64) -> String {
     let mut text = format!("<{number:08}>").repeat(LENGTH / 10);
     text.truncate(LENGTH);
     text
 }
 
-/// How many requests wrk gets answered in a second. What it asks for is there before.
+/// Returns the number of responses that wrk gets per second. The resources that it requests exist before.
 fn wrk(server: &Nginx, mix: Mix, args: &Args) -> Result<f64> {
     let script = root()?.join("target/bench-http.lua");
     std::fs::create_dir_all(root()?.join("target"))?;
     std::fs::write(&script, lua(mix, args.resources)).context("cannot write a script for wrk")?;
-    // In a round of its own everything is put, and not counted.
+    // A first run, which is not counted, puts all resources.
     let puts = root()?.join("target/bench-http-puts.lua");
     std::fs::write(&puts, lua(Mix::Half, args.resources)).context("cannot write a script for wrk")?;
     ask_wrk(server, &puts, 1, args)?;
@@ -131,7 +133,7 @@ fn wrk(server: &Nginx, mix: Mix, args: &Args) -> Result<f64> {
     }
 }
 
-/// How many requests a second, and what it says of errors.
+/// Runs wrk. Returns the number of requests per second, and the errors it reports.
 fn ask_wrk(server: &Nginx, script: &Path, seconds: u64, args: &Args) -> Result<(f64, Option<String>)> {
     let (threads, connections) = (args.threads.to_string(), args.connections.to_string());
     let output = Command::new("wrk")
@@ -148,7 +150,7 @@ fn ask_wrk(server: &Nginx, script: &Path, seconds: u64, args: &Args) -> Result<(
     Ok((rate, errors))
 }
 
-/// Requests are made before, so that wrk has nothing to do but to send them.
+/// Returns a script that builds all requests in advance, so that wrk only has to send them.
 fn lua(mix: Mix, resources: u32) -> String {
     let half = mix == Mix::Half;
     let contents: Vec<String> = (0..16).map(content).collect();
@@ -174,10 +176,10 @@ end
     )
 }
 
-/// How many answers are judged in a second, and which share of the time that takes.
+/// Returns the number of responses judged per second, and the fraction of the time spent judging.
 fn judged(server: &Nginx, mix: Mix, round: u64, args: &Args) -> Result<(f64, f64)> {
     let target = Authority { host: server.address().to_string(), ..Authority::default() };
-    let http = Http { target, prefix: "/".to_owned(), ..Http::default() };
+    let http = Http::origin(target, "/");
     let workers = args.threads.max(1);
     let limits = Limits { connections: args.connections / workers as u32, ..Limits::default() };
     let plan = Plan {
@@ -201,14 +203,14 @@ fn judged(server: &Nginx, mix: Mix, round: u64, args: &Args) -> Result<(f64, f64
     Ok((rate, figures.thinking.as_secs_f64() / figures.elapsed.as_secs_f64()))
 }
 
-/// Asks on every connection that has its answer.
+/// Generator that sends a request on every connection that has its response.
 struct Plain {
     mix: Mix,
     resources: u64,
-    /// How many requests were made.
+    /// Number of requests sent.
     made: u64,
     left: usize,
-    /// The connection to look at next.
+    /// Index of the next connection to check.
     at: usize,
 }
 
@@ -225,7 +227,8 @@ impl Generator<Http> for Plain {
         let Some(on) = idle else { return Some(Step::Wait(Until::Something)) };
         self.at = on + 1;
         self.left = self.left.checked_sub(1)?;
-        // First everything is put; then as wrk does it, one resource after the other.
+        // First all resources are put; then they are requested one after the other, in the order of the script for
+        // wrk.
         let (number, puts) = match self.made.checked_sub(self.resources) {
             None => (self.made, true),
             Some(turn) if self.mix == Mix::Get => (turn % self.resources, false),
@@ -234,10 +237,15 @@ impl Generator<Http> for Plain {
         self.made += 1;
         let name: Arc<str> = format!("r{number}").into();
         let ask = if puts {
-            Ask { method: Method::Put, name, body: Some(content(self.made).into()), ..Ask::default() }
+            AskRequest {
+                method: Method::Put,
+                name,
+                body: Some(content(self.made).into()),
+                ..AskRequest::default()
+            }
         } else {
-            Ask { name, ..Ask::default() }
+            AskRequest { name, ..AskRequest::default() }
         };
-        Some(Step::Ask { on: Peer::Opened(on as u32), ask, cuts: Vec::new() })
+        Some(Step::Ask { on: Peer::Opened(on as u32), ask: ask.into(), cuts: Vec::new() })
     }
 }

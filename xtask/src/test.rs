@@ -1,6 +1,6 @@
-//! `cargo xtask test`: everything that must hold before a change goes in.
+//! `cargo xtask test`: all checks that must pass before a change is merged.
 //!
-//! Every step runs, even after one has failed, and the last line says what became of each.
+//! Every step runs, even after one has failed, and the last line reports the result of each.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use clap::Parser as _;
 
 use crate::{Args, cargo, is_strict, packages};
 
-/// Runs it all; whether everything held.
+/// Runs all steps. Returns `true` if all passed.
 pub(crate) fn run() -> Result<bool> {
     let start = Instant::now();
     let mut summary = Summary::default();
@@ -37,7 +37,8 @@ pub(crate) fn run() -> Result<bool> {
         ("memcached", "short soak of memcached"),
     ];
     for (what, name) in soaks {
-        // In this process: to build it again as part of less than the workspace would take longer than the soak.
+        // The soak runs in this process: a separate build of less than the whole workspace would take longer than the
+        // soak.
         let soak = Args::parse_from(["xtask", "soak", what, "--short"]);
         summary.check(name, || {
             crate::run(soak.chore).unwrap_or_else(|error| {
@@ -83,7 +84,7 @@ impl Summary {
     }
 }
 
-/// Does something under a heading, with the time it took.
+/// Runs `work` under a heading, and prints the time it took.
 fn heading<T>(name: &str, work: impl FnOnce() -> T) -> T {
     println!("\n== {name}");
     let start = Instant::now();

@@ -1,8 +1,8 @@
-//! The peers, and what both of them need: operations, and sequential specifications.
+//! The peers, with the operations and sequential specifications that both need.
 //!
-//! The specifications do what those in porcupine-rs's own tests do, with the same types for state (strings; one for the
-//! key where it is told to partition by key, a map of all keys where not). Operations without an answer may take effect
-//! at any later time or never; of those, reads are left out, which makes the peers' work less.
+//! The specifications are those of porcupine-rs's own tests, with the same types for the state: a string for one key
+//! if the history is partitioned by key, otherwise a map of all keys. Operations without a response may take effect
+//! at any later time or never; of those, reads are omitted, which reduces the peers' work.
 
 pub(crate) mod porcupine;
 pub(crate) mod stateright;
@@ -14,26 +14,27 @@ use std::hash::Hash;
 use confute::trace::{Event, WireConn};
 use confute_models::{kv, register};
 
-/// A sequential specification; the value is the state.
+/// A sequential specification; the value of the type is the state.
 pub(crate) trait Spec: Clone + Debug + Default + Hash + Eq + Send + Sync + 'static {
-    /// What is asked.
+    /// Type of requests.
     type Ask: Clone + Debug + Send + Sync;
-    /// What is answered.
+    /// Type of responses.
     type Answer: Clone + Debug + PartialEq + Send + Sync;
 
-    /// Takes a step; whether it gives that answer, if one is known. If it does not, what becomes of the state does not matter.
+    /// Performs a request. Returns `true` if it yields this response, or if none is known. After `false` the state is
+    /// unspecified.
     fn step(&mut self, ask: &Self::Ask, answer: Option<&Self::Answer>) -> bool;
 
-    /// Whether it changes nothing.
+    /// Returns `true` if the request does not change the state.
     fn is_read(ask: &Self::Ask) -> bool;
 
-    /// Which part of the history it belongs to, if histories may be partitioned.
+    /// Returns the partition that the request belongs to, if histories may be partitioned.
     fn part(_: &Self::Ask) -> Option<&str> {
         None
     }
 }
 
-/// An operation of a history. Times are places in it.
+/// An operation of a history. Times are indices of events in the history.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S: Spec> {
     pub(crate) thread: u32,
@@ -42,7 +43,7 @@ pub(crate) struct Operation<S: Spec> {
     pub(crate) end: Option<(usize, S::Answer)>,
 }
 
-/// The operations of a recorded history, in the order in which they begin.
+/// Returns the operations of a recorded history, in the order of their calls.
 pub(crate) fn operations<S: Spec, M>(
     events: &[Event<M>],
     ask: impl Fn(&M) -> Option<S::Ask>,
@@ -84,13 +85,13 @@ enum What {
     Append(String),
 }
 
-/// A key-value store of one key.
+/// State of a key-value store with one key.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(crate) struct OneKey(String);
 
 impl Spec for OneKey {
     type Ask = Request;
-    /// The value that a get gave.
+    /// The value returned by a get.
     type Answer = Option<String>;
 
     fn step(&mut self, ask: &Request, answer: Option<&Self::Answer>) -> bool {
@@ -106,7 +107,7 @@ impl Spec for OneKey {
     }
 }
 
-/// A key-value store.
+/// State of a key-value store.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(crate) struct Store(BTreeMap<String, String>);
 
@@ -136,7 +137,7 @@ fn step(value: &mut String, ask: &Request, answer: Option<&Option<String>>) -> b
     true
 }
 
-/// The operations of a recorded history of a key-value store.
+/// Returns the operations of a recorded history of a key-value store.
 pub(crate) fn kv<S: Spec<Ask = Request, Answer = Option<String>>>(
     events: &[Event<kv::Message>],
 ) -> Vec<Operation<S>> {
@@ -157,7 +158,7 @@ pub(crate) fn kv<S: Spec<Ask = Request, Answer = Option<String>>>(
     )
 }
 
-/// A register with compare-and-swap, nil at first.
+/// State of a register with compare-and-swap, initially nil.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(crate) struct Register(Option<i64>);
 
@@ -189,7 +190,7 @@ impl Spec for Register {
     }
 }
 
-/// The operations of a recorded history of a register.
+/// Returns the operations of a recorded history of a register.
 pub(crate) fn register(events: &[Event<register::Message>]) -> Vec<Operation<Register>> {
     operations(events, |message| Some(message.clone()), |message| Some(message.clone()))
 }
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
     use kv::Message::{Append, Done, Get, Put, Value};
 
-    /// What the peers say: porcupine-rs by key and without, stateright.
+    /// Returns the verdicts of the peers: porcupine-rs by key, porcupine-rs without partitions, stateright.
     fn said(events: &[Event<kv::Message>]) -> [bool; 3] {
         [
             porcupine::check(&porcupine::prepare(kv::<OneKey>(events))),

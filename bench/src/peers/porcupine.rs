@@ -1,7 +1,8 @@
 //! porcupine-rs, a port of Porcupine: the search of Wing, Gong and Lowe with a cache.
 //!
-//! It is called without a time limit and without diagnostics, which is its fastest way: with one partition it then
-//! searches on the calling thread. With several it starts a thread for each; what they all take counts.
+//! The tool is called without a time limit and without diagnostics, which is its fastest mode: with one partition it
+//! then searches on the calling thread. With several partitions it starts a thread for each, and the time of all
+//! threads counts.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -14,7 +15,7 @@ use super::{Operation, Spec};
 #[derive(Clone, Debug)]
 pub(crate) struct Porcupine<S>(PhantomData<S>);
 
-/// What was asked, and the answer, if one came.
+/// A request, and the response, if there was one.
 #[derive(Clone, Debug)]
 pub(crate) struct Op<S: Spec>(S::Ask, Option<S::Answer>);
 
@@ -43,7 +44,7 @@ impl<S: Spec> Model for Porcupine<S> {
 
 type History<S> = porcupine_rs::Operation<Porcupine<S>>;
 
-/// The operations in its own form.
+/// Converts operations into a history of porcupine-rs.
 pub(crate) fn prepare<S: Spec>(operations: Vec<Operation<S>>) -> Vec<History<S>> {
     let prepare = |operation: Operation<S>| {
         let (end, answer) = operation.end.map_or((None, None), |(end, answer)| (Some(end), Some(answer)));
@@ -62,7 +63,7 @@ fn time(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
 
-/// Whether the history is linearizable.
+/// Returns `true` if the history is linearizable.
 pub(crate) fn check<S: Spec>(history: &[History<S>]) -> bool {
     check_operations(history)
 }

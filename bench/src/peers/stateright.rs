@@ -1,5 +1,5 @@
-//! The linearizability tester of stateright: depth-first search without a cache, made for the short histories of model
-//! checking. It has no partitions, no time limit and no settings.
+//! The linearizability tester of stateright: depth-first search without a cache, designed for the short histories of
+//! model checking. It has no partitions, no time limit and no settings.
 
 use ::stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
 
@@ -13,7 +13,7 @@ impl<S: Spec> SequentialSpec for Reference<S> {
     type Op = S::Ask;
     type Ret = Option<S::Answer>;
 
-    /// Only called where no answer is known.
+    /// Called only if no response is known.
     fn invoke(&mut self, op: &S::Ask) -> Option<S::Answer> {
         self.0.step(op, None);
         None
@@ -31,7 +31,7 @@ pub(crate) enum Step<S: Spec> {
     Return(u32, S::Answer),
 }
 
-/// The operations as the steps that the tester is told.
+/// Converts operations into the steps that the tester observes.
 pub(crate) fn prepare<S: Spec>(operations: Vec<Operation<S>>) -> Vec<Step<S>> {
     let mut steps = Vec::new();
     for operation in operations {
@@ -44,7 +44,7 @@ pub(crate) fn prepare<S: Spec>(operations: Vec<Operation<S>>) -> Vec<Step<S>> {
     steps.into_iter().map(|(_, step)| step).collect()
 }
 
-/// Whether the history is linearizable.
+/// Returns `true` if the history is linearizable.
 pub(crate) fn check<S: Spec>(history: &[Step<S>]) -> Result<bool, String> {
     let mut tester = LinearizabilityTester::new(Reference(S::default()));
     for step in history {

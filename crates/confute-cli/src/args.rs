@@ -16,35 +16,35 @@ use crate::near;
 
 /// Proves networked servers wrong.
 ///
-/// From a model of every correct server Confute derives a tester. The tester judges what was seen of a server, live or
-/// recorded, and ends in one of three verdicts: refuted (no behaviour of the model explains what was seen), unrefuted
-/// (some behaviour does), or inconclusive (a budget ran out first).
+/// Confute derives a tester from a model of all correct servers. The tester judges a server, live or recorded, and
+/// reports one of three verdicts: refuted (no behaviour of the model explains the observations), unrefuted (some
+/// behaviour does), or inconclusive (a budget ran out first).
 #[derive(Parser)]
 #[command(name = "confute", version, max_term_width = 100)]
 struct Fixed {
-    /// When to use colour.
+    /// Use of colour in the output.
     #[arg(long, global = true, value_enum, default_value = "auto", value_name = "WHEN")]
     color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
-/// The command line: what does not depend on a command, and the command.
+/// The parsed command line: the global options and the command.
 pub(crate) struct Args {
-    /// When to use colour.
+    /// Use of colour in the output.
     pub(crate) color: Color,
-    /// The command.
+    /// The command to run.
     pub(crate) command: Command,
 }
 
-/// A test of a live server: the kit that tests it, with its arguments.
+/// A test of a live server: its kit, with the arguments.
 pub(crate) struct Live {
     pub(crate) kit: &'static dyn Kit,
     pub(crate) arguments: ArgMatches,
     pub(crate) flags: Flags,
 }
 
-/// The whole command line: the fixed commands, and one for each kit.
+/// Builds the whole command line: the fixed commands, and one for each kit.
 pub(crate) fn command() -> clap::Command {
     let (examples, mut command) = (examples(), Fixed::command());
     command = command.after_long_help(format!("{examples}\n\n{EXIT_CODES}")).after_help(examples);
@@ -54,7 +54,7 @@ pub(crate) fn command() -> clap::Command {
     }
     for (place, kit) in KITS.iter().enumerate() {
         if let Some(own) = kit.command(clap::Command::new(kit.name())) {
-            // The flags bring a description of their own: that of the kit stays.
+            // `augment_args` sets a description of the flags, so the kit's own is set again.
             let about = own.get_about().cloned().unwrap_or_default();
             let long = own.get_long_about().cloned().unwrap_or_else(|| about.clone());
             let own = Flags::augment_args(own).about(about).long_about(long);
@@ -64,7 +64,7 @@ pub(crate) fn command() -> clap::Command {
     command
 }
 
-/// Parses the command line; ends the program with a message if it makes no sense.
+/// Parses the command line. If it is invalid, ends the program with a message.
 pub(crate) fn parse() -> Args {
     read(&command().get_matches()).unwrap_or_else(|error| error.exit())
 }
@@ -82,13 +82,13 @@ fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
     Ok(Args { color, command })
 }
 
-/// Examples of the fixed commands: a command, and what it does. Those of kits stand after the first.
+/// Examples of the fixed commands, each with a description. Those of kits come after the first.
 const EXAMPLES: [(&str, &str); 5] = [
-    ("confute demo", "refute a small server, and see why"),
+    ("confute demo", "refute a small server with a planted bug"),
     ("confute check --model kv history.edn", "judge a recorded history"),
-    ("confute replay FILE http://127.0.0.1/", "does a stored violation still show?"),
-    ("confute rules kv", "what the model `kv` demands"),
-    ("confute explain kv/put-lasts", "one of its rules"),
+    ("confute replay FILE http://127.0.0.1/", "check whether a stored violation still occurs"),
+    ("confute rules kv", "list the rules of the model `kv`"),
+    ("confute explain kv/put-lasts", "explain one of its rules"),
 ];
 
 const EXIT_CODES: &str = "\
@@ -99,7 +99,7 @@ Exit codes:
   3  inconclusive: a budget ran out
 Of several files the worst counts: 2 before 1 before 3 before 0.";
 
-/// The examples of all commands, a line each.
+/// Formats the examples of all commands, one per line.
 fn examples() -> String {
     let kits = KITS.iter().filter_map(|kit| kit.example());
     let (first, rest) = EXAMPLES.split_at(1);
@@ -109,7 +109,7 @@ fn examples() -> String {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Of a kit: it is parsed apart.
+    /// The command of a kit, which is parsed separately.
     #[command(skip)]
     Kit(Box<Live>),
     Check(Check),
@@ -121,47 +121,47 @@ pub(crate) enum Command {
 
 /// Judge recorded histories and traces.
 ///
-/// A file is a Confute trace (JSON Lines, whose first line names model and network), a history of EDN maps one a line,
-/// or a log of jepsen.util. The form is recognised by itself; `-` is standard input. Histories have no model of their
-/// own and need --model: kv (get, put, append) or register (read, write, cas).
+/// A file is a Confute trace (JSON Lines, whose first line names model and network), a history with one EDN map per
+/// line, or a log of jepsen.util. The format is detected automatically; `-` is standard input. Histories do not
+/// name a model and require --model: kv (get, put, append) or register (read, write, cas).
 #[derive(Debug, Parser)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(crate) struct Check {
-    /// What to judge.
+    /// Files to judge.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The model of a correct server: echo, accumulator, proxy, swap, register, kv, conditional or ticket. A trace names
-    /// its own.
+    /// The model of a correct server: echo, accumulator, proxy, swap, register, kv, conditional or ticket. A trace
+    /// names its own model.
     #[arg(short, long, value_name = "NAME", value_parser = model)]
     pub(crate) model: Option<&'static str>,
-    /// The network between tester and server: direct, tcp or udp [default: the trace's own, or else tcp].
+    /// The network between tester and server: direct, tcp or udp [default: that of the trace, otherwise tcp].
     #[arg(short, long, value_name = "NAME", value_parser = network)]
     pub(crate) network: Option<&'static str>,
-    /// How long to search, for each file: 500ms, 30s, 5m. Explaining a refutation gets as much again.
+    /// Time limit of the search, for each file: 500ms, 30s, 5m. Explaining a refutation has the same limit again.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
     pub(crate) max_time: Duration,
-    /// How much memory the search may hold: 64MiB, 1GiB.
+    /// Memory limit of the search: 64MiB, 1GiB.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::size)]
     pub(crate) max_memory: usize,
-    /// How many events a file may have.
+    /// Maximum number of events in a file.
     #[arg(long, value_name = "N", default_value = "10000000", hide_short_help = true)]
     pub(crate) max_events: usize,
-    /// How long a line of a file may be.
+    /// Maximum length of a line in a file.
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = quantity::size, hide_short_help = true)]
     pub(crate) max_line: usize,
-    /// Let the server break this rule; can be given several times.
+    /// Do not require this rule; can be given several times.
     #[arg(long, value_name = "RULE", value_parser = rule)]
     pub(crate) allow: Vec<&'static str>,
-    /// For people, or one JSON object a file and line.
+    /// Output format: text, or one JSON object per file and line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// Do not look for the rules that were broken.
+    /// Do not search for the broken rules.
     #[arg(long)]
     pub(crate) no_blame: bool,
-    /// Say only the verdicts.
+    /// Print only the verdicts.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Show messages in full, and progress even where standard error is no terminal.
+    /// Print messages in full, and progress even if standard error is not a terminal.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -176,47 +176,47 @@ Examples:
 Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
 counts, in the order 2, 1, 3, 0.";
 
-/// Judge a stored violation again, or do it again to a server.
+/// Judge a stored violation again, or replay it against a server.
 ///
-/// The file is one that --report-dir or --regressions wrote. Without a server, what was seen then is judged once more, by the
-/// model as it is now. With one, what was done is done again, under fresh names, and judged: it says in how many runs
-/// the violation showed.
+/// The file is one that --report-dir or --regressions wrote. Without a server, the recorded observations are judged
+/// again by the current model. With a server, the recorded steps are repeated under fresh names and judged, and the
+/// number of runs in which the violation reproduced is reported.
 #[derive(Debug, Parser)]
 #[command(after_help = REPLAY_EXAMPLES)]
 pub(crate) struct Replay {
     /// The stored violation.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The server: the URL below which to test, or HOST:PORT, as the command of its protocol takes it.
+    /// The server: the URL below which to test, or HOST:PORT, as for the command of its protocol.
     #[arg(value_name = "TARGET")]
     pub(crate) target: Option<String>,
-    /// How often to do it.
+    /// Number of runs.
     #[arg(long, value_name = "N", default_value = "10", requires = "target", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) runs: u32,
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = quantity::duration)]
     pub(crate) patience: Duration,
-    /// How long to judge what was seen then.
+    /// Time limit for judging the recorded observations.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = quantity::duration)]
     pub(crate) max_time: Duration,
-    /// Let the server break this rule; can be given several times.
+    /// Do not require this rule; can be given several times.
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// Where the tester listens as origin behind a gateway, HOST:PORT [default: where it did then].
+    /// Address where the tester listens as origin behind a gateway, HOST:PORT [default: the recorded one].
     #[arg(long, value_name = "ADDR", requires = "target")]
     pub(crate) origin: Option<String>,
     #[command(flatten)]
     pub(crate) reach: ReachArguments,
-    /// Do it to a server that is not on this machine. It will be written to.
+    /// Permit a server that is not on this machine. The run writes to it.
     #[arg(long)]
     pub(crate) remote: bool,
-    /// For people, or one JSON object.
+    /// Output format: text, or one JSON object.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// Say only the verdict.
+    /// Print only the verdict.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Show messages in full.
+    /// Print messages in full.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -232,18 +232,18 @@ Exit codes: 0 it is explained, or did not show; 1 refuted again; 2 wrong usage o
 
 /// List the rules of the protocols and of the small models.
 ///
-/// Every demand that a model makes has a name. Reports blame rules by it, and `confute check --allow` relaxes them.
+/// Every requirement of a model has a name. Reports blame rules by name, and `confute check --allow` relaxes them.
 #[derive(Debug, Parser)]
 pub(crate) struct Rules {
-    /// Only the rules of this protocol or model.
+    /// List only the rules of this protocol or model.
     #[arg(value_name = "PROTOCOL", value_parser = book)]
     pub(crate) model: Option<&'static str>,
-    /// For people, or one JSON object a rule and line.
+    /// Output format: text, or one JSON object per rule and line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
 }
 
-/// Say what a rule asks, how binding it is, and how to relax it.
+/// Explain a rule: its requirement, its level, and how to relax it.
 #[derive(Debug, Parser)]
 pub(crate) struct Explain {
     /// The rule, as `confute rules` lists it.
@@ -253,15 +253,15 @@ pub(crate) struct Explain {
 
 /// Refute a small HTTP server that has a planted bug, then fail to refute it without the bug.
 ///
-/// Both run inside this process, on ports of this machine, and are tested over real connections. The first one ignores
-/// If-Match when it is told to put something. Exit code 0 if it was refuted for the right reason and the correct one was not
+/// Both servers run inside this process, on ports of this machine, and are tested over real connections. The first
+/// one ignores If-Match on PUT. Exit code 0 if it was refuted for the right reason and the correct one was not
 /// refuted, 1 otherwise.
 #[derive(Debug, Parser)]
 pub(crate) struct Demo {
-    /// What all random choices come from: the same seed, the same run.
+    /// Seed of all random choices: the same seed gives the same run.
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
-    /// Keep the counterexample as a trace.
+    /// Write the counterexample to this file, as a trace.
     #[arg(long, value_name = "FILE")]
     pub(crate) save: Option<PathBuf>,
 }

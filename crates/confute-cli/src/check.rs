@@ -1,6 +1,6 @@
-//! `confute check`: judges recorded files, one after the other.
+//! `confute check`: judges recorded files one by one.
 //!
-//! A file that cannot be read does not keep the others from being judged.
+//! A file that cannot be read does not prevent the others from being judged.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use confute::history::Format as Form;
 use confute::network::Network;
+use confute::trace::ReadLimits;
 use confute::{Blame, Options, Verdict};
-use confute_models::registry::{self, Case, Limits, Loaded, Named};
+use confute_models::registry::{self, Case, Loaded, Named};
 
 use confute_record::guarded;
 
@@ -20,7 +21,7 @@ use crate::progress::Progress;
 use crate::{json, output, render};
 use confute_record::Exit;
 
-/// What became of one file.
+/// The result for one file.
 pub(crate) struct Judged {
     pub(crate) file: String,
     pub(crate) model: &'static dyn Named,
@@ -29,11 +30,11 @@ pub(crate) struct Judged {
     pub(crate) case: Box<dyn Case>,
     pub(crate) verdict: Verdict,
     pub(crate) blame: Option<Blame>,
-    /// The rules that were not in force.
+    /// Rules that were relaxed.
     pub(crate) relaxed: Vec<&'static str>,
-    /// How many turns of the model were tried at least.
+    /// Number of turns of the model that were executed, at least.
     pub(crate) turns: u64,
-    /// How long judging took, without reading and blaming.
+    /// Time that judging took, without reading and blame.
     pub(crate) elapsed: Duration,
 }
 
@@ -51,8 +52,8 @@ pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exi
         progress.erase();
         let (judged, lost) = match judged {
             Ok(judged) => (judged, Exit::Broken),
-            // What was said of the other files stands.
-            Err(why) => (Err(format!("a defect of confute: {why}")), Exit::Inconclusive),
+            // The results of the other files stand.
+            Err(why) => (Err(format!("internal error: {why}")), Exit::Inconclusive),
         };
         let exit = match &judged {
             Ok(judged) => Exit::from(&judged.verdict),
@@ -79,7 +80,7 @@ fn judge(
     input: Box<dyn BufRead>,
     progress: &mut Progress,
 ) -> Result<Judged, String> {
-    let limits = Limits { line: args.max_line, events: args.max_events };
+    let limits = ReadLimits { line: args.max_line, events: args.max_events };
     let asked = args.model.and_then(registry::model);
     let (model, Loaded { header, format: form, case }) =
         registry::load(input, asked, limits).map_err(|problem| problem.to_string())?;
@@ -104,7 +105,7 @@ fn judge(
         let options = Options { watch: Some(&watch), ..options };
         refutation.event = fatal(&*case, refutation.event, network, &options);
         if !args.quiet {
-            // What comes after may be wrong for other reasons.
+            // Later events may be wrong for other reasons.
             let until = case.keep(&|place| place <= refutation.event);
             *refutation = until.explain(network, refutation, &options);
             blame = (!args.no_blame).then(|| until.blame(network, &options));
@@ -113,7 +114,8 @@ fn judge(
     Ok(Judged { file, model, network: network.name(), form, case, verdict, blame, relaxed, turns, elapsed })
 }
 
-/// The first event up to which a refuted case is refuted. The search may stop short of it, because it knows the future.
+/// Returns the first event up to which the case is refuted. The search may report an earlier one, because it takes
+/// later events into account.
 fn fatal(case: &dyn Case, found: usize, network: &dyn Network, options: &Options<'_>) -> usize {
     let refuted = |last: usize| case.keep(&|place| place <= last).judge(network, options).is_refuted();
     let (mut low, mut high) = (found, case.events().saturating_sub(1));
@@ -137,7 +139,7 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
         _ => error.to_string(),
     })?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err("is a directory; name the files in it".to_owned());
+        return Err("is a directory: pass the files in it".to_owned());
     }
     Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
 }

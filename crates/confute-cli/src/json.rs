@@ -1,7 +1,6 @@
-//! Verdicts for programs: one JSON object a line, with a version.
+//! Verdicts as JSON for programs: one object per line, with a version.
 //!
-//! Fields are only ever added within a version. Numbers of lines count from 1, places of events from 0. `turns` is a
-//! lower bound.
+//! Within a version fields are only added. Line numbers count from 1, event indices from 0. `turns` is a lower bound.
 
 use std::io::{self, Write};
 

@@ -1,7 +1,7 @@
 //! The command line of Confute.
 //!
-//! It reads arguments, hands files and budgets to the library, and shows what comes back. Judging is the library's;
-//! the clock and the terminal are here. What it found is its exit code: see [`Exit`].
+//! The program parses arguments, passes files and budgets to the library, and prints the results. The library
+//! judges; the clock and the terminal are here. The exit code is the result: see [`Exit`].
 
 mod args;
 mod check;
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     output::tell_of_defects(args.color);
     let mut out = output::stdout(args.color);
     let outcome = guarded(|| run(&args, &mut out));
-    // Also what was printed before a defect.
+    // Also flushes the output from before a panic.
     let finished = output::finish(&mut out);
     let outcome = outcome.map(|outcome| outcome.and_then(|exit| Ok(finished.map(|()| exit)?)));
     let exit = match outcome {
@@ -38,9 +38,12 @@ fn main() -> ExitCode {
             output::complain(args.color, &format!("{error:#}"));
             Exit::Broken
         }
-        // What it says is printed already, with its place.
+        // The panic message was already printed, with its location.
         Err(_) => {
-            output::complain(args.color, "confute ended early, for the defect above: please report it");
+            output::complain(
+                args.color,
+                "confute ended early because of the internal error above: please report it",
+            );
             Exit::Inconclusive
         }
     };

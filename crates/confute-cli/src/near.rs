@@ -1,6 +1,6 @@
-//! "Did you mean": the names nearest to one that does not exist.
+//! Suggestions for unknown names ("did you mean").
 
-/// What to say of an unknown name: the near ones, or all if they are few and none is near.
+/// Describes an unknown name, with similar names, or all of them if they are few and none is similar.
 pub(crate) fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     let near = nearest(name, &names);
@@ -10,10 +10,10 @@ pub(crate) fn unknown<'a>(kind: &str, name: &str, names: impl Iterator<Item = &'
     if names.len() <= 10 {
         return format!("no such {kind}; there are {}", names.join(", "));
     }
-    format!("no such {kind}, nor one like it")
+    format!("no such {kind}, and none with a similar name")
 }
 
-/// At most three names that differ little, or that end or begin alike.
+/// Returns at most three names that differ in few letters or contain the given one.
 fn nearest<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     let mut near: Vec<(usize, &str)> = names
         .iter()
@@ -29,7 +29,7 @@ fn nearest<'a>(name: &str, names: &[&'a str]) -> Vec<&'a str> {
     near.into_iter().take(3).map(|(_, name)| name).collect()
 }
 
-/// How many letters to insert, remove or replace (Levenshtein).
+/// Returns the edit distance of two words (Levenshtein).
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

@@ -1,7 +1,7 @@
-//! Where reports go.
+//! Output streams for reports.
 //!
-//! A reader that went away (`confute check … | head`) is no error and ends nothing: the exit code is still worth
-//! having. Any other failure to write is one.
+//! A reader that closed the pipe (`confute check … | head`) is no error and does not end the program: the exit code
+//! is still useful. Any other write error is reported.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
@@ -21,12 +21,12 @@ impl From<Color> for ColorChoice {
     }
 }
 
-/// Standard output, with colours or without.
+/// Returns standard output, with colours or without.
 pub(crate) fn stdout(color: Color) -> impl Write {
     Forgiving(BufWriter::new(AutoStream::new(io::stdout(), color.into())))
 }
 
-/// Standard error, likewise.
+/// Returns standard error, with colours or without.
 pub(crate) fn stderr(color: Color) -> impl Write {
     Forgiving(AutoStream::new(io::stderr(), color.into()))
 }
@@ -35,18 +35,18 @@ pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Brings out what is still buffered.
+/// Flushes the buffered output.
 pub(crate) fn finish(out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// One line about what went wrong. If even that cannot be said, the exit code has to do.
+/// Prints an error on one line. If even that fails, only the exit code reports it.
 pub(crate) fn complain(color: Color, what: &str) {
     let _ = writeln!(stderr(color), "{BAD}error{BAD:#}: {what}");
 }
 
-/// From now on a panic is told in a line, with its place, and with the way to it if `RUST_BACKTRACE` asks for that. It is no
-/// matter of the user's, and what was found is still to be told.
+/// Installs a panic hook that prints a panic on one line with its location, and a backtrace if `RUST_BACKTRACE`
+/// requests one. A panic is not the user's fault, and the violations found so far are still reported.
 pub(crate) fn tell_of_defects(color: Color) {
     std::panic::set_hook(Box::new(move |panic| {
         let what = panic.payload_as_str().unwrap_or("a panic without a message");
@@ -59,7 +59,7 @@ pub(crate) fn tell_of_defects(color: Color) {
     }));
 }
 
-/// A writer whose reader may go away.
+/// A writer that ignores a closed pipe.
 struct Forgiving<W>(W);
 
 impl<W: Write> Write for Forgiving<W> {

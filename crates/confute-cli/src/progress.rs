@@ -1,7 +1,7 @@
-//! The clock of a search: when its time is up, and what to tell those who wait.
+//! Time limit and progress line of a search.
 //!
-//! Nothing is told in the first second, nor where nobody watches. On a terminal the line is overwritten and erased at
-//! the end; elsewhere (with `-v`) there is one line a second.
+//! Nothing is printed in the first second, nor if standard error is not watched. On a terminal the line is
+//! overwritten and erased at the end; elsewhere (with `-v`) there is one line per second.
 
 use std::cell::Cell;
 use std::io::Write as _;
@@ -13,11 +13,11 @@ use crate::args::Color;
 use crate::output;
 use confute_report::text::grouped;
 
-/// Watches over one file.
+/// Time limit and progress of the search for one file.
 pub(crate) struct Progress {
     start: Instant,
     deadline: Cell<Option<Instant>>,
-    /// What is being done.
+    /// Name of the current step.
     what: Cell<&'static str>,
     events: u64,
     told: Cell<Option<Instant>>,
@@ -43,7 +43,7 @@ impl Progress {
         }
     }
 
-    /// Begins something that may take so long, over so many events.
+    /// Begins a step with this number of events and this time limit.
     pub(crate) fn begin(&mut self, what: &'static str, events: usize, most: Duration) {
         self.what.set(what);
         self.events = events as u64;
@@ -51,12 +51,12 @@ impl Progress {
         self.deadline.set(Instant::now().checked_add(most));
     }
 
-    /// How many turns of the model were tried since the beginning, as far as it was told.
+    /// Returns the number of turns executed since the beginning of the step, as far as it was reported.
     pub(crate) fn turns(&self) -> u64 {
         self.turns.get()
     }
 
-    /// Hears how far the search is; says whether its time is up.
+    /// Receives the progress of the search. Returns `true` if its time is up.
     pub(crate) fn hear(&self, pulse: &Pulse) -> bool {
         self.turns.set(pulse.turns);
         let now = Instant::now();
@@ -69,7 +69,7 @@ impl Progress {
         self.deadline.get().is_some_and(|deadline| now >= deadline)
     }
 
-    /// Takes the line away again.
+    /// Erases the progress line.
     pub(crate) fn erase(&self) {
         if self.terminal && self.told.take().is_some() {
             let _ = write!(output::stderr(self.color), "\r\x1b[K");

@@ -1,7 +1,7 @@
-//! Verdicts for people.
+//! Verdicts as text.
 //!
-//! The first line says all that matters, in a form that editors can jump to; what follows is the proof, the diagnosis,
-//! and what to do next.
+//! The first line has the essentials, in a format that editors can jump to; below it are the proof, the diagnosis,
+//! and advice.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use confute_report::note::{expected, note};
 use confute_report::style::{BAD, GOOD, OPEN, STRONG};
 use confute_report::text::{WIDTH, count, elapsed, wrap};
 
-/// How many diagnoses are shown.
+/// Maximum number of diagnoses that are shown.
 const MOST: usize = 6;
 
 pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
@@ -26,7 +26,7 @@ pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::
             let events = count(case.events() as u64, "event");
             let without = match &judged.relaxed[..] {
                 [] => String::new(),
-                relaxed => format!(", not asking for {}", relaxed.join(", ")),
+                relaxed => format!(", with {} relaxed", relaxed.join(", ")),
             };
             let cost = cost(judged);
             writeln!(out, "{GOOD}unrefuted{GOOD:#}: {file}: {events} explained by {scene}{without} ({cost})")
@@ -38,7 +38,7 @@ pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::
                     "memory" => "--max-memory",
                     _ => "--max-time",
                 };
-                note(out, "next", &[format!("raise {option}; nothing is proven either way")])?;
+                note(out, "next", &[format!("raise {option}; the verdict is open")])?;
             }
             Ok(())
         }
@@ -71,8 +71,8 @@ fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn 
             out,
             "next",
             &[
-                format!("`confute explain {rule}` says what it asks;"),
-                format!("`--allow {rule}` judges what else is wrong"),
+                format!("`confute explain {rule}` explains the rule;"),
+                format!("`--allow {rule}` judges without that rule"),
             ],
         )?;
     }
@@ -82,18 +82,18 @@ fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn 
 fn remark(refutation: &Refutation) -> &'static str {
     match refutation.expected.as_slice() {
         [] => "nothing explains this",
-        [Expectation { message: None, .. }] => "nothing was to come here",
-        _ => "something else was to come here",
+        [Expectation { message: None, .. }] => "expected no message here",
+        _ => "expected a different message here",
     }
 }
 
-/// The counterfactual: what the server must have done.
+/// Writes the counterfactual explanation: the rules that the server must have broken.
 pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
     let Blame { diagnoses, tried, incomplete, .. } = blame;
     let mut lines = Vec::new();
     for (place, Diagnosis { rules, deviations, level, .. }) in diagnoses.iter().take(MOST).enumerate() {
         let often = if *deviations > 1 { format!(", at least {deviations} times") } else { String::new() };
-        let start = if place == 0 { "explainable only if the server breaks" } else { "or if it breaks" };
+        let start = if place == 0 { "explained only by breaking" } else { "or by breaking" };
         let which = rules.join(" and ");
         lines.extend(wrap(&format!("{start} {which} (level\u{a0}{}){often}:", level.name()), WIDTH - 14));
         for rule in rules {
@@ -103,10 +103,10 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
     }
     match (diagnoses.len(), incomplete) {
         (0, false) if *tried > 1 => {
-            lines.push("no rule of the model explains this by being broken,".to_owned());
-            lines.push(format!("nor do {tried} together"));
+            lines.push("breaking any rule of the model does not explain this,".to_owned());
+            lines.push(format!("nor does breaking {tried} rules together"));
         }
-        (0, false) => lines.push("no rule of the model explains this by being broken".to_owned()),
+        (0, false) => lines.push("breaking any rule of the model does not explain this".to_owned()),
         (0, true) => lines.push("not found within the budget".to_owned()),
         (_, true) => lines.push("(the budget ran out before every rule was tried)".to_owned()),
         _ => {}

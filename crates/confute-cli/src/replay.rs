@@ -1,4 +1,4 @@
-//! `confute replay`: a stored violation, judged again or done again.
+//! `confute replay`: judges a stored violation again, or replays it.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use confute_report::lines;
 use confute_report::style::{BAD, GOOD, OPEN};
 use confute_report::summary::part;
 use confute_report::text::{WIDTH, wrap};
-use confute_report::violation::violation;
+use confute_report::violation::{Extent, violation};
 use confute_run::kit::Reach;
 use confute_run::stored::File;
 use serde_json::json;
@@ -20,7 +20,7 @@ use crate::live;
 pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
     let file = File::open(&args.file)?;
     let shown = args.file.display().to_string();
-    let replay = confute_run::replay::Replay {
+    let replay = confute_run::replay::ReplayJob {
         target: args.target.clone(),
         runs: args.runs,
         patience: args.patience,
@@ -55,8 +55,9 @@ pub(crate) fn run(args: &args::Replay, out: &mut dyn Write) -> Result<Exit> {
         writeln!(out, "{object}")?;
         return Ok(exit);
     }
+    let extent = if args.verbose { Extent::Full } else { Extent::Normal };
     if let (Some(now), false) = (&came.now, args.quiet) {
-        part("violation", out, |out| violation(&now.rules, &now.violation, args.verbose, &[], out))?;
+        part("violation", out, |out| violation(&now.rules, &now.violation, extent, &[], out))?;
     }
     let word = exit.name();
     let style = match exit {

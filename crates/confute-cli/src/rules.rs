@@ -1,4 +1,4 @@
-//! `confute rules` and `confute explain`: the catalogue.
+//! `confute rules` and `confute explain`: the catalogue of rules.
 
 use std::io::Write;
 
@@ -11,6 +11,7 @@ use confute_record::Exit;
 use confute_report::note::note;
 use confute_report::style::{NOTE, STRONG};
 use confute_report::text::{WIDTH, wrap};
+use confute_run::Explanation;
 
 pub(crate) fn list(args: &Rules, out: &mut dyn Write) -> Result<Exit> {
     let books: Vec<_> =
@@ -44,22 +45,26 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
         writeln!(out, "  {line}")?;
     }
     writeln!(out)?;
-    if let Some(more) = confute_kits::explain(name) {
+    let explanation = confute_kits::explain(name);
+    if let Some(more) = &explanation {
         note(out, "standard", &wrap(more.text, 64))?;
         if !more.clause.is_empty() {
             note(out, "clause", &wrap(more.clause, 64))?;
         }
     }
     note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;
+    if let Some(more) = &explanation {
+        demonstrate(more, out)?;
+    }
     let about = format!("{}: {}", book.name, book.summary);
     note(out, "model", &wrap(&about, 64))?;
     let relax = [
         format!("`{} --allow {name}`", book.command),
-        "judges as if the server were free to break it: what is refuted".to_owned(),
-        "then, is refuted for another reason.".to_owned(),
+        "judges as if the server were free to break it: a refutation then".to_owned(),
+        "has another reason.".to_owned(),
     ];
     note(out, "relax", &relax)?;
-    // Of many rules, those of the same clause.
+    // For a model with many rules, only those of the same clause.
     let group = |name: &'static str| name.split('/').next().filter(|_| book.rules.len() > 30);
     let others: Vec<&str> = book
         .rules
@@ -73,18 +78,35 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
     Ok(Exit::Unrefuted)
 }
 
+/// Says why a rule matters, and shows an exchange that breaks it.
+fn demonstrate(more: &Explanation, out: &mut dyn Write) -> Result<()> {
+    if !more.why.is_empty() {
+        note(out, "why", &wrap(more.why, 64))?;
+    }
+    if !more.example.is_empty() {
+        note(out, "example", &more.example.iter().map(ToString::to_string).collect::<Vec<_>>())?;
+    }
+    if !more.curl.is_empty() {
+        note(out, "try", &[more.curl.to_owned()])?;
+    }
+    if !more.confused_with.is_empty() {
+        note(out, "compare", &wrap(&more.confused_with.join(", "), 64))?;
+    }
+    Ok(())
+}
+
 fn meaning(level: Level) -> &'static str {
     match level {
-        Level::Live => "an answer must come at all, which is seen only by waiting",
-        Level::Should => "the protocol recommends it",
+        Level::Live => "a response must arrive; a violation shows only by waiting",
+        Level::Should => "the standard recommends it",
         Level::Steady => {
-            "requests are served, and validators change only with the content; no standard demands it, so a violation \
-             is a warning unless --level steady, or a promise such as --no-survey, has it count"
+            "the server is available, and its validators change only with the content; no standard requires it, so a \
+             violation is a warning, unless --level steady or --no-survey makes it count"
         }
         Level::Store => {
-            "what a store with one copy does, though no standard says so; the premise is that nobody \
-             else changes what the tester looks at"
+            "a store with one copy behaves so, though no standard requires it; premise: nobody else writes to the \
+             tested resources"
         }
-        Level::Must => "the protocol demands it",
+        Level::Must => "the standard requires it",
     }
 }

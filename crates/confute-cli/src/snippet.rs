@@ -1,4 +1,4 @@
-//! The part of a case around the event that nothing explains, in the manner of a compiler.
+//! The part of a case around the event that no hypothesis explains, in the style of a compiler diagnostic.
 
 use std::io::{self, Write};
 
@@ -8,10 +8,10 @@ use confute_models::registry::Case;
 use confute_report::style::{BAD, NOTE};
 use confute_report::text::{WIDTH, clip};
 
-/// Up to so many events a case is shown from its start.
+/// Number of events up to which a case is shown from its start.
 const SHORT: usize = 12;
 
-/// Draws the fatal event, what led up to it, and a remark under it.
+/// Draws the fatal event, the events before it, and a remark under it.
 pub(crate) fn draw(
     case: &dyn Case,
     fatal: usize,
@@ -42,7 +42,8 @@ pub(crate) fn draw(
     writeln!(out, "{NOTE}{:gutter$} |{NOTE:#}", "")
 }
 
-/// Which events to show: all of a short case, or else the fatal one, the request it may answer, and a few around both.
+/// Returns the events to show: all of a short case, otherwise the fatal one and the request to which it may be the
+/// response.
 fn places(case: &dyn Case, fatal: usize) -> Vec<usize> {
     let speaks = |place: &usize| !matches!(case.event(*place), Some(Event::Opened(_)) | None);
     if fatal < SHORT {
@@ -54,7 +55,7 @@ fn places(case: &dyn Case, fatal: usize) -> Vec<usize> {
     places
 }
 
-/// The request that the fatal event would answer if answers came in order.
+/// Returns the request to which the fatal event would be the response if responses came in order.
 fn request(case: &dyn Case, fatal: usize, conn: Option<WireConn>) -> Option<usize> {
     let mut open = std::collections::VecDeque::new();
     for place in 0..fatal {
@@ -67,12 +68,12 @@ fn request(case: &dyn Case, fatal: usize, conn: Option<WireConn>) -> Option<usiz
     open.pop_front()
 }
 
-/// The line in the file, or else the place.
+/// Returns the line in the file, or the number of the event if it has none.
 fn number(case: &dyn Case, place: usize) -> String {
     case.line(place).unwrap_or(place + 1).to_string()
 }
 
-/// What happened, and the message.
+/// Formats an event, and returns its message separately.
 pub(crate) fn said(event: &Event<String>) -> (String, &str) {
     let conn = event.conn().map_or(0, |WireConn(number)| number);
     match event {
@@ -82,6 +83,6 @@ pub(crate) fn said(event: &Event<String>) -> (String, &str) {
         Event::Received(_, message) => (format!("c{conn} received  "), message),
         Event::Closed(_) => (format!("c{conn} closed by the server"), ""),
         Event::HungUp(_) => (format!("c{conn} hung up"), ""),
-        _ => ("nothing more came".to_owned(), ""),
+        _ => ("nothing more arrived".to_owned(), ""),
     }
 }

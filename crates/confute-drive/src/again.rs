@@ -1,6 +1,7 @@
-//! Does what was done before, once more: to a server, or to the judge alone.
+//! Repetition: scripts run again on a server, and traces judged again without one.
 //!
-//! A run is under a name that was never used, and is judged by the model; nothing is concluded from the old answers.
+//! A run has a name that was never used, and is judged by the model; nothing is concluded from the old
+//! responses.
 
 use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
@@ -21,50 +22,50 @@ use crate::talk::Caller;
 use crate::trouble::Trouble;
 use confute_record::Figures;
 
-/// How many turns a judgement may take that is one of many, besides two hundred for each event.
+/// Number of turns that one of many judgements may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
 
-/// Runs scripts again.
+/// Runner that repeats scripts on a server.
 pub struct Again<'a> {
-    /// What is spoken.
+    /// The protocol.
     pub protocol: &'a dyn AnyProtocol,
-    /// With whom.
+    /// The server.
     pub target: Target,
-    /// What a run may cost.
+    /// Limits of each run.
     pub limits: Limits,
-    /// How long the search for the broken rule may take, each time.
+    /// Time to search for the broken rule, in each run.
     pub blame_time: Duration,
-    /// What the names of all cases begin with.
+    /// Prefix of the names of all cases.
     pub prefix: &'a str,
     /// Set when it is time to stop.
     pub stop: &'a AtomicBool,
 }
 
-/// What was done, and under which rules.
+/// A past run: its script, and the rules that were relaxed.
 #[derive(Clone, Copy, Debug)]
 pub struct PastRun<'a> {
-    /// What was done.
+    /// The steps that were performed.
     pub script: &'a [Step<AnyAsk>],
-    /// Its name on the server. Where a script cuts a request in pieces it counts on the length, so another name is as long.
+    /// Name of the case on the server. The cuts of a request depend on its length, so a new name is as long.
     pub name: &'a str,
-    /// What its choices came from.
+    /// Seed of its random choices.
     pub seed: u64,
-    /// Rules that were not asked for.
+    /// Rules that were relaxed.
     pub relaxed: &'a [&'static str],
 }
 
-/// What came of a run.
+/// Result of a repeated run.
 pub enum Rerun {
-    /// Nothing explains it.
+    /// Nothing explains the run.
     Refuted(Box<Finding>),
-    /// All is explained.
+    /// Every event is explained.
     Explained,
-    /// It is not known, for this reason.
+    /// Undecided, for this reason.
     Unknown(String),
 }
 
 impl Again<'_> {
-    /// Runs it once. An error means that the server cannot be reached.
+    /// Runs a script once. An error means that the server cannot be reached.
     pub fn once(&self, net: &mut Net, deed: &PastRun<'_>) -> Result<Rerun, Trouble> {
         let run = self.run(net, deed)?;
         if let Some(trouble) = &run.trouble
@@ -77,29 +78,31 @@ impl Again<'_> {
         Ok(match &run.verdict {
             Verdict::Refuted(_) if !restarted => match self.blamed(run, deed, Depth::Level) {
                 Some(finding) => Rerun::Refuted(Box::new(finding)),
-                None => Rerun::Unknown("refuted at first, but not when judged again".to_owned()),
+                None => Rerun::Unknown("refuted online, but not when judged again offline".to_owned()),
             },
             Verdict::Refuted(_) => Rerun::Unknown("the server was restarted".to_owned()),
             Verdict::Inconclusive(why) => Rerun::Unknown(why.to_string()),
             Verdict::Unrefuted => match trouble {
                 Some(trouble) => Rerun::Unknown(trouble),
-                None if run.ended != Ended::Done => Rerun::Unknown("it was cut short".to_owned()),
-                // What was never asked cannot have been answered rightly.
+                None if run.ended != Ended::Done => Rerun::Unknown("the run was cut short".to_owned()),
+                // A request that was never sent cannot have been answered correctly.
                 None if requests(&run.script) < requests(deed.script) => Rerun::Unknown(
-                    "a request could not be sent, because no answer told what it refers to".to_owned(),
+                    "a request could not be sent: no response contained the value that it refers to"
+                        .to_owned(),
                 ),
                 None => Rerun::Explained,
             },
         })
     }
 
-    /// Finds out whether the server can be tested at all, as a campaign does, under a name as long as this one.
+    /// Checks that the server can be tested at all, as a campaign does, under a name as long as this one.
     pub fn survey(&self, name: &str) -> Result<(), Trouble> {
         let Again { protocol, target, ref limits, .. } = *self;
-        protocol.survey(&Caller::new(target, limits).named(self.name_like(name))).map(drop)
+        let caller = Caller::new(target, limits).named(self.name_like(name));
+        protocol.survey(&caller, &[], self.stop).said.map(drop)
     }
 
-    /// Runs it, without looking for the broken rule.
+    /// Runs a script, without a search for the broken rule.
     pub(crate) fn run(&self, net: &mut Net, deed: &PastRun<'_>) -> Result<CaseRun, Trouble> {
         let Again { protocol, target, ref limits, stop, .. } = *self;
         let name = self.name_like(deed.name);
@@ -118,14 +121,15 @@ impl Again<'_> {
         Ok(run_case(net, &setup, &mut AnyGenerator::replay(deed.script.to_vec())))
     }
 
-    /// The violation that a refuted run shows, blamed to this depth.
+    /// Returns the violation that a refuted run shows, blamed to this depth; `None` if it is not refuted when
+    /// judged again.
     pub(crate) fn blamed(&self, run: CaseRun, deed: &PastRun<'_>, depth: Depth) -> Option<Finding> {
         let Limits { memory, end, .. } = self.limits;
         let budget = Budget { time: self.blame_time, memory, halt: self.stop, end, depth };
         diagnose(self.protocol, run, (0, deed.seed), deed.relaxed, &budget)
     }
 
-    /// A name that was never used, as long as this one.
+    /// Returns an unused name as long as this one.
     fn name_like(&self, name: &str) -> String {
         let mut fresh = if self.prefix.len() < name.len() { self.prefix.to_owned() } else { String::new() };
         while fresh.len() < name.len() {
@@ -136,12 +140,13 @@ impl Again<'_> {
     }
 }
 
-/// How many requests of the tester there are. Whether the server asks the tester anything is the server's affair.
+/// Counts the requests of the tester. Its responses do not count: the server decides whether it sends
+/// requests.
 fn requests<A>(script: &[Step<A>]) -> usize {
     script.iter().filter(|step| matches!(step, Step::Ask { on: Peer::Opened(_), .. })).count()
 }
 
-/// Judges what was seen then once more, without a server. It may come out differently if the model has changed since.
+/// Judges a recorded trace again, without a server. The result may differ if the model has changed since.
 pub fn judge_again(
     protocol: &dyn AnyProtocol,
     deed: &PastRun<'_>,
@@ -165,7 +170,7 @@ pub fn judge_again(
         trouble: None,
         name: deed.name.to_owned(),
         trace: trace.to_vec(),
-        // Nobody wrote down when.
+        // The times were not recorded.
         micros: vec![0; trace.len()],
         script: deed.script.to_vec(),
         figures: Figures::default(),
@@ -180,7 +185,8 @@ pub fn judge_again(
     }
 }
 
-/// How many alternatives the tester has open after each event, as far as it gets in this time and with this much memory.
+/// Returns the number of alternatives that the search has open after each event, as far as it gets within
+/// this time and memory.
 pub fn alternatives_of(
     protocol: &dyn AnyProtocol,
     trace: &[Event<AnyMessage>],
@@ -202,7 +208,8 @@ pub fn alternatives_of(
     counts.collect()
 }
 
-/// The proof that nothing explains these events; `diagnoses` are what they are blamed on. `None` if there is none within the budget.
+/// Returns the proof that nothing explains these events; `diagnoses` are the sets of rules that they are
+/// blamed on. `None` if no proof is found within the budget.
 pub fn proof_of(
     protocol: &dyn AnyProtocol,
     trace: &[Event<AnyMessage>],
@@ -212,7 +219,8 @@ pub fn proof_of(
     protocol.model().reasons(protocol.network(), &all_shared(trace), diagnoses, options)
 }
 
-/// Whether nothing explains these events when these rules are not asked for; `None` if that is too much work to tell.
+/// Returns `Some(true)` if nothing explains these events with these rules relaxed; `None` if that is too much
+/// work to decide.
 pub fn is_refuted(
     protocol: &dyn AnyProtocol,
     trace: &[Event<AnyMessage>],

@@ -1,9 +1,9 @@
-//! Tells a server that was restarted from one that only closed many connections at once.
+//! Canaries: they distinguish a server that was restarted from one that only closed many connections at once.
 //!
-//! A canary is something that is written before the cases and never changed. If it is still there as it was, the server has
-//! forgotten nothing, however many connections ended: a refutation stands. That holds for a server that was restarted and
-//! keeps its data too. If it is gone, or has changed, the server forgets what it was told, and what it is accused of may
-//! follow from that. Only [protocols](crate::Setup::plant) that can write something have one.
+//! A canary is an item that is written before the cases and never changed. If it is unchanged, the server has
+//! lost nothing, however many connections ended, and a refutation stands. This holds for a server that was
+//! restarted and keeps its data too. If the canary is gone or changed, the server loses its data, and the
+//! violation may follow from that. Only [protocols](crate::Setup::plant) that can write have a canary.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
@@ -12,22 +12,24 @@ use crate::erased::AnyProtocol;
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::talk::Caller;
+use crate::trouble::Trouble;
 
-/// How often to look for it: a server that has just ended many connections may take a moment to take another one.
+/// Number of attempts to read the canary: a server that has just ended many connections may need a moment
+/// before it accepts another one.
 const LOOKS: u32 = 3;
-/// How long to wait between two looks.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What was written.
+/// A canary that was written.
 pub(crate) struct Canary {
-    /// What it is called.
+    /// Name of the canary on the server.
     name: String,
-    /// How it looked at first.
+    /// Content of the canary when it was first read.
     seen: String,
 }
 
 impl Net {
-    /// Writes a canary below this name, unless there is one, or there can be none.
+    /// Writes a canary below this name, unless there is one already or the protocol cannot write one.
     pub(crate) fn plant(&mut self, protocol: &dyn AnyProtocol, target: Target, limits: &Limits, name: &str) {
         if self.canary.is_some() {
             return;
@@ -38,13 +40,19 @@ impl Net {
             self.canary = Some(None);
             return;
         }
-        let look = || protocol.canary(&caller).ok().flatten();
-        // One that looks different each time tells nothing; the next case tries again.
-        let seen = look().filter(|seen| look().as_ref() == Some(seen));
-        self.canary = seen.map(|seen| Some(Canary { name, seen }));
+        // A canary that reads differently each time proves nothing; the next case tries again.
+        let look = || protocol.canary(&caller);
+        let seen = look().map(|first| first.filter(|seen| look().is_ok_and(|it| it.as_ref() == Some(seen))));
+        self.canary = match seen {
+            Ok(seen) => seen.map(|seen| Some(Canary { name, seen })),
+            // Every attempt would take as long.
+            Err(Trouble::Silent { .. }) => Some(None),
+            Err(_) => None,
+        };
     }
 
-    /// Whether there is a canary, and it is as it was. If it is not, the next case gets a new one.
+    /// Returns `true` if there is a canary and it is unchanged. If it is changed or gone, the next case
+    /// writes a new one.
     pub(crate) fn has_canary(&mut self, protocol: &dyn AnyProtocol, target: Target, limits: &Limits) -> bool {
         let Some(Some(canary)) = &self.canary else { return false };
         let caller = Caller::new(target, limits).named(canary.name.clone());
@@ -54,7 +62,7 @@ impl Net {
                 std::thread::sleep(PAUSE);
             }
             match protocol.canary(&caller) {
-                // Nobody else could know what it looks like.
+                // A server that has lost the canary cannot know its content.
                 Ok(Some(seen)) if seen == canary.seen => return true,
                 Ok(_) => changed = true,
                 Err(_) => {}

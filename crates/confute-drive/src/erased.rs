@@ -1,4 +1,4 @@
-//! The border between protocols and the driver.
+//! Type erasure at the border between protocols and the driver.
 //!
 //! A [`Protocol`] has types of its own: messages, asks, a reader. The driver works on [`AnyMessage`]s, [`AnyAsk`]s and an
 //! [`AnyProtocol`], which hide them, so that a program with many protocols holds one copy of the driver. Every protocol is an
@@ -9,7 +9,8 @@ use std::fmt::{self, Debug, Display};
 use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 
 use confute::erased::{AnyModel, SharedMessage};
 use confute::lang::{Level, Rule};
@@ -23,10 +24,11 @@ use crate::export::{Exports, KeptAny, KeptCase};
 use crate::figures::Refusal;
 use crate::protocol::{Exchange, Generator, Msg, Past, Protocol, Reader, Side, View};
 use crate::script::{Peer, Step};
-use crate::talk::{Caller, Talk};
+use crate::talk::{Caller, Surveyed, Talk};
 use crate::trouble::Trouble;
 
-/// Says why a value of another type is a defect: whoever puts values into a case takes them from its protocol.
+/// Panic message for a value of another type. Such a value is a defect: all values of a case come from its
+/// protocol.
 const ONE_TYPE: &str = "the messages, asks and past of a case are those of its protocol";
 
 /// A message of any protocol. Clones share it.
@@ -61,7 +63,7 @@ impl AnyMessage {
         Self(Arc::new(message))
     }
 
-    /// The message, if it is of this type.
+    /// Returns the message if it is of this type.
     pub fn typed<M: 'static>(&self) -> Option<&M> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
@@ -70,7 +72,7 @@ impl AnyMessage {
         self.typed().expect(ONE_TYPE)
     }
 
-    /// Changes the message. If others share it, theirs stays as it is.
+    /// Changes the message. Clones that share it keep the old value.
     fn change<M: Content>(&mut self, change: impl FnOnce(&mut M)) {
         if Arc::get_mut(&mut self.0).is_none() {
             self.0 = Arc::new(self.expect::<M>().clone());
@@ -79,25 +81,26 @@ impl AnyMessage {
         change(held.expect(ONE_TYPE));
     }
 
-    /// A message of the same type that was stored as JSON.
+    /// Parses a message of the same type from JSON.
     pub fn like(&self, json: Value) -> Result<AnyMessage, serde_json::Error> {
         self.0.like(json)
     }
 
-    /// The message for the engine.
+    /// Returns the message in the form of the engine.
     pub(crate) fn share(&self) -> SharedMessage {
         self.0.share()
     }
 }
 
-/// Shows the message as its protocol does: see [`ServerModel`](confute::lang::ServerModel) for the two forms.
+/// Formats the message as its protocol does: see [`ServerModel`](confute::lang::ServerModel) for the two
+/// forms.
 impl Display for AnyMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Display::fmt(&*self.0, f)
     }
 }
 
-/// The same text in parentheses, for panics: the type is hidden.
+/// Formats the text of the message in parentheses, for panics: the type is hidden.
 impl Debug for AnyMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AnyMessage({self})")
@@ -110,12 +113,12 @@ impl Serialize for AnyMessage {
     }
 }
 
-/// An event for the engine.
+/// Converts an event for the engine.
 pub(crate) fn shared(event: &Event<AnyMessage>) -> Event<SharedMessage> {
     event.as_ref().map(AnyMessage::share)
 }
 
-/// Events for the engine.
+/// Converts events for the engine.
 pub(crate) fn all_shared(events: &[Event<AnyMessage>]) -> Vec<Event<SharedMessage>> {
     events.iter().map(shared).collect()
 }
@@ -140,7 +143,7 @@ impl AnyAsk {
         Self(Arc::new(ask))
     }
 
-    /// The ask, if it is of this type.
+    /// Returns the ask if it is of this type.
     pub fn typed<A: 'static>(&self) -> Option<&A> {
         (&*self.0 as &dyn Any).downcast_ref()
     }
@@ -168,7 +171,8 @@ impl Serialize for AnyAsk {
     }
 }
 
-/// The past of a case, of any protocol: what the driver keeps itself, and a [`Past`] with the protocol's types.
+/// The past of a case of any protocol: the parts that the driver itself reads, and a [`Past`] with the
+/// protocol's types.
 pub struct AnyPast {
     exchanges: Vec<(usize, AnyMessage)>,
     asked: usize,
@@ -197,31 +201,31 @@ impl<P: Protocol> HeldPast for Past<P> {
 }
 
 impl AnyPast {
-    fn typed<P: Protocol>(&self) -> &Past<P> {
+    pub(crate) fn typed<P: Protocol>(&self) -> &Past<P> {
         (&*self.typed as &dyn Any).downcast_ref().expect(ONE_TYPE)
     }
 
-    /// The number of exchanges.
+    /// Returns the number of exchanges.
     pub(crate) fn len(&self) -> usize {
         self.exchanges.len()
     }
 
-    /// The number of messages on connections that the server opened.
+    /// Returns the number of messages on connections that the server opened.
     pub(crate) fn asked(&self) -> usize {
         self.asked
     }
 
-    /// The step of an exchange.
+    /// Returns the step of an exchange.
     pub(crate) fn step(&self, place: usize) -> Option<usize> {
         self.exchanges.get(place).map(|(step, _)| *step)
     }
 
-    /// The request of an exchange.
+    /// Returns the request of an exchange.
     pub(crate) fn request(&self, place: usize) -> Option<&AnyMessage> {
         self.exchanges.get(place).map(|(_, request)| request)
     }
 
-    /// The exchange of a step.
+    /// Returns the index of the exchange of a step.
     pub(crate) fn place(&self, step: usize) -> Option<usize> {
         self.exchanges.binary_search_by_key(&step, |(step, _)| *step).ok()
     }
@@ -232,7 +236,7 @@ impl AnyPast {
         self.exchanges.push((step, request));
     }
 
-    /// Adds a reply to an exchange.
+    /// Adds a response to an exchange.
     pub(crate) fn reply(&mut self, place: usize, message: &AnyMessage) {
         self.typed.reply(place, message);
     }
@@ -244,7 +248,7 @@ impl AnyPast {
     }
 }
 
-/// Any protocol. See [`Protocol`] and its roles, whose methods these are.
+/// A [`Protocol`] with hidden types. The methods are those of the protocol and its roles.
 #[expect(missing_docs, reason = "each method is documented where a protocol implements it")]
 pub trait AnyProtocol: Send + Sync {
     fn model(&self) -> AnyModel<'_>;
@@ -253,11 +257,11 @@ pub trait AnyProtocol: Send + Sync {
     fn encode(&self, message: &AnyMessage, bytes: &mut Vec<u8>);
     fn reader(&self, side: Side) -> Box<dyn Reader<AnyMessage>>;
     fn conceal(&self, bytes: &mut [u8]);
-    /// An empty past.
+    /// Creates an empty past.
     fn past(&self) -> AnyPast;
-    /// An ask that was stored as JSON.
+    /// Parses an ask from JSON.
     fn read_ask(&self, json: Value) -> Result<AnyAsk, serde_json::Error>;
-    /// A message that was stored as JSON.
+    /// Parses a message from JSON.
     fn read_message(&self, json: Value) -> Result<AnyMessage, serde_json::Error>;
 
     fn answers(&self, message: &AnyMessage) -> u32;
@@ -268,15 +272,22 @@ pub trait AnyProtocol: Send + Sync {
     fn is_last(&self, message: &AnyMessage) -> bool;
     fn is_excused(&self, answer: &AnyMessage) -> bool;
     fn refusal(&self, request: &AnyMessage, reply: &AnyMessage) -> Option<Refusal>;
+    fn broken_off(&self, reply: &AnyMessage) -> Option<String>;
     fn stamp(&self, message: &mut AnyMessage, micros: u64);
     fn notice(&self, past: &AnyPast, place: usize, message: &mut AnyMessage);
     fn follows(&self, message: &mut AnyMessage);
 
     fn probe(&self) -> Option<AnyAsk>;
+    fn behind(&self, request: &AnyMessage) -> Option<AnyAsk>;
     fn renumber(&self, ask: &AnyAsk, now: &dyn Fn(usize) -> usize) -> AnyAsk;
     fn simpler(&self, ask: &AnyAsk) -> Vec<AnyAsk>;
     fn plainer(&self, asks: &[&AnyAsk]) -> Vec<Vec<AnyAsk>>;
     fn is_plain(&self, ask: &AnyAsk) -> bool;
+    fn variants(&self, ask: &AnyAsk) -> Vec<AnyAsk>;
+    fn follow_ups(&self, asks: &[(usize, &AnyAsk)]) -> Vec<AnyAsk>;
+    fn look(&self, ask: &AnyAsk) -> Option<AnyAsk>;
+    fn is_spontaneous(&self, rule: &Rule) -> bool;
+    fn control(&self, rule: &Rule, ask: &AnyAsk) -> Option<AnyAsk>;
 
     fn belongs(&self, message: &AnyMessage, case: &str) -> bool;
     fn has_single_exchanges(&self) -> bool;
@@ -293,10 +304,10 @@ pub trait AnyProtocol: Send + Sync {
     fn annotate(&self, trace: &mut [Event<AnyMessage>]);
     fn alone(&self, trace: &[Event<AnyMessage>]) -> Option<Vec<Event<AnyMessage>>>;
     fn branches(&self) -> Vec<String>;
-    /// The branch that the exchange at this place of the past reached.
+    /// Returns the branch that the exchange at this index of the past reached.
     fn reached(&self, past: &AnyPast, place: usize) -> Option<usize>;
 
-    fn survey(&self, caller: &Caller) -> Result<Vec<String>, Trouble>;
+    fn survey(&self, caller: &Caller, relaxed: &[&'static str], stop: &AtomicBool) -> Surveyed;
     fn waives(&self, caller: &Caller) -> Vec<&'static str>;
     fn plant(&self, caller: &Caller) -> bool;
     fn canary(&self, caller: &Caller) -> Result<Option<String>, Trouble>;
@@ -359,6 +370,9 @@ impl<P: Protocol> AnyProtocol for P {
     fn refusal(&self, request: &AnyMessage, reply: &AnyMessage) -> Option<Refusal> {
         self.dialogue().refusal(request.expect(), reply.expect())
     }
+    fn broken_off(&self, reply: &AnyMessage) -> Option<String> {
+        self.dialogue().broken_off(reply.expect())
+    }
     fn stamp(&self, message: &mut AnyMessage, micros: u64) {
         message.change(|message| self.dialogue().stamp(message, micros));
     }
@@ -372,6 +386,9 @@ impl<P: Protocol> AnyProtocol for P {
     fn probe(&self) -> Option<AnyAsk> {
         self.asks().probe().map(AnyAsk::new)
     }
+    fn behind(&self, request: &AnyMessage) -> Option<AnyAsk> {
+        self.asks().behind(request.expect()).map(AnyAsk::new)
+    }
     fn renumber(&self, ask: &AnyAsk, now: &dyn Fn(usize) -> usize) -> AnyAsk {
         AnyAsk::new(self.asks().renumber(ask.expect(), now))
     }
@@ -382,6 +399,22 @@ impl<P: Protocol> AnyProtocol for P {
         let asks: Vec<&P::Ask> = asks.iter().map(|ask| ask.expect()).collect();
         let plainer = self.asks().plainer(&asks).into_iter();
         plainer.map(|asks| asks.into_iter().map(AnyAsk::new).collect()).collect()
+    }
+    fn variants(&self, ask: &AnyAsk) -> Vec<AnyAsk> {
+        self.asks().variants(ask.expect()).into_iter().map(AnyAsk::new).collect()
+    }
+    fn follow_ups(&self, asks: &[(usize, &AnyAsk)]) -> Vec<AnyAsk> {
+        let asks: Vec<(usize, &P::Ask)> = asks.iter().map(|(step, ask)| (*step, ask.expect())).collect();
+        self.asks().follow_ups(&asks).into_iter().map(AnyAsk::new).collect()
+    }
+    fn look(&self, ask: &AnyAsk) -> Option<AnyAsk> {
+        self.asks().look(ask.expect()).map(AnyAsk::new)
+    }
+    fn is_spontaneous(&self, rule: &Rule) -> bool {
+        self.evidence().is_spontaneous(rule)
+    }
+    fn control(&self, rule: &Rule, ask: &AnyAsk) -> Option<AnyAsk> {
+        self.evidence().control(rule, ask.expect()).map(AnyAsk::new)
     }
     fn is_plain(&self, ask: &AnyAsk) -> bool {
         self.asks().is_plain(ask.expect())
@@ -441,8 +474,10 @@ impl<P: Protocol> AnyProtocol for P {
         self.evidence().reached(past.typed::<P>().exchanges.get(place)?)
     }
 
-    fn survey(&self, caller: &Caller) -> Result<Vec<String>, Trouble> {
-        self.setup().survey(&Talk::new(self, caller.clone()))
+    fn survey(&self, caller: &Caller, relaxed: &[&'static str], stop: &AtomicBool) -> Surveyed {
+        let talk = Talk::new(self, caller.clone()).relaxing(relaxed).until(stop);
+        let said = self.setup().survey(&talk);
+        Surveyed { said, cases: talk.into_cases() }
     }
     fn waives(&self, caller: &Caller) -> Vec<&'static str> {
         self.setup().waives(&Talk::new(self, caller.clone()))
@@ -472,7 +507,7 @@ fn read<T: DeserializeOwned>(json: Value) -> Result<T, serde_json::Error> {
     serde_json::from_value(json)
 }
 
-/// A trace with the types of its protocol.
+/// Converts a trace to the types of its protocol.
 ///
 /// # Panics
 /// If its messages are of another type.
@@ -480,7 +515,7 @@ pub fn typed_events<M: Clone + 'static>(trace: &[Event<AnyMessage>]) -> Vec<Even
     trace.iter().map(|event| event.as_ref().map(|message| message.expect::<M>().clone())).collect()
 }
 
-/// A script with the types of its protocol.
+/// Converts a script to the types of its protocol.
 ///
 /// # Panics
 /// If its asks are of another type.
@@ -488,7 +523,7 @@ pub fn typed_steps<A: Clone + 'static>(script: &[Step<AnyAsk>]) -> Vec<Step<A>> 
     script.iter().map(|step| step.clone().map(|ask| ask.expect::<A>().clone())).collect()
 }
 
-/// A reader whose messages lose their type.
+/// Reader that hides the type of its messages.
 struct TypedReader<R, M> {
     reader: R,
     messages: Vec<M>,
@@ -516,8 +551,8 @@ where
         self.reader.end(orderly, &mut self.messages);
         self.hand_over(messages);
     }
-    fn stalled(&mut self, messages: &mut Vec<AnyMessage>) {
-        self.reader.stalled(&mut self.messages);
+    fn stalled(&mut self, silence: Duration, messages: &mut Vec<AnyMessage>) {
+        self.reader.stalled(silence, &mut self.messages);
         self.hand_over(messages);
     }
     fn prompt(&self) -> Option<&'static [u8]> {
@@ -525,6 +560,9 @@ where
     }
     fn goes_on(&self) -> bool {
         self.reader.goes_on()
+    }
+    fn has_head(&self) -> bool {
+        self.reader.has_head()
     }
     fn held(&self) -> usize {
         self.reader.held()
@@ -534,7 +572,7 @@ where
     }
 }
 
-/// The view that a generator of any protocol has of a case. See [`View`].
+/// A generator's view of a case, with hidden types. See [`View`].
 pub(crate) struct AnyView<'a> {
     pub(crate) past: &'a AnyPast,
     pub(crate) steps: usize,
@@ -561,7 +599,7 @@ impl<'g> AnyGenerator<'g> {
         Self(Box::new(TypedGenerator { generator, protocol: PhantomData::<fn() -> P> }))
     }
 
-    /// Does a script again.
+    /// Creates a generator that repeats a script.
     pub fn replay(steps: Vec<Step<AnyAsk>>) -> Self {
         Self(Box::new(steps.into_iter()))
     }

@@ -1,4 +1,4 @@
-//! Counterexamples for people without Confute: what a protocol makes of them is its own affair.
+//! Counterexamples for people without Confute: the input and output of a protocol's exports.
 
 use std::time::SystemTime;
 
@@ -9,50 +9,50 @@ use crate::campaign::Finding;
 use crate::erased::{AnyAsk, AnyMessage};
 use crate::protocol::{Msg, Protocol};
 use crate::script::Step;
-use confute_record::Chunk;
+use confute_record::ByteRecord;
 
-/// Judges events that were changed.
+/// Judge of modified events, with more rules relaxed than in the case. It returns `Some(true)` if nothing
+/// explains the events, and `None` if that is undecided.
 pub type Judge<'a, M> = dyn Fn(&[Event<M>], &[&'static str]) -> Option<bool> + 'a;
 
-/// The smallest known case of a violation of a protocol, and what to say about it.
+/// The smallest known case of a violation, with the types of its protocol, and its description.
 pub type Kept<'a, P> = KeptCase<'a, <P as Protocol>::Ask, Msg<P>>;
 
-/// The smallest known case of a violation of any protocol.
+/// The smallest known case of a violation of any protocol, and its description.
 pub type KeptAny<'a> = KeptCase<'a, AnyAsk, AnyMessage>;
 
-/// The smallest known case of a violation, and what to say about it.
+/// The smallest known case of a violation, and its description.
 pub struct KeptCase<'a, A, M> {
-    /// The number of the violation.
+    /// Number of the violation.
     pub number: usize,
-    /// What was done.
+    /// The script of the case.
     pub script: &'a [Step<A>],
-    /// What happened, up to the event that nothing explains.
+    /// The trace of the case, up to the event that nothing explains.
     pub trace: &'a [Event<M>],
-    /// What was seen, and what was expected instead.
+    /// The event that nothing explains, and the messages expected instead.
     pub refutation: &'a Refutation,
-    /// Which rules must have been broken.
+    /// Sets of rules, each of which explains the case if broken.
     pub diagnoses: &'a [Diagnosis],
-    /// Rules that were not asked for.
+    /// Rules that were relaxed in the case.
     pub relaxed: &'a [&'static str],
     /// The latest bytes on the wire.
-    pub raw: &'a [Chunk],
+    pub raw: &'a [ByteRecord],
     /// The name of the case on the server.
     pub name: &'a str,
-    /// In how many runs of how many it showed again; `None` if nobody looked.
+    /// Number of runs that reproduced it, and number of all runs; `None` if it was not run again.
     pub again: Option<(u32, u32)>,
     /// The server, as the user named it.
     pub url: &'a str,
-    /// What the violation is, in lines.
+    /// Description of the violation, in lines.
     pub about: &'a [String],
-    /// Whether nothing explains other events, without these rules besides those that were not asked for; `None` if that
-    /// cannot be told.
+    /// Judge of modified events, with more rules relaxed besides `relaxed`.
     pub judge: &'a Judge<'a, M>,
-    /// What time it is. Cases tell only how much time has passed since they began.
+    /// Time of the export. Cases record only the time since they began.
     pub now: SystemTime,
 }
 
 impl<'a> KeptAny<'a> {
-    /// The shrunk case of a finding if there is one, or else the case as it was found.
+    /// Takes the shrunk case of a finding if there is one, or else the case as it was found.
     pub fn new(
         finding: &'a Finding,
         url: &'a str,
@@ -82,7 +82,7 @@ impl<'a> KeptAny<'a> {
 }
 
 impl<'a, A, M> KeptCase<'a, A, M> {
-    /// The same case with the types of its protocol.
+    /// Converts the case to the types of its protocol.
     pub(crate) fn of(
         any: &KeptAny<'a>,
         script: &'a [Step<A>],
@@ -108,22 +108,24 @@ impl<'a, A, M> KeptCase<'a, A, M> {
     }
 }
 
-/// A file.
+/// A file of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Its name, without a folder.
+    /// Name of the file, without a folder.
     pub name: &'static str,
-    /// What is in it.
+    /// Content of the file.
     pub content: String,
-    /// Whether it is a program.
+    /// `true` if the file is a program.
     pub executable: bool,
 }
 
-/// What became of a counterexample.
+/// Files exported from a counterexample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exports {
     /// The files.
     pub files: Vec<Export>,
-    /// What is not there, and why; and what a file cannot do.
+    /// A command of one line that shows the violation by itself, if there is one.
+    pub command: Option<String>,
+    /// Remarks: files that are missing, with the reason, and limits of the files.
     pub remarks: Vec<String>,
 }

@@ -1,32 +1,32 @@
-//! Refusals, and the gauge that a running case shows how it is doing.
+//! Refusals, and the gauge of running cases.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// A reply by which a server declines to serve a request.
+/// A response by which a server declines to serve a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The status of the reply.
+    /// Status of the response.
     pub status: u16,
-    /// How long the server asked the client to wait before it tries again.
+    /// Time that the server asked the client to wait before a retry.
     pub retry_after: Option<Duration>,
 }
 
-/// Where a running case shows how it is doing, for those who watch.
+/// Live counters of the cases of one thread, for progress displays.
 #[derive(Debug, Default)]
 pub struct Gauge {
-    /// Messages that came, over all cases.
+    /// Messages received, over all cases.
     pub answers: AtomicU64,
-    /// Answers outstanding now.
+    /// Responses outstanding now.
     pub outstanding: AtomicU64,
     /// Alternatives open now.
     pub alternatives: AtomicU64,
-    /// How often each of the [branches](crate::Protocol::branches) was reached, over all cases.
+    /// Number of times that each of the [branches](crate::Evidence::branches) was reached, over all cases.
     pub branches: Box<[AtomicU64]>,
 }
 
 impl Gauge {
-    /// One that counts so many branches.
+    /// Creates a gauge for this number of branches.
     pub fn new(branches: usize) -> Self {
         Self { branches: (0..branches).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
     }

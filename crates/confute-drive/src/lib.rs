@@ -1,19 +1,22 @@
-//! Talks to real servers.
+//! Driver for real servers: connections, scripts, timing, cases and campaigns. It knows no protocol.
 //!
-//! A [`Protocol`] says how a model's messages look on the wire and what can be asked. What the tester does in one case is a
-//! script of [`Step`]s: what to ask on which connection, in which pieces, what to hold back and what to wait for. A
-//! [`Generator`] makes it up as it goes, a [`Replay`] does it again; [`run_case`] runs either. A [`campaign`] runs many
-//! cases, relaxes what was found broken, and lists every distinct violation; a [`Shrinker`] makes its script smaller. Nothing here knows a protocol.
+//! A [`Protocol`] defines the encoding of a model's messages and the requests that can be sent
+//! ([`Protocol::Ask`]). A case performs a script of [`Step`]s: which request to send on which connection, in
+//! which pieces, what to hold back and what to wait for. A [`Generator`] chooses the steps while the case
+//! runs, a [`Replay`] repeats recorded ones; [`run_case`] runs either. A [`campaign`] runs many cases,
+//! relaxes the rules that were found broken, and lists every distinct violation; a [`Shrinker`] makes the
+//! script of a violation smaller.
 
 mod again;
 mod campaign;
 mod canary;
 mod case;
+mod connection;
 mod erased;
+mod experiment;
 mod export;
 mod figures;
 mod limits;
-mod line;
 mod name;
 mod net;
 mod outbox;
@@ -33,8 +36,9 @@ pub use campaign::{
 };
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
 pub use confute_record::guarded;
-pub use confute_record::{Chunk, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
+pub use confute_record::{ByteRecord, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
+pub use experiment::{Experiment, SetAside};
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};
 pub use figures::{Gauge, Refusal};
 pub use limits::{Limits, Target};
@@ -46,11 +50,11 @@ pub use protocol::{
 };
 pub use script::{Peer, Replay, Step, Until};
 pub use shrink::{Shrinker, Shrunk, Unshrunk};
-pub use talk::{Caller, Passed, Talk};
+pub use talk::{Caller, SurveyCase, Surveyed, Talk};
 pub use tls::{Tls, Trust};
 pub use trouble::Trouble;
 
-/// The beginning of a message, in a line that is not long.
+/// Returns the text of a message for one line of output, cut after 120 characters.
 fn brief(message: &impl std::fmt::Display) -> String {
     const LONGEST: usize = 120;
     let text = message.to_string();

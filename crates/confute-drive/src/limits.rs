@@ -1,4 +1,4 @@
-//! Whom to talk to, and how much to put up with.
+//! The server under test, and the limits of a case.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -8,69 +8,70 @@ use crate::tls::Tls;
 /// The server under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Where it listens.
+    /// Address on which the server listens.
     pub address: SocketAddr,
-    /// Where the tester listens, if the server opens connections too (a proxy).
+    /// Address on which the tester listens, if the server opens connections too (a proxy).
     pub listen: Option<SocketAddr>,
-    /// How to speak TLS with it, if at all. It outlives all tests, as the program's.
+    /// TLS configuration, if the server speaks TLS. It lives as long as the program.
     pub tls: Option<&'static Tls>,
 }
 
 impl Target {
-    /// A server that opens no connections.
+    /// Creates a target that opens no connections and speaks no TLS.
     pub fn new(address: SocketAddr) -> Self {
         Self { address, listen: None, tls: None }
     }
 }
 
-/// What a case may cost. Whatever a server does, a case ends.
+/// Limits of a case. Whatever a server does, a case ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How many connections the tester has open at once.
+    /// Number of connections that the tester has open at once.
     pub connections: u32,
-    /// How many of them ask for the same thing at once.
+    /// Number of connections that compete for the same resource at once.
     pub rivals: u32,
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     pub patience: Duration,
-    /// How long a case may take. Then it is drained and ends.
+    /// Duration of a case, after which outstanding responses are drained and the case ends.
     pub time: Duration,
-    /// How many steps a case may have.
+    /// Number of steps of a case.
     pub steps: usize,
-    /// How many answers may be outstanding; a send waits until there are fewer.
+    /// Number of outstanding responses at which a send waits until there are fewer.
     pub outstanding: usize,
-    /// How many bytes of an unfinished message are taken.
+    /// Size in bytes above which an unfinished message is a flood.
     pub message: usize,
-    /// How many bytes are taken on a connection since it last answered something.
+    /// Number of bytes on a connection since its last complete response above which they are a flood.
     pub unasked: usize,
-    /// How long the tester may think about one event.
+    /// Time that the search may take for one event.
     pub thought: Duration,
-    /// About how many bytes the search may hold.
+    /// Approximate memory of the search, in bytes.
     pub memory: usize,
-    /// Runs every turn of the model twice, instead of a sample: see [`confute::Options::repeat_all`].
+    /// `true` to run every turn of the model twice, instead of a sample: see
+    /// [`confute::Options::repeat_all`].
     pub repeat_all: bool,
-    /// How many alternatives may be open: above, the case waits until everything is answered. If there are far more even
-    /// then, it ends.
+    /// Number of open alternatives above which the case waits until every request is answered. If far more
+    /// are open even then, the case ends.
     pub alternatives: usize,
-    /// How many requests may be left unanswered by connections that ended: each may take effect at any time after, so
-    /// with more of them the case ends.
+    /// Number of requests that may be left unanswered by connections that ended. Each of them may take effect
+    /// at any later time, so with more of them the case ends.
     pub lost: usize,
-    /// How many of the latest bytes are kept for reports, both directions together.
+    /// Number of the latest bytes that are kept for reports, both directions together.
     pub raw: usize,
-    /// How many connections in a row the server may end without an answer.
+    /// Number of connections in a row that the server may end without a response.
     pub fruitless: u32,
-    /// When everything has to be over, whatever is under way: from then on no answer is waited for, and what is not judged
-    /// yet stays inconclusive. `None` for no such moment.
+    /// Moment at which everything has to be over, whatever is under way: from then on no response is waited
+    /// for, and cases that are not judged yet stay inconclusive. `None` for no such moment.
     pub end: Option<Instant>,
 }
 
 impl Limits {
-    /// The moment so long from now, or the [end](Self::end) if that is sooner.
+    /// Returns the moment after this wait, or the [end](Self::end) if that is sooner.
     pub(crate) fn in_time(&self, wait: Duration) -> Instant {
         let then = Instant::now() + wait;
         self.end.map_or(then, |end| then.min(end))
     }
 
-    /// Whether the [end](Self::end) has come.
+    /// Returns `true` if the [end](Self::end) has come.
     pub(crate) fn is_over(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)
     }

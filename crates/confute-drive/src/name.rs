@@ -1,11 +1,12 @@
-//! Names of resources and keys, for people.
+//! Short names of resources and keys, for reports.
 
 use std::borrow::Cow;
 
-/// Shortens the name of a resource or key for people: `/x/7-1f-2-r0` becomes `…r0`.
+/// Shortens the name of a resource or key for reports: `/x/7-1f-2-r0` becomes `…r0`.
 ///
-/// A protocol names what a case uses by the name of the case, a hyphen, and a word of its own without hyphens. All but the word
-/// is the same in all messages of a case, so it says nothing. A name without a hyphen stays as it is.
+/// A protocol names a resource or key by the name of the case, a hyphen, and a word of its own without
+/// hyphens. Everything before the word is the same in all messages of a case, so it carries no information. A
+/// name without a hyphen stays unchanged.
 pub fn short_name(name: &str) -> Cow<'_, str> {
     match name.rsplit_once('-') {
         Some((_, word)) => Cow::Owned(format!("…{word}")),

@@ -1,4 +1,4 @@
-//! What outlives a case: the system's list of ready sockets, and the listener.
+//! Network state that outlives a case: the poll of ready sockets, the listener and the canary.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,26 +12,27 @@ use crate::trouble::Trouble;
 
 pub(crate) const LISTENER: Token = Token(usize::MAX);
 
-/// One thread's way to the network. Cases borrow it one after the other.
+/// The sockets of one thread. Cases borrow it one after the other.
 pub struct Net {
     pub(crate) poll: Poll,
     pub(crate) events: Events,
     pub(crate) listener: Option<TcpListener>,
     pub(crate) buffer: Vec<u8>,
-    /// When it was opened.
+    /// Time of creation.
     pub(crate) since: Instant,
-    /// How long cases have paused since then because the server asked for it.
+    /// Total time that cases have paused since creation because the server requested it.
     pub(crate) paused: Duration,
-    /// When the tester last ended a connection that the server had opened. Before the first case there may have been others, by
-    /// a survey or an earlier run: all that was there ended before it began to listen.
+    /// Time when the tester last ended a connection that the server had opened. A tester that listens sets it
+    /// at creation: a survey or an earlier run may have had such connections, and all of them ended before
+    /// this listener was bound.
     pub(crate) ended: Option<Instant>,
-    /// What shows that the server has not forgotten everything: `None` before it was written, or where it has to be written
-    /// again; `Some(None)` where nothing can be.
+    /// The canary, which shows that the server has not lost its data. `None` before it is written, or if it
+    /// has to be written again; `Some(None)` if the protocol cannot write one.
     pub(crate) canary: Option<Option<Canary>>,
 }
 
 impl Net {
-    /// Opens it; listens there if the server under test is to connect to the tester.
+    /// Creates the poll, and the listener if the server under test is to connect to the tester.
     pub fn new(listen: Option<SocketAddr>) -> Result<Self, Trouble> {
         let local = |what| move |error: io::Error| Trouble::Local { what, why: error.to_string() };
         let poll = Poll::new().map_err(local("cannot wait for sockets"))?;
@@ -57,7 +58,7 @@ impl Net {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub fn listens_at(&self) -> Option<SocketAddr> {
         self.listener.as_ref().and_then(|listener| listener.local_addr().ok())
     }

@@ -1,25 +1,25 @@
-//! Bytes that wait to be written on one connection, and where to pause.
+//! Bytes that wait to be written on one connection, with pauses at cuts.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What is still to be written.
+/// The unwritten bytes of one connection.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
-    /// The same as they may be shown.
+    /// Copy of the bytes for reports, with secrets overwritten.
     shown: Vec<u8>,
-    /// How many of them are out.
+    /// Number of bytes that are written.
     done: usize,
-    /// Where to pause, and for how long, in order.
+    /// Cuts in order: offset, and duration of the pause there.
     cuts: VecDeque<(usize, Duration)>,
-    /// Until when the pause at `done` lasts.
+    /// End of the pause at `done`.
     pause: Option<Instant>,
 }
 
 impl Outbox {
-    /// Adds a message, to be cut at these places (counted from its start).
-    /// What it looks like to others, `conceal` says.
+    /// Adds a message, cut at these offsets (counted from its start) with pauses in milliseconds. `conceal`
+    /// overwrites the secrets in the copy for reports.
     pub(crate) fn push(
         &mut self,
         cuts: &[(usize, u64)],
@@ -36,7 +36,7 @@ impl Outbox {
         self.shown.extend_from_slice(&self.bytes[start..]);
         conceal(&mut self.shown[start..]);
         let length = self.bytes.len() - start;
-        // A cut at an end cuts nothing.
+        // A cut at either end of the message cuts nothing.
         let inner = cuts.iter().filter(|(at, _)| (1..length).contains(at));
         let from = self.cuts.len();
         self.cuts.extend(inner.map(|(at, millis)| (start + at, Duration::from_millis(*millis))));
@@ -47,7 +47,7 @@ impl Outbox {
         self.done == self.bytes.len()
     }
 
-    /// What may be written now; nothing during a pause.
+    /// Returns the bytes that may be written now; none during a pause.
     pub(crate) fn ready(&mut self, now: impl FnOnce() -> Instant) -> &[u8] {
         if let Some(pause) = self.pause {
             if now() < pause {
@@ -59,28 +59,28 @@ impl Outbox {
         &self.bytes[self.done..end]
     }
 
-    /// The next bytes, so many, as they may be shown.
+    /// Returns the next `count` bytes, as they may be reported.
     pub(crate) fn shown(&self, count: usize) -> &[u8] {
         &self.shown[self.done..self.done + count]
     }
 
-    /// So many bytes were written.
+    /// Notes that `count` bytes were written.
     pub(crate) fn wrote(&mut self, count: usize, now: impl FnOnce() -> Instant) {
         self.done += count;
         if self.cuts.front().is_some_and(|(at, _)| *at == self.done)
             && let Some((_, pause)) = self.cuts.pop_front()
         {
-            // No pause is none at all: the pieces are still written one by one.
+            // Without a pause there is nothing to wait for: the pieces are still written one by one.
             self.pause = (!pause.is_zero()).then(|| now() + pause);
         }
     }
 
-    /// The pause is over, if there is one; whether there was.
+    /// Ends the pause. Returns `true` if there was one.
     pub(crate) fn resume(&mut self) -> bool {
         self.pause.take().is_some()
     }
 
-    /// Until when nothing may be written.
+    /// Returns the end of the pause, before which nothing may be written.
     pub(crate) fn pause(&self) -> Option<Instant> {
         self.pause
     }

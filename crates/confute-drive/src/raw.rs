@@ -1,16 +1,17 @@
-//! The latest bytes on the wire, both ways, for reports. Bounded, and without an allocation a message.
+//! The latest bytes on the wire, in both directions, for reports. Their number is bounded, and no message
+//! needs an allocation of its own.
 
 use confute::trace::WireConn;
-use confute_record::Chunk;
+use confute_record::ByteRecord;
 
-/// Keeps them.
+/// Buffer of the latest bytes of a case.
 #[derive(Default)]
 pub(crate) struct Raw {
     limit: usize,
     bytes: Vec<u8>,
-    /// Connection, direction, time, and where the bytes end.
+    /// Chunks: connection, direction (`true` if sent), time, and the end of the chunk in `bytes`.
     marks: Vec<(WireConn, bool, u64, usize)>,
-    /// How many bytes are no longer kept.
+    /// Number of bytes that were dropped.
     lost: u64,
 }
 
@@ -32,7 +33,7 @@ impl Raw {
         }
     }
 
-    /// Forgets whole chunks from the start until the limit is kept.
+    /// Drops whole chunks from the start until the limit is kept.
     fn shorten(&mut self) {
         let surplus = self.bytes.len().saturating_sub(self.limit);
         if surplus == 0 {
@@ -46,14 +47,14 @@ impl Raw {
         self.lost += cut as u64;
     }
 
-    /// What is kept, and how many bytes before it are not.
-    pub(crate) fn into_chunks(mut self) -> (Vec<Chunk>, u64) {
+    /// Returns the chunks that are kept, and the number of bytes that were dropped.
+    pub(crate) fn into_chunks(mut self) -> (Vec<ByteRecord>, u64) {
         self.shorten();
         let mut start = 0;
         let chunks = self.marks.iter().map(|(conn, sent, micros, end)| {
             let bytes = self.bytes[start..*end].to_vec();
             start = *end;
-            Chunk { conn: *conn, sent: *sent, micros: *micros, bytes }
+            ByteRecord { conn: *conn, sent: *sent, micros: *micros, bytes }
         });
         (chunks.collect(), self.lost)
     }
@@ -77,7 +78,7 @@ mod tests {
         raw.keep(WireConn(0), true, 0, b"abcdef");
         assert_eq!(
             raw.into_chunks(),
-            (vec![Chunk { conn: WireConn(0), sent: true, micros: 0, bytes: b"ef".to_vec() }], 4)
+            (vec![ByteRecord { conn: WireConn(0), sent: true, micros: 0, bytes: b"ef".to_vec() }], 4)
         );
     }
 }

@@ -1,75 +1,77 @@
-//! What the tester does: a script.
+//! Scripts: the steps that the tester performs in a case.
 
 use serde::{Deserialize, Serialize};
 
 use crate::protocol::{Generator, Protocol, View};
 
-/// A connection of a case, by who opened it, counted from zero in the order of opening.
+/// A connection of a case, identified by the side that opened it and a number that counts from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Peer {
-    /// Opened by the tester. It is opened when it is first used, and again when it is used after its end.
+    /// Opened by the tester: when it is first used, and again when it is used after its end.
     Opened(u32),
-    /// Opened by the server under test, and accepted.
+    /// Opened by the server under test, and accepted. The numbers follow the order of the first messages.
     Accepted(u32),
 }
 
-/// What to wait for.
+/// Condition of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
-    /// So many answers are still outstanding, or fewer. Zero is a barrier. What is outstanding on a connection that is
-    /// held does not count; and the wait ends when the server asks the tester something that only it can answer.
+    /// At most this many responses are outstanding. Zero is a barrier. Responses on a held connection do not
+    /// count, and the wait ends early when the server sends the tester a request, which only the tester can
+    /// answer.
     Outstanding(usize),
-    /// The ask of this step, counted from zero, is answered, or will never be. The driver adds such waits where a generator
-    /// went on after an answer without having waited for it: what came before an ask is part of what was done.
+    /// The ask of this step, counted from zero, is answered, or never will be. The driver adds such waits
+    /// where a generator went on after a response without having waited for it: the responses received before
+    /// a request are part of the script.
     Answered(usize),
-    /// Something has come: an answer, an end, a connection.
+    /// A message or the end of a connection was received.
     Something,
-    /// The same, or so many milliseconds have passed.
+    /// A message or the end of a connection was received, or this many milliseconds have passed.
     Soon(u64),
-    /// So many milliseconds have passed.
+    /// This many milliseconds have passed.
     Millis(u64),
 }
 
-/// One thing that the tester does. `A` is what a protocol can ask for.
+/// One action of the tester. `A` is the type of the protocol's asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step<A> {
-    /// Sends this. What it refers to is looked up when it is sent.
+    /// Sends a message. References to earlier responses are resolved when it is sent.
     Ask {
-        /// On this connection.
+        /// Connection to send on.
         on: Peer,
-        /// What.
+        /// The ask that becomes the message.
         ask: A,
-        /// Where to cut its bytes: what comes after a cut is sent once everything before has been and the
-        /// milliseconds have passed.
+        /// Offsets at which the bytes are cut, with a pause in milliseconds: the bytes after a cut are sent
+        /// once all bytes before it are written and the pause is over.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cuts: Vec<(usize, u64)>,
     },
-    /// What is asked next is kept until something has to be waited for, and then sent all at once: requests that are written
-    /// one after the other reach a server one after the other.
+    /// Collects the requests that follow, and sends them all at once at the next wait. Requests that are
+    /// written one by one reach a server one by one.
     Gather,
-    /// Reads nothing more from this connection,
+    /// Stops reading from this connection until it is released.
     Hold(Peer),
-    /// until it is released.
+    /// Resumes reading from a held connection.
     Release(Peer),
-    /// Waits.
+    /// Waits for a condition.
     Wait(Until),
     /// Closes the connection.
     HangUp(Peer),
-    /// Says that nothing more will be sent on it, and goes on reading.
+    /// Ends the tester's side of the connection, and continues to read.
     Finish(Peer),
 }
 
 impl<A> Step<A> {
-    /// The same step with another ask.
+    /// Replaces the ask of the step, if it has one.
     pub fn map<B>(self, change: impl FnOnce(A) -> B) -> Step<B> {
         let Ok(step) = self.try_map(|ask| Ok::<_, std::convert::Infallible>(change(ask)));
         step
     }
 
-    /// The same step with another ask, if there is one.
+    /// Replaces the ask of the step, if it has one and the replacement succeeds.
     pub fn try_map<B, E>(self, change: impl FnOnce(A) -> Result<B, E>) -> Result<Step<B>, E> {
         Ok(match self {
             Step::Ask { on, ask, cuts } => Step::Ask { on, ask: change(ask)?, cuts },
@@ -83,14 +85,14 @@ impl<A> Step<A> {
     }
 }
 
-/// Does again what was done before.
+/// Generator that repeats recorded steps.
 #[derive(Clone, Debug)]
 pub struct Replay<A> {
     steps: std::vec::IntoIter<Step<A>>,
 }
 
 impl<A> Replay<A> {
-    /// Does these steps.
+    /// Creates a replay of these steps.
     pub fn new(steps: Vec<Step<A>>) -> Self {
         Self { steps: steps.into_iter() }
     }

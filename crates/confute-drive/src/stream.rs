@@ -1,4 +1,4 @@
-//! The bytes of a connection, plain or inside TLS. It never blocks.
+//! The byte stream of a connection, plain or inside TLS. It never blocks.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::Shutdown;
@@ -19,7 +19,7 @@ pub(crate) struct Secured {
 }
 
 impl Stream {
-    /// A connection that is being made.
+    /// Creates the stream of a connection that is being established.
     pub(crate) fn new(tcp: TcpStream, tls: Option<&Tls>) -> Result<Self, String> {
         Ok(match tls {
             None => Stream::Plain(tcp),
@@ -41,7 +41,8 @@ impl Stream {
         }
     }
 
-    /// Whether there can be more to read though a read was short, and more to write though nobody said so.
+    /// Returns `true` for TLS: there can be more to read after a short read, and room to write that the
+    /// system does not report.
     pub(crate) fn is_layered(&self) -> bool {
         matches!(self, Stream::Tls(_))
     }
@@ -60,7 +61,7 @@ impl Stream {
         }
     }
 
-    /// Brings out what waits inside, if anything does.
+    /// Writes the bytes that TLS has buffered, if any.
     pub(crate) fn push(&mut self) -> io::Result<()> {
         match self {
             Stream::Plain(_) => Ok(()),
@@ -68,7 +69,7 @@ impl Stream {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Ends the tester's side of the stream.
     pub(crate) fn finish(&mut self) {
         if let Stream::Tls(secured) = self {
             secured.tls.send_close_notify();
@@ -83,12 +84,12 @@ impl Secured {
         loop {
             match self.tls.reader().read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // An end without a farewell is an error here, and told as a break.
+                // An end without close_notify is an error here, and recorded as a broken connection.
                 other => return other,
             }
             self.tls.read_tls(&mut self.tcp)?;
             let taken = self.tls.process_new_packets();
-            // The next move of the handshake, or the reason why there is none.
+            // The next message of the handshake, or the alert that says why there is none.
             match self.push() {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
                 _ => {}
@@ -104,7 +105,7 @@ impl Secured {
             Err(error) if error.kind() != ErrorKind::WouldBlock => return Err(error),
             _ => {}
         }
-        // There is no room while the handshake lasts.
+        // TLS has no room for data while the handshake lasts.
         if count == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(count) }
     }
 

@@ -1,31 +1,35 @@
-//! One question on a connection of its own, and the wait for its answer: for what happens around cases, and is not judged.
+//! Requests outside the cases of a campaign: single ones on connections of their own, whose responses are not judged,
+//! and the cases of a survey, which are judged once the survey shows that the server can be tested.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
 
+use crate::case::{CaseRun, CaseSetup, Ended, run_with_past};
+use crate::erased::AnyGenerator;
+use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
-use crate::protocol::{Msg, Past, Protocol, Reader, Side};
+use crate::net::Net;
+use crate::protocol::{Generator, Msg, Past, Protocol, Reader, Side, View};
+use crate::script::Step;
 use crate::tls::Tls;
 use crate::trouble::Trouble;
 
-/// So many times what a message may hold is not listened to.
+/// Multiple of the maximum message size above which the received bytes are a flood.
 const FLOOD: usize = 4;
-/// So many of the first bytes that come are kept.
-const FIRST: usize = 256;
 
-/// A way to ask a server something on a connection of its own, in any protocol.
+/// The request to stop, where there is none.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// Client that sends single requests to a server, each on a connection of its own, in any protocol.
 #[derive(Clone, Debug)]
 pub struct Caller {
     target: Target,
-    patience: Duration,
-    /// When everything has to be over.
-    end: Option<Instant>,
-    /// The most bytes that a message may hold.
-    most: usize,
+    limits: Limits,
     name: String,
 }
 
@@ -33,48 +37,77 @@ pub struct Caller {
 pub struct Talk<'a, P: Protocol> {
     protocol: &'a P,
     caller: Caller,
-    /// The first bytes that came last, and how many there were.
-    heard: RefCell<(Vec<u8>, usize)>,
+    relaxed: &'a [&'static str],
+    stop: &'a AtomicBool,
+    /// The sockets of its cases, once there is one.
+    net: RefCell<Option<Net>>,
+    cases: RefCell<Vec<CaseRun>>,
+    /// Number of cases so far, those included that were dropped.
+    count: Cell<usize>,
 }
 
-/// How long to wait for news on one of several connections.
-const NAP: Duration = Duration::from_millis(2);
+/// Shortest wait for a response.
+const MOMENT: Duration = Duration::from_millis(2);
 
-/// What came of a question to a server that opens connections too.
-#[derive(Clone, Debug)]
-pub struct Passed<M> {
-    /// What the server asked the tester.
-    pub asked: Vec<M>,
-    /// What came back.
-    pub replies: Vec<M>,
+/// A case of a survey.
+pub struct SurveyCase<P: Protocol> {
+    /// Name of the case on the server.
+    pub name: String,
+    /// Everything that was sent and received.
+    pub past: Past<P>,
+    /// First bytes that were received.
+    pub heard: Vec<u8>,
+    /// Number of bytes that were received.
+    pub received: usize,
+    /// The trouble that ended the case, if any.
+    pub trouble: Option<Trouble>,
+    /// `true` if the case ended because the run did.
+    pub is_cut_short: bool,
+}
+
+/// Generator of the steps of a survey.
+struct Steps<A>(std::vec::IntoIter<Step<A>>);
+
+impl<P: Protocol> Generator<P> for Steps<P::Ask> {
+    fn next(&mut self, _: &View<'_, P>, _: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>> {
+        self.0.next()
+    }
+}
+
+/// The result of a survey.
+pub struct Surveyed {
+    /// Remarks about the server, or the reason why it cannot be tested.
+    pub said: Result<Vec<String>, Trouble>,
+    /// The cases that the survey ran. They count only if the server can be tested.
+    pub cases: Vec<CaseRun>,
 }
 
 impl Caller {
-    /// Calls this server, within the limits of a case.
+    /// Creates a caller of this server, within the limits of a case.
     pub fn new(target: Target, limits: &Limits) -> Self {
-        let Limits { patience, end, message: most, .. } = *limits;
-        Self { target, patience, end, most, name: String::new() }
+        Self { target, limits: limits.clone(), name: String::new() }
     }
 
-    /// The same caller under a name that nobody used before.
+    /// Returns the caller with a name that was never used on the server.
     #[must_use]
     pub fn named(self, name: String) -> Self {
         Self { name, ..self }
     }
 
-    /// Connects and hangs up: an error if nobody takes connections there.
+    /// Connects and hangs up. Fails if the server accepts no connections.
     pub fn knock(&self) -> Result<(), Trouble> {
-        self.connect(self.patience()).map(drop)
+        self.connect().map(drop)
     }
 
-    /// How long to wait for an answer: no longer than until the end, though a moment in any case.
+    /// Returns the time to wait for a response: not beyond the end, but at least a moment.
     fn patience(&self) -> Duration {
-        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
-        left.map_or(self.patience, |left| left.clamp(NAP, self.patience.max(NAP)))
+        let Limits { patience, end, .. } = self.limits;
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        left.map_or(patience, |left| left.clamp(MOMENT, patience.max(MOMENT)))
     }
 
-    /// Connects. A read that finds nothing for so long fails.
-    fn connect(&self, nap: Duration) -> Result<Box<dyn Connection>, Trouble> {
+    /// Connects. A read fails after the patience without bytes.
+    fn connect(&self) -> Result<Box<dyn Stream>, Trouble> {
         let Target { address, tls, .. } = self.target;
         let patience = self.patience();
         let stream = TcpStream::connect_timeout(&address, patience).map_err(|error| match error.kind() {
@@ -88,16 +121,15 @@ impl Caller {
         let local =
             |error: std::io::Error| Trouble::Local { what: "cannot set up a socket", why: error.to_string() };
         set.map_err(local)?;
-        let Some(tls) = tls else {
-            stream.set_read_timeout(Some(nap)).map_err(local)?;
-            return Ok(Box::new(stream));
-        };
-        let secured = Self::secure(tls, stream).map_err(|why| Trouble::Unsecured { address, why })?;
-        secured.sock.set_read_timeout(Some(nap)).map_err(local)?;
-        Ok(Box::new(secured))
+        Ok(match tls {
+            None => Box::new(stream),
+            Some(tls) => {
+                Box::new(Self::secure(tls, stream).map_err(|why| Trouble::Unsecured { address, why })?)
+            }
+        })
     }
 
-    /// Does the handshake. Says why, if it fails.
+    /// Performs the handshake. The error is the reason why it failed.
     fn secure(tls: &Tls, stream: TcpStream) -> Result<StreamOwned<ClientConnection, TcpStream>, String> {
         let mut secured = StreamOwned::new(tls.begin()?, stream);
         while secured.conn.is_handshaking() {
@@ -113,33 +145,80 @@ impl Caller {
 }
 
 impl<'a, P: Protocol> Talk<'a, P> {
-    /// Talks to a server in this protocol.
+    /// Creates a talk with a server in this protocol.
     pub fn new(protocol: &'a P, caller: Caller) -> Self {
-        Self { protocol, caller, heard: RefCell::default() }
+        let (net, cases, count) = (RefCell::default(), RefCell::default(), Cell::default());
+        Self { protocol, caller, relaxed: &[], stop: &NEVER, net, cases, count }
     }
 
-    /// The same talk in the words of another protocol.
-    pub fn speaking<'b, Q: Protocol>(&self, protocol: &'b Q) -> Talk<'b, Q> {
-        Talk::new(protocol, self.caller.clone())
+    /// Returns the talk with these rules relaxed in its cases.
+    #[must_use]
+    pub fn relaxing(self, relaxed: &'a [&'static str]) -> Self {
+        Self { relaxed, ..self }
     }
 
-    /// A name that what is asked can be put under.
+    /// Returns the talk with a flag that ends its cases.
+    #[must_use]
+    pub fn until(self, stop: &'a AtomicBool) -> Self {
+        Self { stop, ..self }
+    }
+
+    /// Performs these steps as a case with a name of its own, and keeps it to be judged. The case ends early if nothing
+    /// explains it. An error means that there was none.
+    pub fn case(&self, steps: Vec<Step<P::Ask>>) -> Result<SurveyCase<P>, Trouble> {
+        let Caller { target, limits, name } = &self.caller;
+        let net = &mut *self.net.borrow_mut();
+        let net = match net {
+            Some(net) => net,
+            None => {
+                // It finds out more about a failure than a case does.
+                self.caller.knock()?;
+                net.insert(Net::new(target.listen)?)
+            }
+        };
+        let name = format!("{name}{}", self.count.replace(self.count.get() + 1));
+        let setup = CaseSetup {
+            protocol: self.protocol,
+            target: *target,
+            limits,
+            name: &name,
+            seed: 0,
+            relaxed: self.relaxed,
+            stop: self.stop,
+            gauge: &Gauge::default(),
+        };
+        let (run, past) = run_with_past(net, &setup, &mut AnyGenerator::new::<P>(Steps(steps.into_iter())));
+        let mut came = run.raw.iter().filter(|bytes| !bytes.sent).peekable();
+        let heard = came.peek().map_or_else(Vec::new, |first| first.bytes.clone());
+        let received = came.map(|bytes| bytes.bytes.len()).sum::<usize>() + run.raw_lost as usize;
+        let (past, trouble) = (past.typed::<P>().clone(), run.trouble.clone());
+        let is_cut_short = run.ended == Ended::Stopped || limits.is_over();
+        self.keep(run);
+        Ok(SurveyCase { name, past, heard, received, trouble, is_cut_short })
+    }
+
+    /// Keeps a case to be judged.
+    pub fn keep(&self, case: CaseRun) {
+        self.cases.borrow_mut().push(case);
+    }
+
+    /// Drops the cases so far: the server was not ready for them.
+    pub fn forget(&self) {
+        self.cases.borrow_mut().clear();
+    }
+
+    /// Returns the cases.
+    pub fn into_cases(self) -> Vec<CaseRun> {
+        self.cases.into_inner()
+    }
+
+    /// Returns the name under which requests can create items.
     pub fn name(&self) -> &str {
         &self.caller.name
     }
 
-    /// The beginning of what came back last, as bytes.
-    pub fn heard(&self) -> Vec<u8> {
-        self.heard.borrow().0.clone()
-    }
-
-    /// How many bytes that were.
-    pub fn heard_bytes(&self) -> usize {
-        self.heard.borrow().1
-    }
-
-    /// Asks this, below the names of this case, and returns what came back: all answers, or fewer if the server closed.
-    /// Nothing is asked, and nothing comes back, if the ask refers to something.
+    /// Sends an ask with the names of this case, and returns all responses, or fewer if the server closed.
+    /// Sends and returns nothing if the ask refers to an earlier response.
     pub fn ask(&self, ask: &P::Ask, case: &str) -> Result<Vec<Msg<P>>, Trouble> {
         match self.protocol.resolve(ask, case, &Past::default()) {
             Some(message) => self.say(&message),
@@ -147,7 +226,7 @@ impl<'a, P: Protocol> Talk<'a, P> {
         }
     }
 
-    /// Sends this message and returns what came back, likewise.
+    /// Sends a message and returns all responses, or fewer if the server closed.
     pub fn say(&self, message: &Msg<P>) -> Result<Vec<Msg<P>>, Trouble> {
         let mut reader = self.protocol.reader(Side::Opened);
         let mut bytes = Vec::new();
@@ -157,64 +236,6 @@ impl<'a, P: Protocol> Talk<'a, P> {
         self.exchange(&bytes, reader, self.protocol.dialogue().answers(message) as usize, silent)
     }
 
-    /// Sends these bytes, which need not be a message of the model, and returns what came back, up to so many answers.
-    pub fn raw(&self, bytes: &[u8], answers: usize) -> Result<Vec<Msg<P>>, Trouble> {
-        let silent = |waited| Self::silent(crate::brief(&String::from_utf8_lossy(bytes)), waited);
-        self.exchange(bytes, self.protocol.reader(Side::Opened), answers, silent)
-    }
-
-    /// Sends this message, gives the server the [courtesies](crate::Upstream::courtesy) that it asks for meanwhile, and returns what
-    /// it asked and what came back: all answers, or fewer if the server closed or took too long.
-    pub fn through(&self, message: &Msg<P>) -> Result<Passed<Msg<P>>, Trouble> {
-        let local = |what| move |error: std::io::Error| Trouble::Local { what, why: error.to_string() };
-        let listener =
-            self.caller.target.listen.map(TcpListener::bind).transpose().map_err(local("cannot listen"))?;
-        if let Some(listener) = &listener {
-            listener.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
-        }
-        let mut stream = self.caller.connect(NAP)?;
-        let mut reader = self.protocol.reader(Side::Opened);
-        let mut bytes = Vec::new();
-        self.protocol.encode(message, &mut bytes);
-        reader.sent(message);
-        let mut passed = Passed { asked: Vec::new(), replies: Vec::new() };
-        // It is short, and nobody else writes: it fits.
-        if stream.write_all(&bytes).is_err() {
-            return Ok(passed);
-        }
-        let wanted = self.protocol.dialogue().answers(message) as usize;
-        let (mut accepted, end) = (Vec::new(), Instant::now() + self.caller.patience());
-        let complete = |replies: &[Msg<P>]| {
-            replies.iter().filter(|it| self.protocol.dialogue().completes(it)).count() >= wanted
-        };
-        while Instant::now() < end && !complete(&passed.replies) {
-            if let Some((stream, _)) = listener.as_ref().and_then(|listener| listener.accept().ok()) {
-                stream.set_nonblocking(true).map_err(local("cannot set up a socket"))?;
-                accepted.push((stream, self.protocol.reader(Side::Accepted)));
-            }
-            accepted.retain_mut(|(stream, reader)| {
-                let from = passed.asked.len();
-                let goes_on = pump(stream, reader, &mut passed.asked);
-                for asked in &passed.asked[from..] {
-                    let mut bytes = Vec::new();
-                    if let Some(answer) = self.protocol.upstream().courtesy(asked) {
-                        self.protocol.encode(&answer, &mut bytes);
-                    }
-                    // If that fails, it shows in what comes back.
-                    let _ = stream.write_all(&bytes);
-                }
-                goes_on && reader.held() <= self.caller.most
-            });
-            if !pump(&mut stream, &mut reader, &mut passed.replies) || reader.held() > self.caller.most {
-                break;
-            }
-        }
-        drop(accepted);
-        // The server is to notice that these are gone before it is asked again.
-        std::thread::sleep(10 * NAP);
-        Ok(passed)
-    }
-
     fn exchange(
         &self,
         bytes: &[u8],
@@ -222,14 +243,13 @@ impl<'a, P: Protocol> Talk<'a, P> {
         wanted: usize,
         silent: impl Fn(Duration) -> Trouble,
     ) -> Result<Vec<Msg<P>>, Trouble> {
-        let patience = self.caller.patience();
-        let mut stream = self.caller.connect(patience)?;
+        let (patience, most) = (self.caller.patience(), self.caller.limits.message);
+        let mut stream = self.caller.connect()?;
         let mut replies = Vec::new();
         if stream.write_all(bytes).is_err() {
             return Ok(replies);
         }
-        self.heard.take();
-        let start = Instant::now();
+        let (start, mut heard) = (Instant::now(), 0);
         let mut buffer = [0; 16 << 10];
         while replies.iter().filter(|reply| self.protocol.dialogue().completes(reply)).count() < wanted {
             match stream.read(&mut buffer) {
@@ -238,11 +258,11 @@ impl<'a, P: Protocol> Talk<'a, P> {
                     break;
                 }
                 Ok(count) => {
-                    self.hear(&buffer[..count]);
+                    heard += count;
                     reader.feed(&buffer[..count], &mut replies);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Nothing is known of an answer that was too long to be read, but that it came.
+                // All that is known of a response too long to be read is that it arrived.
                 Err(error) if is_late(&error) && reader.is_lost() => break,
                 Err(error) if is_late(&error) => return Err(silent(patience)),
                 Err(_) => {
@@ -250,29 +270,19 @@ impl<'a, P: Protocol> Talk<'a, P> {
                     break;
                 }
             }
-            if reader.held() > self.caller.most {
-                return Err(Trouble::Flood { bytes: reader.held(), unfinished: true });
+            if reader.held() > most || heard > FLOOD * most {
+                return Err(Trouble::Flood { bytes: heard.max(reader.held()), unfinished: true });
             }
-            if self.heard_bytes() > FLOOD * self.caller.most {
-                return Err(Trouble::Flood { bytes: self.heard_bytes(), unfinished: true });
-            }
-            // One who drips must not keep us for ever.
-            if start.elapsed() > patience * 4 || self.caller.end.is_some_and(|end| Instant::now() >= end) {
+            // A server that sends byte by byte must not keep the tester forever.
+            if start.elapsed() > patience * 4 || self.caller.limits.is_over() {
                 return Err(silent(start.elapsed()));
             }
         }
         Ok(replies)
     }
 
-    fn hear(&self, bytes: &[u8]) {
-        let (heard, count) = &mut *self.heard.borrow_mut();
-        *count += bytes.len();
-        let room = FIRST.saturating_sub(heard.len()).min(bytes.len());
-        heard.extend_from_slice(&bytes[..room]);
-    }
-
     fn silent(request: String, waited: Duration) -> Trouble {
-        Trouble::Silent { request, outstanding: 1, waited, alive: false }
+        Trouble::Silent { request, outstanding: 1, waited, came: 0, alive: false }
     }
 }
 
@@ -280,34 +290,7 @@ fn is_late(error: &std::io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Reads what there is; whether more may come.
-fn pump<M>(stream: &mut impl Read, reader: &mut impl Reader<M>, messages: &mut Vec<M>) -> bool {
-    let mut buffer = [0; 16 << 10];
-    match stream.read(&mut buffer) {
-        Ok(0) => {
-            reader.end(true, messages);
-            false
-        }
-        Ok(count) => {
-            reader.feed(&buffer[..count], messages);
-            true
-        }
-        Err(error)
-            if matches!(
-                error.kind(),
-                ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
-            ) =>
-        {
-            true
-        }
-        Err(_) => {
-            reader.end(false, messages);
-            false
-        }
-    }
-}
+/// A connection, with or without TLS.
+trait Stream: Read + Write {}
 
-/// A connection, whatever it is made of.
-trait Connection: Read + Write {}
-
-impl<T: Read + Write> Connection for T {}
+impl<T: Read + Write> Stream for T {}

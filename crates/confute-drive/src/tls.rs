@@ -1,6 +1,6 @@
-//! TLS with the server under test: whom to trust, and what to say when it fails.
+//! TLS with the server under test: trusted certificates, and the reasons of failures.
 //!
-//! What is spoken inside is nobody's business here.
+//! The protocol inside TLS is not known here.
 
 use std::fmt;
 use std::io;
@@ -15,18 +15,18 @@ use rustls::{
     SignatureScheme,
 };
 
-/// Whose certificates are taken.
+/// Certificates that are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust<'a> {
-    /// Those that this machine trusts.
+    /// Certificates that this machine trusts.
     System,
-    /// Those issued by the authorities in this file, as PEM.
+    /// Certificates issued by the authorities in this file, as PEM.
     Only(&'a [u8]),
-    /// Anyone's: whoever is in between is not noticed.
+    /// Any certificate: an attacker in between is not noticed.
     Anyone,
 }
 
-/// How to speak TLS with a server.
+/// TLS configuration for one server.
 pub struct Tls {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
@@ -47,7 +47,8 @@ impl PartialEq for Tls {
 impl Eq for Tls {}
 
 impl Tls {
-    /// With this host, which has to prove that it is. `spoken` is what it is asked to speak, such as `http/1.1`.
+    /// Creates the configuration for this host, which has to prove its identity. `spoken` lists the
+    /// application protocols to offer, such as `http/1.1`.
     pub fn new(host: &str, trust: Trust<'_>, spoken: &[&str]) -> Result<Self, String> {
         let name =
             ServerName::try_from(host.to_owned()).map_err(|_| format!("{host:?} is no name of a host"))?;
@@ -67,7 +68,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config), name })
     }
 
-    /// The client's side of a new connection.
+    /// Creates the client's side of a new connection.
     pub(crate) fn begin(&self) -> Result<ClientConnection, String> {
         ClientConnection::new(self.config.clone(), self.name.clone()).map_err(|error| error.to_string())
     }
@@ -77,7 +78,7 @@ fn system() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        return Err("this machine trusts nobody (no certificates are installed)".to_owned());
+        return Err("no certificates are installed on this machine".to_owned());
     }
     Ok(roots)
 }
@@ -94,13 +95,13 @@ fn only(pem: &[u8]) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Why TLS failed, in words, if it was that.
+/// Returns the reason why TLS failed, in words, if the error comes from TLS.
 pub(crate) fn reason(error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
         Error::InvalidCertificate(why) => match why {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "its certificate was issued by nobody who is trusted".to_owned()
+                "the issuer of its certificate is not trusted".to_owned()
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "its certificate is for another name".to_owned()
@@ -119,7 +120,8 @@ pub(crate) fn reason(error: &io::Error) -> Option<String> {
     })
 }
 
-/// Takes any certificate. Signatures are still looked at: who has the certificate has its key.
+/// Verifier that accepts any certificate. Signatures are still checked: the server holds the key of its
+/// certificate.
 #[derive(Debug)]
 struct Credulous(Arc<CryptoProvider>);
 

@@ -1,99 +1,117 @@
-//! Why a conversation could not go on. Trouble is no violation: it says what happened, not that it was wrong.
+//! Reasons why a case could not go on. Trouble is not a violation: it reports what happened, not that it was
+//! wrong.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use confute::lang::Mistake;
 
-/// What ended a case early. What was judged before stands.
+/// Reason why a case ended early. The verdict on the events before stands.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Trouble {
-    /// Nobody listens, and nobody ever did.
+    /// The server accepts no connections, and never did.
     #[error("cannot connect to {address}: {why}")]
     Refused {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// What the system says.
+        /// Error text of the system.
         why: String,
     },
-    /// Nobody listens any more.
+    /// The server accepts no connections any more.
     #[error("the server at {address} is gone: it answered before, now {why}")]
     Gone {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// What the system says.
+        /// Error text of the system.
         why: String,
     },
-    /// Everything broke off at once, and what came after does not go with what was before.
+    /// Several connections ended at once, and later responses contradict earlier ones: a restart is likely.
     #[error(
-        "{} broke off at once, and what came after does not go with what was before: \
+        "{} ended at the same time, and later responses contradict earlier ones: \
          the server seems to have been restarted",
         if *connections == 1 { "the only connection".to_owned() } else { format!("{connections} connections") }
     )]
     Restarted {
-        /// How many connections.
+        /// Number of connections that ended.
         connections: usize,
     },
-    /// No connection within the patience.
+    /// The server accepted no connection within the patience.
     #[error("the server at {address} took no connection within {} ms", waited.as_millis())]
     Unresponsive {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// How long was waited.
+        /// Time that was waited.
         waited: Duration,
     },
-    /// An answer did not come.
+    /// A response did not arrive, or not to its end.
     #[error(
-        "no answer to {request} within {} ms ({outstanding} outstanding); {}",
+        "{} within {} ms ({outstanding} outstanding); {}",
+        if *came == 0 {
+            format!("no response to {request}")
+        } else {
+            format!("{came} bytes of the response to {request}, and nothing more")
+        },
         waited.as_millis(),
-        if *alive { "other connections are still answered" } else { "nor on a fresh connection: the server hangs" }
+        if *alive { "other connections still get responses" } else { "nor on a new connection: the server hangs" }
     )]
     Silent {
-        /// To what: the oldest request that waits.
+        /// The oldest request without a response.
         request: String,
-        /// How many answers were outstanding.
+        /// Number of outstanding responses.
         outstanding: usize,
-        /// How long was waited.
+        /// Time that was waited.
         waited: Duration,
-        /// Whether a fresh connection was answered after that.
+        /// Number of bytes of the unfinished response.
+        came: usize,
+        /// `true` if a fresh connection was answered after that.
         alive: bool,
     },
-    /// Connections end before anything is answered.
-    #[error("the server ended {connections} connections in a row without an answer")]
+    /// A response was still arriving when the time for it was over.
+    #[error("the response to {request} is unfinished after {} ms: {bytes} bytes came, the last just now", waited.as_millis())]
+    Slow {
+        /// The request.
+        request: String,
+        /// Number of bytes received.
+        bytes: usize,
+        /// Time since the request.
+        waited: Duration,
+    },
+    /// Connections in a row ended before their requests were answered.
+    #[error("the server ended {connections} connections in a row without a response")]
     Fruitless {
-        /// How many.
+        /// Number of these connections.
         connections: u32,
     },
-    /// More than anybody asked for.
-    #[error("a flood: {bytes} bytes on one connection {}", if *unfinished { "and no end of the message" } else { "that nobody asked for" })]
+    /// The server sent more than was requested.
+    #[error("a flood: {bytes} bytes on one connection {}", if *unfinished { "and no end of the message" } else { "without a request" })]
     Flood {
-        /// How many bytes had come.
+        /// Number of bytes received.
         bytes: usize,
-        /// Of one message, rather than of several.
+        /// `true` if they belong to one unfinished message, `false` if to several messages.
         unfinished: bool,
     },
-    /// TLS failed.
+    /// The TLS handshake failed.
     #[error("no TLS with {address}: {why}")]
     Unsecured {
-        /// Where.
+        /// Address of the server.
         address: SocketAddr,
-        /// Why.
+        /// Reason of the failure.
         why: String,
     },
-    /// The tester's own side: no more sockets, no such address.
+    /// The tester's own machine failed: no more sockets, no such address.
     #[error("{what}: {why}")]
     Local {
-        /// What failed.
+        /// Operation that failed.
         what: &'static str,
-        /// What the system says.
+        /// Error text of the system.
         why: String,
     },
-    /// The model is wrong: nothing that it says of a server counts.
+    /// The model has a mistake, so none of its verdicts on a server counts.
     #[error("mistake in the model: {0}")]
     Mistake(#[from] Mistake),
-    /// The tester itself is wrong: it panicked.
-    #[error("a defect of the tester: {0}")]
+    /// The tester has a defect: it panicked.
+    #[error("internal error of the tester: {0}")]
     Defect(String),
     /// A case could not be prepared.
     #[error("{0}")]
@@ -101,7 +119,7 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Whether the server may be starting again, so that it is worth waiting for.
+    /// Returns `true` if the server may be starting again, so that it is worth waiting for.
     pub fn is_absence(&self) -> bool {
         matches!(self, Trouble::Refused { .. } | Trouble::Gone { .. } | Trouble::Unresponsive { .. })
     }

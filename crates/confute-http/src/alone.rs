@@ -1,23 +1,25 @@
-//! The last exchange of a trace by itself, where that is evidence of its own.
+//! The last exchange of a trace on its own, if it is evidence by itself.
 //!
-//! A resource that nobody has looked at may hold anything (`Entry::unknown`). So whatever happened before an exchange, a model that
-//! explains the trace explains the exchange alone, from some content, tag and date. That does not hold while a write is at work,
-//! because a read may then show some of it, nor where a write was left open or broke off: what such writes leave behind is more
-//! than content and validators. So each write to the resource must have been answered before the request was sent, in the order of
-//! the trace, by a response that is its own wherever the one to the request is, and that leaves nothing open. Blame tries a set
-//! of rules on the exchange first, which takes next to no time.
+//! A resource that was never observed may hold anything (`Entry::unknown`). So whatever happened before an exchange, a
+//! model that explains the trace also explains the exchange alone, from some content, tag and date. This does not hold
+//! while a write is in progress, because a read may then show part of it, nor after a write whose outcome is open,
+//! whose response was cut off or whose framing is ambiguous: such writes leave more behind than content and validators.
+//! Therefore each write to the resource must have been answered before the request was sent, in the order of the trace,
+//! by a response that decides its outcome and that is its own whenever the response to the request is. Blame tries a
+//! set of rules on the exchange first, which takes almost no time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use confute::trace::{Event, WireConn};
+use confute::trace::Event;
 
-use crate::message::{Method, Msg, Odd, Request, Response};
+use crate::message::{Message, Method, Odd, Request, Response};
+use crate::pairs::pairs;
 
-/// Writes that were refused or failed, at most. Each of them may be performed later against a rule; with more than three that
-/// are due the model says nothing of the resource any more (`late.rs`).
+/// Maximum number of writes that were refused or failed. Each of them may be performed later in violation of a rule;
+/// with more than three that are due, the model makes no claim about the resource (`late.rs`).
 const MOST_DUE: usize = 3;
 
-/// A request, the place of its response and the response.
+/// A request with its position in the trace, and its response with its own position.
 struct Exchange<'a> {
     place: usize,
     request: &'a Request,
@@ -25,7 +27,8 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// It left nothing behind but content and validators before the request at this place was sent.
+    /// Returns `true` if the exchange left only content and validators behind before the request at this position was
+    /// sent.
     fn is_over_before(&self, place: usize) -> bool {
         let is_plain =
             !matches!(self.request.odd, Some(Odd::HugeChunk | Odd::VastChunk | Odd::LengthBesideChunks));
@@ -35,8 +38,9 @@ impl Exchange<'_> {
                 .is_some_and(|(answered, it)| answered < place && !it.leaves_open() && !it.incomplete)
     }
 
-    /// It may be performed later against a rule: it was refused, a condition was false, or it was sent twice. After a false
-    /// condition a success may be told too, of content that was put before.
+    /// Returns `true` if the write may be performed later in violation of a rule: it was refused, a condition was
+    /// false, or it was sent twice. A conditional write counts even after a success if the same content was put before:
+    /// the server may report success because of that although the condition was false.
     fn is_due(&self, all: &[Self]) -> bool {
         let is_known = matches!(self.request.method, Method::Put | Method::Delete);
         let is_refused = self.answer.is_some_and(|(_, response)| response.status >= 300);
@@ -47,19 +51,20 @@ impl Exchange<'_> {
         is_known && (is_refused || is_told_done || self.request.close_twice)
     }
 
-    /// Its response may be somebody else's where that of the other could not be: then it says nothing of when it was performed.
+    /// Returns `true` if its response may belong to another request although the response to `other` does not. Then it
+    /// does not show when the write was performed.
     fn may_be_foreign_beside(&self, other: &Self) -> bool {
         let pipelined = |it: &Self| it.answer.map(|(_, response)| response.pipelined);
         self.answer.is_some_and(|(_, response)| response.notes.stray) || pipelined(self) != pipelined(other)
     }
 }
 
-/// The exchange that the last event ends, if it is evidence of its own.
-pub(crate) fn alone(trace: &[Event<Msg>]) -> Option<Vec<Event<Msg>>> {
+/// Returns the exchange that the last event ends, if it is evidence by itself.
+pub(crate) fn alone(trace: &[Event<Message>]) -> Option<Vec<Event<Message>>> {
     let (Event::Received(conn, _), last) = (trace.last()?, trace.len() - 1) else { return None };
     let exchanges = exchanges(trace);
     let own = exchanges.iter().find(|it| it.answer.is_some_and(|(answered, _)| answered == last))?;
-    if own.request.close_twice || own.request.unasked_after > 0 {
+    if own.request.close_twice || own.request.notes.unasked_after > 0 {
         return None;
     }
     let is_rival = |it: &&Exchange<'_>| {
@@ -72,40 +77,36 @@ pub(crate) fn alone(trace: &[Event<Msg>]) -> Option<Vec<Event<Msg>>> {
     is_quiet.then(|| vec![opened, trace[own.place].clone(), trace[last].clone()])
 }
 
-fn exchanges(trace: &[Event<Msg>]) -> Vec<Exchange<'_>> {
-    let mut all: Vec<Exchange<'_>> = Vec::new();
-    let mut due: BTreeMap<WireConn, VecDeque<usize>> = BTreeMap::new();
-    for (at, event) in trace.iter().enumerate() {
-        match event {
-            Event::Sent(conn, Msg::Request(request)) => {
-                let line = due.entry(*conn).or_default();
-                line.extend(std::iter::repeat_n(all.len(), 1 + usize::from(request.close_twice)));
-                all.push(Exchange { place: at, request, answer: None });
-            }
-            Event::Received(conn, Msg::Response(response)) => {
-                if let Some(exchange) = due.get_mut(conn).and_then(VecDeque::pop_front) {
-                    all[exchange].answer.get_or_insert((at, response));
-                }
-            }
-            _ => {}
-        }
+fn exchanges(trace: &[Event<Message>]) -> Vec<Exchange<'_>> {
+    let mut answers = BTreeMap::new();
+    for pair in pairs(trace) {
+        answers.entry(pair.asked).or_insert((pair.answered, pair.response));
     }
-    all
+    let sent = trace.iter().enumerate().filter_map(|(place, event)| match event {
+        Event::Sent(_, message) => Some((place, message.own_request()?)),
+        _ => None,
+    });
+    sent.map(|(place, request)| Exchange { place, request, answer: answers.get(&place).copied() }).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use confute::trace::WireConn;
+
     use super::*;
 
-    fn sent(conn: u32, method: Method) -> Event<Msg> {
-        Event::Sent(WireConn(conn), Msg::Request(Request { method, path: "/a".into(), ..Request::default() }))
+    fn sent(conn: u32, method: Method) -> Event<Message> {
+        Event::Sent(
+            WireConn(conn),
+            Message::from(Request { method, path: "/a".into(), ..Request::default() }),
+        )
     }
 
-    fn got(conn: u32, status: u16) -> Event<Msg> {
-        Event::Received(WireConn(conn), Msg::Response(Response { status, ..Response::default() }))
+    fn got(conn: u32, status: u16) -> Event<Message> {
+        Event::Received(WireConn(conn), Message::from(Response { status, ..Response::default() }))
     }
 
-    fn is_alone(trace: &[Event<Msg>]) -> bool {
+    fn is_alone(trace: &[Event<Message>]) -> bool {
         alone(trace).is_some_and(|one| one.len() == 3)
     }
 
@@ -115,15 +116,15 @@ mod tests {
         let get = || [sent(1, Method::Get), got(1, 200)];
         assert!(is_alone(&[put(), get()].concat()));
         assert!(is_alone(&[put(), get(), put()].concat()));
-        // A write is at work, before or behind it, or was never answered.
+        // A write is in progress when the exchange begins, or begins during it.
         assert!(!is_alone(&[&put()[..1], &get()[..]].concat()));
         assert!(!is_alone(&[&get()[..1], &put()[..1], &get()[1..]].concat()));
         assert!(!is_alone(&[&get()[..1], &put()[..], &get()[1..]].concat()));
-        // It was left open.
+        // The outcome of the write is open.
         for open in [202, 503, 0] {
             assert!(!is_alone(&[[sent(0, Method::Put), got(0, open)], get()].concat()));
         }
-        // Too many were refused.
+        // Too many writes were refused.
         let after_refusals = |count: usize| {
             let refused = std::iter::repeat_n([sent(0, Method::Put), got(0, 412)], count);
             refused.chain([get()]).flatten().collect::<Vec<_>>()

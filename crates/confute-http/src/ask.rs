@@ -1,313 +1,386 @@
-//! Conditional requests about what was seen: current tags, stale ones, of another strength, guesses, and lists of them;
-//! dates around the one told.
+//! Asks, the messages of a script: requests that may refer to earlier responses, and responses of the tester as origin.
 
 use std::sync::Arc;
 
 use confute_drive::Past;
+use serde::{Deserialize, Serialize};
 
-use crate::generate::Pick;
-use crate::message::{Method, Msg, Response, Span, Tag};
-use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags, Http};
+use crate::date;
+use crate::encode::{FORBIDDEN, Target};
+use crate::message::{
+    Field, Fields, ForwardedRequest, ForwardedResponse, Frame, IfRange, MARK, Message, Method, Odd, Request,
+    Response, Span, Tag, Tags, is_default,
+};
+use crate::protocol::Http;
 
-/// How far back to look.
-const RECENT: usize = 200;
-
-/// How many kinds of tags there are to ask with.
-const TAGS: u64 = 8;
-/// How many kinds of conditional writes there are.
-pub(crate) const WRITES: u64 = 2 * TAGS + 9;
-/// Kinds that are always DELETE.
-const DELETES: std::ops::Range<u64> = WRITES - 3..WRITES;
-/// How many kinds of reads there are.
-pub(crate) const READS: u64 = TAGS + 16;
-
-/// Whether a resource has this name, or took the place of one that had.
-fn is_named(full: &str, name: &str) -> bool {
-    full.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+/// The message of one step of a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", from = "Stored")]
+pub enum Ask {
+    /// A request of a client.
+    Send(AskRequest),
+    /// A response of the origin.
+    Answer(AskResponse),
 }
 
-/// The resource that takes the place of `name` after so many that were given up.
-pub(crate) fn successor(name: &Arc<str>, generation: u32) -> Arc<str> {
-    if generation == 0 { name.clone() } else { format!("{name}.{generation}").into() }
-}
-
-/// How many writes to a resource were answered in a way that leaves open whether they are performed.
-pub(crate) fn left_open(past: &Past<Http>, name: &str) -> usize {
-    let latest = past.exchanges.iter().rev().take(RECENT);
-    latest
-        .filter(|exchange| &*exchange.ask.name == name && !exchange.ask.method.is_safe())
-        .filter(|exchange| exchange.replies.iter().find_map(response).is_some_and(Response::leaves_open))
-        .count()
-}
-
-/// What the past says of a resource.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// Whether something seems to be there.
-    pub(crate) is_there: bool,
-    /// The step whose reply told the tag that seems to be current.
-    tag: Option<usize>,
-    /// Whether that is weak.
-    pub(crate) is_weak: bool,
-    /// One that told another tag before.
-    stale: Option<usize>,
-    /// One that told another resource's tag.
-    foreign: Option<usize>,
-    /// The step whose reply told the date that seems to be current.
-    date: Option<usize>,
-    /// The content that was put or seen last.
-    pub(crate) body: Option<Arc<str>>,
-}
-
-impl Known {
-    pub(crate) fn of(past: &Past<Http>, name: &Arc<str>) -> Self {
-        let mut known = Known::default();
-        let mut current: Option<&Tag> = None;
-        let mut is_decided = false;
-        let mut latest: Option<&Arc<str>> = None;
-        for exchange in past.exchanges.iter().rev().take(RECENT) {
-            let response = exchange.replies.iter().rev().find_map(response);
-            let Some(response) = response else { continue };
-            if latest.is_none() && is_named(&exchange.ask.name, name) {
-                latest = Some(&exchange.ask.name);
-            }
-            if latest != Some(&exchange.ask.name) {
-                if response.etag.is_some() {
-                    known.foreign.get_or_insert(exchange.step);
-                }
-                continue;
-            }
-            let is_success = (200..300).contains(&response.status) && response.status != 202;
-            if !is_decided {
-                let deletes = exchange.ask.method == Method::Delete && is_success;
-                known.is_there = !deletes && (is_success || matches!(response.status, 304 | 412 | 416));
-                is_decided = deletes || is_success || response.status == 404;
-            }
-            if known.body.is_none() && is_success {
-                let is_get = exchange.ask.method == Method::Get && response.status == 200;
-                known.body = if is_get { Some(response.body.clone()) } else { exchange.ask.body.clone() };
-            }
-            if response.last_modified.is_some() {
-                known.date.get_or_insert(exchange.step);
-            }
-            match (&response.etag, current) {
-                (Some(tag), None) => {
-                    (known.tag, current) = (Some(exchange.step), Some(tag));
-                    known.is_weak = tag.weak;
-                }
-                (Some(tag), Some(other)) if tag.opaque != other.opaque => {
-                    known.stale = Some(exchange.step);
-                    break;
-                }
-                _ => {}
-            }
-        }
-        known
-    }
-
-    /// A tag: that of `step` or, without one, a guess.
-    fn seen(step: Option<usize>, kind: fn(usize) -> AskTag) -> AskTag {
-        step.map_or_else(|| AskTag::Guess(Tag::strong(Tag::MADE_UP)), kind)
-    }
-
-    /// A tag that should not match.
-    fn wrong(&self, pick: &mut Pick<'_>) -> AskTag {
-        match pick(4) {
-            0 => Self::seen(self.stale, AskTag::Weak),
-            1 => Self::seen(self.foreign, AskTag::Seen),
-            2 => AskTag::Guess(Tag { weak: pick(2) == 0, opaque: Tag::MADE_UP.into() }),
-            _ => Self::seen(self.stale, AskTag::Seen),
-        }
-    }
-
-    fn current(&self) -> AskTag {
-        self.tag(AskTag::Seen)
-    }
-
-    /// The same, if it was not modified since the date that seems to be current.
-    pub(crate) fn dated(&self, ask: Ask) -> Ask {
-        Ask { if_modified_since: self.date.map(|step| AskDate(step, 0)), ..ask }
-    }
-
-    /// The same, only if it was not modified after the date that seems to be current.
-    pub(crate) fn unmodified(&self, ask: Ask) -> Ask {
-        Ask { if_unmodified_since: self.date.map(|step| AskDate(step, 0)), ..ask }
-    }
-
-    /// The current tag, as it is or marked.
-    pub(crate) fn tag(&self, kind: fn(usize) -> AskTag) -> AskTag {
-        Self::seen(self.tag, kind)
-    }
-
-    /// Tags of this kind for If-None-Match, of which there are [`TAGS`].
-    fn tags(&self, kind: u64, pick: &mut Pick<'_>) -> AskTags {
-        self.list(kind, false, pick)
-    }
-
-    /// The same for If-Match, which compares strongly: there the current tag may stand behind itself marked as weak.
-    fn match_tags(&self, kind: u64, pick: &mut Pick<'_>) -> AskTags {
-        self.list(kind, true, pick)
-    }
-
-    fn list(&self, kind: u64, for_match: bool, pick: &mut Pick<'_>) -> AskTags {
-        match kind {
-            0 => AskTags::one(self.current()),
-            1 => AskTags::one(Self::seen(self.stale, AskTag::Seen)),
-            2 => AskTags::one(Self::seen(self.tag, AskTag::Weak)),
-            3 => AskTags::Lines(vec![vec![Self::seen(self.stale, AskTag::Weak), self.current()]]),
-            4 => AskTags::Lines(vec![vec![self.wrong(pick), self.current()]]),
-            5 => AskTags::Lines(vec![vec![self.wrong(pick)], vec![self.current()]]),
-            6 => AskTags::Any,
-            _ => match pick(4) {
-                0 => AskTags::one(Self::seen(self.tag, AskTag::Strong)),
-                1 => AskTags::Lines(vec![vec![self.wrong(pick), self.wrong(pick)]]),
-                2 if for_match => AskTags::Lines(vec![vec![
-                    Self::seen(self.tag, AskTag::Weak),
-                    self.wrong(pick),
-                    self.current(),
-                ]]),
-                _ => AskTags::one(self.wrong(pick)),
-            },
-        }
-    }
-
-    /// A date around the current one.
-    fn date(&self, pick: &mut Pick<'_>) -> Option<AskDate> {
-        let plus = [-1, 0, 0, 1, -3600][pick(5) as usize];
-        self.date.map(|step| AskDate(step, plus))
-    }
-
-    /// A write that only the first of several may win.
-    pub(crate) fn race(&self, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
-        let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-        match pick(6) {
-            0 | 1 => (ask.method, ask.body) = (Method::Delete, None),
-            2 => return ask,
-            _ => {}
-        }
-        match self.tag.filter(|_| self.is_there) {
-            Some(step) => ask.if_match = Some(AskTags::one(AskTag::Seen(step))),
-            None => ask.if_none_match = Some(AskTags::Any),
-        }
-        ask
-    }
-
-    /// A write where nothing seems to be.
-    pub(crate) fn write_to_nothing(&self, name: &Arc<str>, body: Arc<str>, pick: &mut Pick<'_>) -> Ask {
-        let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-        match pick(4) {
-            0 => ask.if_match = Some(AskTags::Any),
-            1 => ask.if_match = Some(AskTags::one(Self::seen(self.tag, AskTag::Seen))),
-            2 => ask.if_none_match = Some(AskTags::one(Self::seen(self.tag, AskTag::Seen))),
-            _ => ask.if_none_match = Some(AskTags::Any),
-        }
-        ask
+impl From<AskRequest> for Ask {
+    fn from(request: AskRequest) -> Self {
+        Ask::Send(request)
     }
 }
 
-fn response(message: &Msg) -> Option<&Response> {
-    if let Msg::Response(response) = message { Some(response) } else { None }
-}
-
-/// A conditional write of this kind, of which there are [`WRITES`].
-pub(crate) fn write(known: &Known, name: &Arc<str>, body: Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
-    let mut ask = Ask { method: Method::Put, name: name.clone(), body: Some(body), ..Ask::default() };
-    // Two conditions that are both ignored are two rules broken at once; with DELETE one other would explain as much.
-    if DELETES.contains(&kind) || (kind < 2 * TAGS && pick(8) == 0) {
-        (ask.method, ask.body) = (Method::Delete, None);
-    }
-    if kind < TAGS {
-        ask.if_match = Some(known.match_tags(kind, pick));
-    } else if kind < 2 * TAGS {
-        ask.if_none_match = Some(known.tags(kind - TAGS, pick));
-    } else {
-        match kind - 2 * TAGS {
-            0 => ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1)),
-            1 => {
-                ask.if_match = Some(AskTags::one(known.current()));
-                ask.if_unmodified_since = known.date.map(|step| AskDate(step, -1));
-            }
-            2 => {
-                ask.if_match = Some(known.match_tags(pick(TAGS), pick));
-                ask.if_none_match = Some(known.tags(pick(TAGS), pick));
-                ask.if_unmodified_since = known.date(pick).filter(|_| pick(2) == 0);
-            }
-            // The first condition proves which tag the second one is compared with.
-            3 | 4 => {
-                let again = if kind == 2 * TAGS + 3 { AskTag::Weak } else { AskTag::Seen };
-                ask.if_match = Some(AskTags::one(known.current()));
-                ask.if_none_match = Some(AskTags::one(Known::seen(known.tag, again)));
-            }
-            // A tag that was never there is not there now.
-            5 | 6 => ask.if_match = Some(AskTags::one(AskTag::Guess(Tag::strong(Tag::MADE_UP)))),
-            7 => ask.if_match = Some(AskTags::one(Known::seen(known.stale, AskTag::Seen))),
-            _ => ask.if_none_match = Some(known.tags(pick(TAGS), pick)),
+impl Ask {
+    /// Returns the request, if the server itself serves it.
+    pub(crate) fn own_request(&self) -> Option<&AskRequest> {
+        match self {
+            Ask::Send(request) if !request.is_forwarded() => Some(request),
+            _ => None,
         }
     }
-    ask
 }
 
-/// A read of this kind, of which there are [`READS`]: mostly with conditions, or for a part.
-pub(crate) fn read(known: &Known, name: &Arc<str>, kind: u64, pick: &mut Pick<'_>) -> Ask {
-    let mut ask = Ask { name: name.clone(), ..Ask::default() };
-    if kind < TAGS {
-        ask.if_none_match = Some(known.tags(kind, pick));
-        if pick(6) == 0 {
-            ask.method = Method::Head;
+/// Stored form of an ask. It also reads those of earlier revisions: a bare request for an origin server, and an ask in
+/// a wrapper for a server that is origin and gateway.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Tagged(Tagged),
+    Bare(AskRequest),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tagged {
+    Send(AskRequest),
+    Answer(AskResponse),
+    Serve(AskRequest),
+    Pass(Box<Tagged>),
+}
+
+impl From<Stored> for Ask {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Tagged(tagged) => tagged.into(),
+            Stored::Bare(request) => Ask::Send(request),
         }
-        return ask;
     }
-    match kind - TAGS {
-        0 if pick(3) == 0 => {
-            ask.if_none_match = Some(AskTags::one(known.current()));
-            ask.if_modified_since = known.date.map(|step| AskDate(step, -1));
+}
+
+impl From<Tagged> for Ask {
+    fn from(tagged: Tagged) -> Self {
+        match tagged {
+            Tagged::Send(request) | Tagged::Serve(request) => Ask::Send(request),
+            Tagged::Answer(response) => Ask::Answer(response),
+            Tagged::Pass(tagged) => Self::from(*tagged),
         }
-        0 => {
-            ask.if_none_match = Some(AskTags::one(known.wrong(pick)));
-            ask.if_modified_since = known.date.map(|step| AskDate(step, [0, 3600][pick(2) as usize]));
-        }
-        STALE_READ => ask.if_match = Some(known.match_tags(1, pick)),
-        2 => ask.if_match = Some(known.match_tags(pick(TAGS), pick)),
-        3 => ask.if_modified_since = known.date(pick),
-        4 => ask.if_unmodified_since = known.date(pick),
-        5 => ask.method = Method::Head,
-        6 => {
-            ask.method = Method::Head;
-            part(known, &mut ask, 3, pick);
-        }
-        other => part(known, &mut ask, other - 7, pick),
     }
-    ask
 }
 
-/// The place after [`TAGS`] of a read with an old tag in If-Match.
-const STALE_READ: u64 = 1;
-
-/// A read that is false where something is, and must not matter where nothing is.
-pub(crate) fn stale_read(known: &Known, name: &Arc<str>, pick: &mut Pick<'_>) -> Ask {
-    read(known, name, TAGS + STALE_READ, pick)
+/// An entity tag in a request of a script.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskTag {
+    /// The tag in the response to this step.
+    Seen(usize),
+    /// The tag in the response to this step, marked as weak.
+    Weak(usize),
+    /// The tag in the response to this step, not marked as weak.
+    Strong(usize),
+    /// A tag that is not taken from a response.
+    Guess(Tag),
 }
 
-/// Makes it a read of a part.
-fn part(known: &Known, ask: &mut Ask, kind: u64, pick: &mut Pick<'_>) {
-    let length = known.body.as_ref().map_or(20, |body| crate::text::length(body)) as u64;
-    let span = match kind {
-        0 => Span::From(pick(length + 1)),
-        1 => Span::From(length + pick(3)),
-        2 => Span::Last(1 + pick(length.max(2) - 1)),
-        3 => Span::Between(pick(length + 1), length + pick(9)),
-        4 => Span::Last(1 + pick(length + 3)),
-        _ => {
-            let first = pick(length + 1);
-            Span::Between(first, first + pick(9))
+/// The value of `If-Match` or `If-None-Match` in a request.
+pub type AskTags = Tags<AskTag>;
+
+/// A date in a request: the `Last-Modified` in the response to a step, plus a number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskDate(pub usize, pub i64);
+
+/// The value of `If-Range` in a request.
+pub type AskIfRange = IfRange<AskTag, AskDate>;
+
+/// A request of a client: a [`Request`] that may refer to earlier responses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskRequest {
+    /// The method.
+    pub method: Method,
+    /// The name of the resource in this case.
+    pub name: Arc<str>,
+    /// `If-Match`: the request is performed only if one of these tags is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_match: Option<AskTags>,
+    /// `If-None-Match`: the request is performed only if none of these tags is current.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_none_match: Option<AskTags>,
+    /// The value of `If-Modified-Since`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_modified_since: Option<AskDate>,
+    /// The value of `If-Unmodified-Since`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_unmodified_since: Option<AskDate>,
+    /// `Range`: the requested byte ranges. Empty if the whole content is requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub range: Vec<Span>,
+    /// `If-Range`: the ranges apply only if this validator is current; otherwise the whole content is requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub if_range: Option<AskIfRange>,
+    /// The content, as [text](crate::text).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Arc<str>>,
+    /// `true` if the content is sent in chunks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub chunked: bool,
+    /// `Expect: 100-continue`, with the number of milliseconds for which the content is held back (by a cut of the same
+    /// step).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expect: Option<u32>,
+    /// `Connection: close`
+    #[serde(skip_serializing_if = "is_default")]
+    pub close: bool,
+    /// `Connection: close`, with the same request once more right behind it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub close_twice: bool,
+    /// The deliberate defect, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odd: Option<Odd>,
+    /// Fields in addition to those of every request, if a gateway forwards the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+    /// Trailer fields, if a gateway forwards the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Field>,
+    /// Number that identifies the request, if a gateway forwards it. A request without one is served by the server
+    /// itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mark: Option<u64>,
+}
+
+/// A response of the tester as origin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AskResponse {
+    /// The status code.
+    pub status: u16,
+    /// Fields in addition to those of every response.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+    /// The content, as [text](crate::text).
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub body: Arc<str>,
+    /// Framing of the content.
+    pub frame: Frame,
+    /// `true` if the response is the last on its connection.
+    #[serde(skip_serializing_if = "is_default")]
+    pub close: bool,
+    /// Trailer fields.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trailers: Vec<Field>,
+    /// `true` if the request did not ask for trailer fields.
+    #[serde(skip_serializing_if = "is_default")]
+    pub unasked: bool,
+    /// Status codes of the interim responses before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interim: Vec<u16>,
+    /// Number of bytes after which the response is cut off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<usize>,
+    /// Number that identifies the response.
+    pub mark: u64,
+}
+
+/// Returns a value from the responses to a step: that of the last response which has one.
+fn told<T>(past: &Past<Http>, step: usize, look: impl Fn(&Response) -> Option<T>) -> Option<T> {
+    let at = past.exchanges.partition_point(|exchange| exchange.step < step);
+    let exchange = past.exchanges.get(at).filter(|exchange| exchange.step == step)?;
+    exchange.replies.iter().rev().find_map(|reply| look(reply.own_response()?))
+}
+
+impl AskTag {
+    fn resolve(&self, past: &Past<Http>) -> Option<Tag> {
+        let seen = |step: usize| told(past, step, |response| response.etag.clone());
+        match self {
+            AskTag::Seen(step) => seen(*step),
+            AskTag::Weak(step) => Some(Tag { weak: true, ..seen(*step)? }),
+            AskTag::Strong(step) => Some(Tag { weak: false, ..seen(*step)? }),
+            AskTag::Guess(tag) => Some(tag.clone()),
         }
-    };
-    ask.range = vec![span];
-    ask.if_range = match kind {
-        5 => Some(AskIfRange::Tag(known.current())),
-        6 => Some(AskIfRange::Tag(Known::seen(known.tag, AskTag::Weak))),
-        7 => Some(AskIfRange::Tag(known.wrong(pick))),
-        8 => known.date(pick).map(AskIfRange::Date),
-        _ => None,
-    };
+    }
+}
+
+impl AskDate {
+    fn resolve(self, past: &Past<Http>) -> Option<i64> {
+        // A date that cannot be written is clamped here, because the model must see the date that is sent.
+        let told = told(past, self.0, |response| response.last_modified)?;
+        Some(told.saturating_add(self.1).clamp(0, date::LAST))
+    }
+}
+
+/// Resolves an optional part of a request. Returns `None` only if the part is present and refers to a response that was
+/// never seen.
+fn resolved<A, R>(asked: Option<&A>, resolve: impl Fn(&A) -> Option<R>) -> Option<Option<R>> {
+    match asked {
+        None => Some(None),
+        Some(asked) => resolve(asked).map(Some),
+    }
+}
+
+impl AskRequest {
+    /// Returns `true` if a gateway forwards the request.
+    pub(crate) fn is_forwarded(&self) -> bool {
+        self.mark.is_some()
+    }
+
+    /// Returns the request to the server itself, for this path, or `None` if it refers to a response that was never
+    /// seen.
+    pub(crate) fn own(&self, path: Arc<str>, past: &Past<Http>) -> Option<Request> {
+        Some(Request {
+            method: self.method.clone(),
+            path,
+            if_match: resolved(self.if_match.as_ref(), |tags| tags.map(|tag| tag.resolve(past)))?,
+            if_none_match: resolved(self.if_none_match.as_ref(), |tags| tags.map(|tag| tag.resolve(past)))?,
+            if_modified_since: resolved(self.if_modified_since.as_ref(), |date| date.resolve(past))?,
+            if_unmodified_since: resolved(self.if_unmodified_since.as_ref(), |date| date.resolve(past))?,
+            range: self.range.clone(),
+            if_range: resolved(self.if_range.as_ref(), |value| match value {
+                AskIfRange::Tag(tag) => tag.resolve(past).map(IfRange::Tag),
+                AskIfRange::Date(date) => date.resolve(past).map(IfRange::Date),
+            })?,
+            body: self.body.clone(),
+            chunked: self.chunked,
+            expect: self.expect,
+            close: self.close,
+            close_twice: self.close_twice,
+            odd: self.odd,
+            ..Request::default()
+        })
+    }
+
+    /// Returns the request for a gateway to forward, with this path.
+    pub(crate) fn forwarded(&self, path: Arc<str>, case: &str, target: &Target) -> Request {
+        let mut fields = vec![
+            Field::new("Host", &target.host),
+            Field::new(MARK, &format!("{case}.{}", self.mark.unwrap_or_default())),
+            Field::new("Cache-Control", "no-transform"),
+        ];
+        fields.extend(self.fields.iter().cloned());
+        let (fields, trailers) = (Fields(fields), Fields(self.trailers.clone()));
+        let forwarded = ForwardedRequest { minor: 1, fields, trailers, flaws: Vec::new(), dropped: false };
+        Request {
+            method: self.method.clone(),
+            path,
+            body: self.body.clone(),
+            chunked: self.chunked,
+            forwarded: forwarded.into(),
+            ..Request::default()
+        }
+    }
+}
+
+impl AskResponse {
+    /// Returns the response with this mark.
+    pub(crate) fn marked(&self, mark: &str) -> Message {
+        let mut fields = vec![Field::new("Cache-Control", FORBIDDEN), Field::new(MARK, mark)];
+        fields.extend(self.fields.iter().cloned());
+        let response = Response {
+            status: self.status,
+            body: self.body.clone(),
+            close: self.close || self.cut.is_some() || self.frame == Frame::UntilClose,
+            interim: self.interim.clone(),
+            ..Response::default()
+        };
+        let change = |part: &mut ForwardedResponse| {
+            part.fields = Fields(fields);
+            part.frame = self.frame;
+            part.trailers = Fields(self.trailers.clone());
+            part.unasked = self.unasked && !self.trailers.is_empty();
+            part.cut = self.cut;
+        };
+        response.forwarding(change).into()
+    }
+
+    /// Returns the plain response to a request, as its version and method allow.
+    pub(crate) fn to(request: &Request) -> Self {
+        let options = request.forwarded.fields.connection();
+        let has = |option: &str| options.iter().any(|each| each == option);
+        let close = has("close") || (request.forwarded.minor == 0 && !has("keep-alive"));
+        let frame = if request.method == Method::Head { Frame::Bare } else { Frame::Sized };
+        AskResponse { status: 200, frame, close, ..AskResponse::default() }
+    }
+
+    /// Returns `true` if a correct origin may send this response to the request: a response to HEAD has no content,
+    /// only a conditional request may be answered with 304, and trailer fields are marked as unasked exactly if the
+    /// request does not ask for them. A response that is cut off before its first byte suits every request.
+    pub(crate) fn suits(&self, request: &Request) -> bool {
+        let is_empty = matches!(self.status, 204 | 304);
+        let is_bare = self.frame == Frame::Bare;
+        let is_asked = self.trailers.is_empty() || self.unasked != request.wants_trailers();
+        self.cut == Some(0)
+            || (is_empty || is_bare == (request.method == Method::Head))
+                && (self.status != 304 || request.allows_not_modified())
+                && is_asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use confute_drive::{Exchange, Peer, Protocol as _};
+
+    use super::*;
+
+    #[test]
+    fn what_was_seen_is_referred_to() {
+        let http = Http::origin(Target::default(), "/t/");
+        let reply = Response { etag: Some(Tag::weak("x")), last_modified: Some(50), ..Response::default() };
+        let exchange = Exchange {
+            step: 3,
+            on: Peer::Opened(0),
+            ask: AskRequest::default().into(),
+            request: Request::default().into(),
+            replies: vec![reply.into()],
+        };
+        let past = Past { exchanges: vec![exchange], ..Past::default() };
+        let tags = AskTags::Lines(vec![
+            vec![AskTag::Seen(3), AskTag::Guess(Tag::strong("y"))],
+            vec![AskTag::Strong(3)],
+        ]);
+        let ask = AskRequest {
+            name: "a".into(),
+            if_match: Some(tags),
+            if_modified_since: Some(AskDate(3, -1)),
+            ..AskRequest::default()
+        };
+        let Some(Message::Request(request)) = http.resolve(&ask.clone().into(), "c1", &past) else {
+            panic!("it was seen")
+        };
+        assert_eq!(&*request.path, "/t/c1-a");
+        let expected = vec![vec![Tag::weak("x"), Tag::strong("y")], vec![Tag::strong("x")]];
+        assert_eq!((&request.if_match, request.if_modified_since), (&Some(Tags::Lines(expected)), Some(49)));
+        let unseen =
+            AskRequest { if_none_match: Some(AskTags::one(AskTag::Seen(2))), ..AskRequest::default() };
+        assert_eq!(http.resolve(&unseen.into(), "c1", &past), None);
+    }
+
+    #[test]
+    fn asks_of_earlier_revisions_are_read() {
+        let read = |json: &str| serde_json::from_str::<Ask>(json).unwrap();
+        let own = AskRequest { method: Method::Put, name: "a".into(), ..AskRequest::default() };
+        let own = AskRequest { if_match: Some(AskTags::one(AskTag::Weak(3))), ..own };
+        let json = r#"{"method":"put","name":"a","if_match":{"lines":[[{"weak":3}]]}}"#;
+        assert_eq!(read(json), Ask::Send(own.clone()));
+        assert_eq!(read(&format!(r#"{{"serve":{json}}}"#)), Ask::Send(own.clone()));
+        let sent =
+            AskRequest { method: Method::Get, name: "a".into(), mark: Some(7), ..AskRequest::default() };
+        let json = r#"{"send":{"method":"GET","name":"a","mark":7}}"#;
+        assert_eq!(read(json), Ask::Send(sent.clone()));
+        assert_eq!(read(&format!(r#"{{"pass":{json}}}"#)), Ask::Send(sent.clone()));
+        let answer = AskResponse { status: 204, frame: Frame::Bare, mark: 8, ..AskResponse::default() };
+        let json = r#"{"pass":{"answer":{"status":204,"frame":"bare","mark":8}}}"#;
+        assert_eq!(read(json), Ask::Answer(answer.clone()));
+        // Asks of this revision are read as well.
+        for ask in [Ask::Send(own), Ask::Send(sent), Ask::Answer(answer)] {
+            assert_eq!(read(&serde_json::to_string(&ask).unwrap()), ask);
+        }
+    }
 }

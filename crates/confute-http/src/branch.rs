@@ -1,7 +1,7 @@
-//! What there is to reach: kinds of requests, and what a correct server can make of each.
+//! Branches for coverage: kinds of requests, and the outcomes that a correct server can give to each.
 //!
-//! A kind says what the model looks at: the method, which conditions there are, and of what form (a tag marked as weak, a list,
-//! several lines). Whether a condition held shows in the answer. Requests that are several kinds at once are not counted.
+//! A kind consists of what the model distinguishes: the method, the conditions, and their form (a weak tag, a list,
+//! several lines). The response shows whether a condition held. Requests of several kinds at once are not counted.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -47,7 +47,7 @@ impl Form {
     }
 }
 
-/// What is asked besides the method.
+/// The feature of a request besides its method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Aspect {
     Plain,
@@ -68,7 +68,7 @@ enum Aspect {
 }
 
 impl Aspect {
-    /// `None` if it is more than one of these.
+    /// Returns the aspect of a request, or `None` if it has more than one.
     fn of(request: &Request) -> Option<Self> {
         let conditions = (&request.if_match, &request.if_none_match);
         let dates = (request.if_modified_since, request.if_unmodified_since);
@@ -123,10 +123,10 @@ impl fmt::Display for Aspect {
     }
 }
 
-/// What came of it.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// Anything at all.
+    /// Any response.
     Answer,
     Created,
     Done,
@@ -165,7 +165,7 @@ impl End {
     }
 }
 
-/// One of the methods that are told apart.
+/// One of the methods that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Get,
@@ -176,7 +176,8 @@ enum Verb {
     Other,
 }
 
-/// GET and HEAD are the same to conditions and to framing.
+/// Returns the verb of a request. HEAD counts as GET, except for plain requests and ranges: the two are the same to
+/// conditions and to framing.
 fn verb(request: &Request, aspect: Aspect) -> Verb {
     match request.method {
         Method::Head if matches!(aspect, Aspect::Plain | Aspect::Range) => Verb::Head,
@@ -190,7 +191,7 @@ fn verb(request: &Request, aspect: Aspect) -> Verb {
 
 type Branch = (Verb, Aspect, End);
 
-/// All there is to reach by reading.
+/// All branches that can be reached by reading.
 static READS: LazyLock<Vec<Branch>> = LazyLock::new(|| {
     use Aspect::{Close, IfRangeDate, IfRangeTag, Match, ModifiedSince, NoneMatch, Plain, UnmodifiedSince};
     let mut all = Vec::new();
@@ -198,7 +199,7 @@ static READS: LazyLock<Vec<Branch>> = LazyLock::new(|| {
     add(Verb::Get, Plain, &[End::Done, End::Missing]);
     add(Verb::Head, Plain, &[End::Done, End::Missing]);
     for form in FORMS {
-        // A weak tag matches nothing in If-Match, and `*` whatever is there.
+        // In If-Match a weak tag matches nothing, and `*` matches any existing content.
         add(
             Verb::Get,
             Match(form),
@@ -226,15 +227,15 @@ static READS: LazyLock<Vec<Branch>> = LazyLock::new(|| {
     for aspect in [IfRangeTag, IfRangeDate] {
         add(Verb::Get, aspect, &[End::Part, End::Done]);
     }
-    for odd in [Odd::NoHost, Odd::TwoHosts, Odd::SpaceBeforeColon, Odd::Folded] {
-        add(Verb::Get, Aspect::Odd(odd), &[End::Answer]);
+    for odd in Odd::without_content() {
+        add(Verb::Get, Aspect::Odd(*odd), &[End::Answer]);
     }
     add(Verb::Options, Plain, &[End::Answer]);
     add(Verb::Get, Close, &[End::Answer]);
     all
 });
 
-/// The same where writing is possible.
+/// All branches that can be reached by reading and writing.
 static ALL: LazyLock<Vec<Branch>> = LazyLock::new(|| {
     use Aspect::{Match, NoneMatch, Plain};
     let mut all = READS.clone();
@@ -248,7 +249,7 @@ static ALL: LazyLock<Vec<Branch>> = LazyLock::new(|| {
                 Match(form),
                 match (form, verb) {
                     (Form::Weak, _) => &[End::Failed],
-                    // Where nothing is, DELETE has nothing to do, and its condition does not matter.
+                    // DELETE of a missing resource has nothing to do, so its condition makes no difference.
                     (Form::Any, Verb::Delete) => &[End::Done],
                     _ => &[End::Done, End::Failed],
                 },
@@ -270,16 +271,8 @@ static ALL: LazyLock<Vec<Branch>> = LazyLock::new(|| {
     add(Verb::Put, Aspect::Chunked, &[End::Answer]);
     add(Verb::Put, Aspect::Expect, &[End::Answer]);
     add(Verb::Other, Plain, &[End::Answer]);
-    let odds = [
-        Odd::NoHost,
-        Odd::TwoHosts,
-        Odd::SpaceBeforeColon,
-        Odd::Folded,
-        Odd::ConflictingLengths,
-        Odd::LengthBesideChunks,
-        Odd::EqualLengths,
-    ];
-    for odd in odds {
+    // A request whose chunk size is too large need not be answered.
+    for odd in Odd::ALL.into_iter().filter(|odd| !odd.is_too_long()) {
         add(Verb::Put, Aspect::Odd(odd), &[End::Answer]);
     }
     all
@@ -289,7 +282,7 @@ fn all(only_reads: bool) -> &'static [Branch] {
     if only_reads { &READS } else { &ALL }
 }
 
-/// In words.
+/// Returns the names of the branches.
 pub(crate) fn names(only_reads: bool) -> Vec<String> {
     let name = |(verb, aspect, end): &Branch| {
         let verb = format!("{verb:?}").to_uppercase();
@@ -298,7 +291,7 @@ pub(crate) fn names(only_reads: bool) -> Vec<String> {
     all(only_reads).iter().map(name).collect()
 }
 
-/// Which of them this request can reach.
+/// Returns the index and the outcome of each branch that this request can reach.
 fn ahead(request: &Request, only_reads: bool) -> impl Iterator<Item = (usize, End)> {
     let kind = Aspect::of(request).map(|aspect| (verb(request, aspect), aspect));
     let numbered = all(only_reads).iter().enumerate();
@@ -307,12 +300,12 @@ fn ahead(request: &Request, only_reads: bool) -> impl Iterator<Item = (usize, En
     })
 }
 
-/// Which of them this exchange reached. It is the first that fits: a 201 is also a 2xx.
+/// Returns the index of the branch that this exchange reached. It is the first that fits: a 201 is also a 2xx.
 pub(crate) fn reached(request: &Request, response: &Response, only_reads: bool) -> Option<usize> {
     ahead(request, only_reads).find(|(_, end)| end.fits(response.status)).map(|(place, _)| place)
 }
 
-/// How often the least reached of those ahead was reached. `None` if nothing is.
+/// Returns the count of the least reached branch among those that this request can reach, or `None` if there are none.
 pub(crate) fn least(request: &Request, reached: &[AtomicU64], only_reads: bool) -> Option<u64> {
     let count = |(place, _): (usize, End)| reached.get(place).map(|count| count.load(Ordering::Relaxed));
     ahead(request, only_reads).filter_map(count).min()

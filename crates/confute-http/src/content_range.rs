@@ -1,50 +1,56 @@
 //! The field `Content-Range` (RFC 9110, section 14.4).
 
-use crate::wire::grammar::{decimal, is_token};
+use std::fmt::{self, Display, Formatter};
 
-/// A value of `Content-Range`. Numbers that are too large to count are [`u64::MAX`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContentRange {
-    /// In lower case, because units are compared without regard to case.
-    pub unit: Vec<u8>,
-    /// The first and the last position, or `None` if the range could not be satisfied.
-    pub range: Option<(u64, u64)>,
-    /// How long the whole is, if the sender knew.
-    pub complete: Option<u64>,
+use serde::{Deserialize, Serialize};
+
+use crate::wire::grammar::decimal;
+
+/// The value of `Content-Range`. Numbers that do not fit are [`u64::MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RangeSent {
+    /// The first and the last position, and the complete length if it is known.
+    Part(u64, u64, Option<u64>),
+    /// `*`: no range, with the complete length.
+    Nothing(u64),
+    /// An invalid value.
+    Invalid,
 }
 
-/// Not a value of `Content-Range`, or an invalid one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a valid Content-Range: {}", .0.escape_ascii())]
-pub struct BadContentRange(pub Vec<u8>);
-
-impl ContentRange {
-    /// Reads a field value. One that ends before it starts, or reaches beyond the whole, is invalid.
-    pub fn parse(value: &[u8]) -> Result<Self, BadContentRange> {
-        Self::read(value).ok_or_else(|| BadContentRange(value.to_vec()))
+impl RangeSent {
+    /// Parses a field value. A range that ends before it starts, or reaches beyond the complete length, is invalid, and
+    /// so is any unit other than bytes.
+    pub fn parse(value: &[u8]) -> Self {
+        Self::read(value).unwrap_or(RangeSent::Invalid)
     }
 
     fn read(value: &[u8]) -> Option<Self> {
         let (unit, rest) = split_once(value, b' ')?;
         let (range, complete) = split_once(rest, b'/')?;
-        let range = match range {
-            b"*" => None,
-            _ => {
-                let (first, last) = split_once(range, b'-')?;
-                Some((decimal(first)?, decimal(last)?))
-            }
+        let sent = if range == b"*" {
+            RangeSent::Nothing(decimal(complete)?)
+        } else {
+            let (first, last) = split_once(range, b'-')?;
+            let complete = if complete == b"*" { None } else { Some(decimal(complete)?) };
+            RangeSent::Part(decimal(first)?, decimal(last)?, complete)
         };
-        let complete = match complete {
-            b"*" if range.is_some() => None,
-            _ => Some(decimal(complete)?),
+        let is_valid = match sent {
+            RangeSent::Part(first, last, complete) => first <= last && complete.is_none_or(|it| last < it),
+            _ => true,
         };
-        let is_valid = range
-            .is_none_or(|(first, last)| first <= last && complete.is_none_or(|complete| last < complete));
-        (is_token(unit) && is_valid).then(|| ContentRange {
-            unit: unit.to_ascii_lowercase(),
-            range,
-            complete,
-        })
+        (unit.eq_ignore_ascii_case(b"bytes") && is_valid).then_some(sent)
+    }
+}
+
+impl Display for RangeSent {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            RangeSent::Part(first, last, Some(complete)) => write!(f, "bytes {first}-{last}/{complete}"),
+            RangeSent::Part(first, last, None) => write!(f, "bytes {first}-{last}/*"),
+            RangeSent::Nothing(complete) => write!(f, "bytes */{complete}"),
+            RangeSent::Invalid => f.write_str("(invalid)"),
+        }
     }
 }
 
@@ -59,31 +65,14 @@ mod tests {
 
     #[test]
     fn exactly_as_written() {
-        let parse = |text: &str| {
-            let range = ContentRange::parse(text.as_bytes()).unwrap();
-            assert_eq!(range.unit, b"bytes");
-            (range.range, range.complete)
-        };
-        assert_eq!(parse("bytes 0-9/100"), (Some((0, 9)), Some(100)));
-        assert_eq!(parse("Bytes 42-1233/*"), (Some((42, 1233)), None));
-        assert_eq!(parse("bytes */100"), (None, Some(100)));
-        for bad in [
-            "",
-            "bytes",
-            "bytes 0-9",
-            "bytes=0-9/10",
-            "bytes 9-0/10",
-            "bytes 0-9/9",
-            "bytes */*",
-            "bytes  0-9/10",
-            "bytes 0-9/10 ",
-            "bytes -9/10",
-            "bytes 0-/10",
-            "bytes 0-9/",
-            " 0-9/10",
-            "bytes +0-9/10",
-        ] {
-            assert!(ContentRange::parse(bad.as_bytes()).is_err(), "{bad}");
+        let parse = |text: &str| RangeSent::parse(text.as_bytes());
+        assert_eq!(parse("bytes 0-9/100"), RangeSent::Part(0, 9, Some(100)));
+        assert_eq!(parse("Bytes 42-1233/*"), RangeSent::Part(42, 1233, None));
+        assert_eq!(parse("bytes */100"), RangeSent::Nothing(100));
+        let bad = "|bytes|bytes 0-9|bytes=0-9/10|bytes 9-0/10|bytes 0-9/9|bytes */*|bytes  0-9/10|bytes 0-9/10 |\
+                   bytes -9/10|bytes 0-/10|bytes 0-9/| 0-9/10|bytes +0-9/10|lines 0-9/10";
+        for bad in bad.split('|') {
+            assert_eq!(parse(bad), RangeSent::Invalid, "{bad}");
         }
     }
 }

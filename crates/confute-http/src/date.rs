@@ -1,89 +1,51 @@
-//! Dates as HTTP writes them (RFC 9110, section 5.6.7), beside the bytes that were sent.
+//! Dates in HTTP (RFC 9110, section 5.6.7).
 //!
 //! Years before 1970 are not understood. The century of a two-digit year does not depend on today's date: 70 to 99 are
-//! of the last century.
+//! 1970 to 1999.
 
 use std::time::{Duration, SystemTime};
 
 use crate::wire::grammar::trim;
 
-/// A date and how it was written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Date {
-    /// What was sent.
-    pub bytes: Vec<u8>,
-    /// When that is.
-    pub time: SystemTime,
-    /// In which form.
-    pub form: DateForm,
+/// The last date that can be written, in seconds since 1970.
+pub const LAST: i64 = 253_402_300_799;
+
+/// Parses a field value that is a date, in any of the three forms. Returns the time since 1970.
+pub fn parse(value: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok().filter(|text| text.trim() == *text && trim(value) == value)?;
+    // A leap second is legal but unknown to the library.
+    let known = text.replace(" 23:59:60", " 23:59:59");
+    let leap = Duration::from_secs((known != text).into());
+    let time = httpdate::parse_http_date(&known).ok()? + leap;
+    time.duration_since(SystemTime::UNIX_EPOCH).ok()
 }
 
-/// The form of a date.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DateForm {
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the only one that may be sent.
-    Imf,
-    /// `Sunday, 06-Nov-94 08:49:37 GMT`
-    Rfc850,
-    /// `Sun Nov  6 08:49:37 1994`
-    Asctime,
-}
-
-/// Not a date, or one before 1970.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a date as HTTP writes it, or before 1970: {}", .0.escape_ascii())]
-pub struct BadDate(pub Vec<u8>);
-
-impl Date {
-    /// Reads a field value that is a date.
-    pub fn parse(value: &[u8]) -> Result<Self, BadDate> {
-        Self::read(value).ok_or_else(|| BadDate(value.to_vec()))
-    }
-
-    fn read(value: &[u8]) -> Option<Self> {
-        let text =
-            std::str::from_utf8(value).ok().filter(|text| text.trim() == *text && trim(value) == value)?;
-        // The one time that is legal but unknown to the library: a leap second.
-        let known = text.replace(" 23:59:60", " 23:59:59");
-        let leap = Duration::from_secs((known != text).into());
-        let time = httpdate::parse_http_date(&known).ok()? + leap;
-        let form = match text.find(',') {
-            Some(3) => DateForm::Imf,
-            Some(_) => DateForm::Rfc850,
-            None => DateForm::Asctime,
-        };
-        Some(Date { bytes: value.to_vec(), time, form })
-    }
-
-    /// A time as it should be sent, without its fraction of a second; `None` before 1970 or after 9999.
-    pub fn format(time: SystemTime) -> Option<String> {
-        let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
-        (seconds < 253_402_300_800).then(|| httpdate::fmt_http_date(time))
-    }
+/// Formats this second since 1970 in the form to send. Dates before 1970, or too late to be written, become the nearest
+/// date that can be written.
+pub fn format(seconds: i64) -> String {
+    let seconds = seconds.clamp(0, LAST).unsigned_abs();
+    httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TIME: u64 = 784_111_777;
+    fn seconds(text: &str) -> Option<u64> {
+        parse(text.as_bytes()).map(|time| time.as_secs())
+    }
 
     #[test]
     fn three_forms() {
-        let forms = [
-            ("Sun, 06 Nov 1994 08:49:37 GMT", DateForm::Imf),
-            ("Sunday, 06-Nov-94 08:49:37 GMT", DateForm::Rfc850),
-            ("Sun Nov  6 08:49:37 1994", DateForm::Asctime),
-        ];
-        for (text, form) in forms {
-            let date = Date::parse(text.as_bytes()).unwrap();
-            assert_eq!((date.time, date.form), (SystemTime::UNIX_EPOCH + Duration::from_secs(TIME), form));
-            assert_eq!(date.bytes, text.as_bytes());
+        for text in
+            ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]
+        {
+            assert_eq!(seconds(text), Some(784_111_777), "{text}");
         }
-        let leap = Date::parse(b"Sat, 31 Dec 2016 23:59:60 GMT").unwrap().time;
-        assert_eq!(leap, Date::parse(b"Sun, 01 Jan 2017 00:00:00 GMT").unwrap().time);
-        assert_eq!(Date::format(leap).unwrap(), "Sun, 01 Jan 2017 00:00:00 GMT");
-        assert_eq!(Date::format(SystemTime::UNIX_EPOCH - Duration::from_secs(1)), None);
+        let leap = seconds("Sat, 31 Dec 2016 23:59:60 GMT");
+        assert_eq!(leap, seconds("Sun, 01 Jan 2017 00:00:00 GMT"));
+        assert_eq!(leap.map(|leap| format(leap.cast_signed())).unwrap(), "Sun, 01 Jan 2017 00:00:00 GMT");
+        assert_eq!((format(-1), format(i64::MAX)), (format(0), format(LAST)));
     }
 
     #[test]
@@ -98,7 +60,7 @@ mod tests {
             "Sun, 31 Feb 1994 08:49:37 GMT",
             "Sun, 06 Nov 1994 08:49:60 GMT",
         ] {
-            assert!(Date::parse(bad.as_bytes()).is_err(), "{bad}");
+            assert_eq!(seconds(bad), None, "{bad}");
         }
     }
 }

@@ -1,21 +1,27 @@
-//! Responses as the model sees them, from the bytes of one connection.
+//! Reader of messages as the models see them, from the bytes of one connection: responses on the side of a client,
+//! requests on the side of an origin.
 
 use std::collections::VecDeque;
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::Duration;
 
-use confute_drive::Reader;
+use confute_drive::{Reader, Side};
 
-use crate::content_range::ContentRange;
-use crate::date::Date;
-use crate::etag::EntityTag;
-use crate::message::{Dated, Flaw, Msg, Notes, Response, Tag, Told};
+use crate::date;
+use crate::message::{
+    AnnouncedEnd, Dated, Field, Fields, Flaw, ForwardedRequest, ForwardedResponse, Frame, MARK, Message,
+    Method, Notes, Partial, RangeSent, Request, Response, Tag,
+};
 use crate::text;
-use crate::wire::{Ending, Fields, Framing, Kind, Length, Limit, RawResponse, Read, ResponseReader, Section};
+use crate::wire::{
+    Anomaly, Ending, Framing, Kind, Length, Limit, RawField, RawFields, RawRequest, RawResponse, Read,
+    RequestReader, ResponseReader, Section,
+};
 
-/// Two clocks of a server may differ by so much: one is updated after the other.
+/// Tolerated difference between two clocks of a server: one is updated after the other.
 const CLOCKS: Duration = Duration::from_secs(1);
 
-/// What is wrong with a message that has such an anomaly, if anything is.
+/// Returns the flaw of a message that an anomaly of this kind amounts to, if it does.
 pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
     match kind {
         Kind::Garbage { .. } | Kind::BytesAfterEnd => Some(Flaw::Surplus),
@@ -42,7 +48,8 @@ pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
         | Kind::BadNameByte(_)
         | Kind::BadValueByte(_)
         | Kind::BadChunkExtension => Some(Flaw::Grammar),
-        // The same length twice is valid, empty lines may be discarded, and what is cut off is not wrong.
+        // Equal lengths are valid, empty lines may be discarded, a message that is cut off is not malformed, and bad
+        // methods and targets occur only in requests.
         Kind::DuplicateLengths
         | Kind::LeadingEmptyLine
         | Kind::Truncated(_)
@@ -53,313 +60,529 @@ pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
     }
 }
 
-/// The date in the field of this name, since 1970.
-fn time(fields: Fields<'_>, name: &str) -> Option<Duration> {
-    let date = Date::parse(&fields.only(name)?).ok()?;
-    date.time.duration_since(SystemTime::UNIX_EPOCH).ok()
+/// Returns the date in the only field of this name, as the time since 1970.
+fn time(fields: RawFields<'_>, name: &str) -> Option<Duration> {
+    date::parse(&fields.only(name)?)
 }
 
-/// Seconds after which `Retry-After` asks the client to repeat its request; a date counts from that of the response.
-pub(crate) fn retry_after(fields: Fields<'_>) -> Option<u64> {
+/// Returns the number of seconds in `Retry-After`; a date is relative to the `Date` of the response.
+pub(crate) fn retry_after(fields: RawFields<'_>) -> Option<u64> {
     match text::text(&fields.only("Retry-After")?).trim().parse() {
         Ok(seconds) => Some(seconds),
         Err(_) => Some(time(fields, "Retry-After")?.checked_sub(time(fields, "Date")?)?.as_secs()),
     }
 }
 
-fn flaws(raw: &RawResponse) -> Vec<Flaw> {
-    let mut flaws: Vec<Flaw> = raw.anomalies().iter().filter_map(|anomaly| flaw(anomaly.kind)).collect();
+fn flaws(anomalies: &[Anomaly], of: impl Fn(Kind) -> Option<Flaw>) -> Vec<Flaw> {
+    let mut flaws: Vec<Flaw> = anomalies.iter().filter_map(|anomaly| of(anomaly.kind)).collect();
     flaws.sort_unstable();
     flaws.dedup();
     flaws
 }
 
-impl From<&RawResponse> for Response {
-    fn from(raw: &RawResponse) -> Self {
-        let fields = raw.fields();
-        let mut flaws = flaws(raw);
-        let etag = fields.combined("ETag").and_then(|value| match EntityTag::parse(&value) {
-            Ok(tag) => Some(Tag { weak: tag.weak, opaque: text::text(&tag.opaque) }),
-            Err(_) => {
-                flaws.push(Flaw::Tag);
-                None
-            }
-        });
-        let time = |name| time(fields, name);
-        let last_modified = time("Last-Modified");
-        let is_later = |date: Duration| last_modified.is_some_and(|modified| modified > date + CLOCKS);
-        if time("Date").is_some_and(is_later) {
-            flaws.push(Flaw::Later);
+/// Fields that the gateway model judges, besides those that the tester makes up. No other field is kept, because it may
+/// be a secret.
+const JUDGED: [&str; 18] = [
+    MARK,
+    "Connection",
+    "Keep-Alive",
+    "Proxy-Connection",
+    "TE",
+    "Host",
+    "Via",
+    "Max-Forwards",
+    "If-Match",
+    "If-None-Match",
+    "If-Modified-Since",
+    "If-Unmodified-Since",
+    "If-Range",
+    "Range",
+    "Content-Type",
+    "Cache-Control",
+    "ETag",
+    "Last-Modified",
+];
+
+fn judged(fields: RawFields<'_>) -> Fields {
+    let is_judged = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        lower.starts_with("x-end")
+            || lower.starts_with("x-hop")
+            || JUDGED.iter().any(|it| it.eq_ignore_ascii_case(name))
+    };
+    let field = |field: RawField<'_>| {
+        let name = std::str::from_utf8(field.name).ok().filter(|name| is_judged(name))?;
+        Some(Field(name.into(), text::text(&field.value)))
+    };
+    Fields(fields.iter().filter_map(field).collect())
+}
+
+/// Returns a request that arrived at the origin.
+fn forwarded_request(raw: &RawRequest) -> Request {
+    let part = |bytes: Option<&[u8]>| text::text(bytes.unwrap_or_default());
+    let has_content = !matches!(raw.framing(), Some(Framing::None) | None);
+    Request {
+        method: Method::from(&*part(raw.method())),
+        path: part(raw.target()),
+        body: has_content.then(|| text::text(&raw.content())),
+        chunked: raw.framing() == Some(Framing::Chunked),
+        forwarded: ForwardedRequest {
+            minor: raw.version().map_or(0, |version| version.minor),
+            fields: judged(raw.fields()),
+            trailers: judged(raw.trailers()),
+            flaws: flaws(raw.anomalies(), |kind| match kind {
+                Kind::BadMethod | Kind::BadTarget => Some(Flaw::Grammar),
+                other => flaw(other),
+            }),
+            dropped: false,
         }
-        let content_range = fields.combined("Content-Range").map(|value| match ContentRange::parse(&value) {
-            Ok(ContentRange { unit, range, complete }) if unit == b"bytes" => match (range, complete) {
-                (Some((first, last)), complete) => Told::Part(first, last, complete),
-                (None, Some(complete)) => Told::Nothing(complete),
-                (None, None) => Told::Invalid,
-            },
-            _ => Told::Invalid,
-        });
-        let codings = fields.transfer_codings().unwrap_or_default();
-        let is_coded =
-            fields.list("Content-Encoding").iter().any(|name| !name.eq_ignore_ascii_case(b"identity"))
-                || codings.iter().any(|coding| coding.name != b"chunked");
-        let kind = fields.combined("Content-Type").unwrap_or_default().to_ascii_lowercase();
-        Response {
-            status: raw.status().unwrap_or(0),
-            etag,
-            last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
-            dated: Dated {
-                is_now: last_modified.is_some() && last_modified == time("Date"),
-                may_be_ahead: false,
-                is_past: last_modified.is_some() && last_modified < time("Date"),
-            },
-            content_range,
-            allow: fields.all("Allow").next().is_some(),
-            content_length: match fields.content_length() {
-                Length::One(length) | Length::Repeated(length) => Some(length),
-                _ => None,
-            },
-            retry_after: retry_after(fields),
-            body: text::text(&raw.content()),
-            coded: is_coded,
-            may_be_coded: false,
-            multipart: kind.starts_with(b"multipart/byteranges"),
-            close: !raw.persists(),
-            notes: Notes::default(),
-            interim: Vec::new(),
-            flaws,
-            pipelined: false,
-            incomplete: !matches!(raw.ending(), Ending::Complete),
-            received_at: 0,
-        }
+        .into(),
+        ..Request::default()
     }
 }
 
-/// Whether these bytes are a response, or the beginning of one, as far as can be seen.
-pub(crate) fn may_begin_response(bytes: &[u8]) -> bool {
+/// Returns how far a response came, if it broke off.
+fn partial(raw: &RawResponse) -> Option<Partial> {
+    let Ending::Truncated(section) = raw.ending() else { return None };
+    let (end, came) = match (section, raw.framing()) {
+        (Section::Head, _) | (_, None) => (AnnouncedEnd::Unannounced, raw.bytes().len()),
+        (_, Some(Framing::Length(length))) => (AnnouncedEnd::Length(length), raw.content().len()),
+        (_, Some(Framing::Chunked)) => (AnnouncedEnd::LastChunk, raw.content().len()),
+        (_, Some(_)) => (AnnouncedEnd::Close, raw.content().len()),
+    };
+    Some(Partial { end, came: came as u64, silence: None })
+}
+
+/// Returns the parts of a response that both models judge.
+fn response(raw: &RawResponse) -> Response {
+    Response {
+        status: raw.status().unwrap_or(0),
+        retry_after: retry_after(raw.fields()),
+        body: text::text(&raw.content()),
+        close: !raw.persists(),
+        flaws: flaws(raw.anomalies(), flaw),
+        incomplete: !raw.is_complete(),
+        partial: partial(raw),
+        ..Response::default()
+    }
+}
+
+/// Returns a response that a gateway sent to a client, to a request that was sent at this time.
+fn forwarded_response(raw: &RawResponse, asked_at: Option<i64>) -> Response {
+    let forwarded = ForwardedResponse {
+        fields: judged(raw.fields()),
+        frame: match raw.framing() {
+            Some(Framing::Chunked) => Frame::Chunked,
+            Some(Framing::UntilClose) => Frame::UntilClose,
+            Some(Framing::None) => Frame::Bare,
+            _ => Frame::Sized,
+        },
+        trailers: judged(raw.trailers()),
+        unasked: false,
+        cut: None,
+        half_closed: false,
+        in_head: !raw.is_complete() && raw.framing().is_none(),
+        asked_at,
+        origin_ended_at: None,
+        provoked: false,
+    };
+    Response { forwarded: forwarded.into(), ..response(raw) }
+}
+
+/// Returns a response of an origin server.
+fn own_response(raw: &RawResponse) -> Response {
+    let fields = raw.fields();
+    let mut response = response(raw);
+    let etag = fields.combined("ETag").map(|value| Tag::parse(&value));
+    if etag == Some(None) {
+        response.flaws.push(Flaw::Tag);
+    }
+    let time = |name| time(fields, name);
+    let last_modified = time("Last-Modified");
+    let is_later = |date: Duration| last_modified.is_some_and(|modified| modified > date + CLOCKS);
+    if time("Date").is_some_and(is_later) {
+        response.flaws.push(Flaw::Later);
+    }
+    let codings = fields.transfer_codings().unwrap_or_default();
+    let is_coded = fields.list("Content-Encoding").iter().any(|name| !name.eq_ignore_ascii_case(b"identity"))
+        || codings.iter().any(|coding| coding.name != b"chunked");
+    let kind = fields.combined("Content-Type").unwrap_or_default().to_ascii_lowercase();
+    Response {
+        etag: etag.flatten(),
+        last_modified: last_modified.and_then(|time| i64::try_from(time.as_secs()).ok()),
+        dated: Dated {
+            is_now: last_modified.is_some() && last_modified == time("Date"),
+            may_be_ahead: false,
+            is_past: last_modified.is_some() && last_modified < time("Date"),
+        },
+        content_range: fields.combined("Content-Range").map(|value| RangeSent::parse(&value)),
+        allow: fields.all("Allow").next().is_some(),
+        content_length: match fields.content_length() {
+            Length::One(length) | Length::Repeated(length) => Some(length),
+            _ => None,
+        },
+        coded: is_coded,
+        multipart: kind.starts_with(b"multipart/byteranges"),
+        notes: Notes::default(),
+        ..response
+    }
+}
+
+/// Returns `true` if these bytes, as far as they go, are a response or the beginning of one.
+fn may_begin_response(bytes: &[u8]) -> bool {
     let version = b"HTTP/";
     bytes.starts_with(version) || version.starts_with(bytes)
 }
 
-/// Reads the responses on one connection.
-///
-/// Interim responses are told with the final one. Bytes that belong to no response are a flaw of the response they come
-/// after, if they come with it, or else of the next.
-#[derive(Clone, Debug, Default)]
-pub struct HttpReader {
-    wire: ResponseReader,
-    /// The requests without their final response: whether there were others at the same time.
-    outstanding: VecDeque<bool>,
-    interim: Vec<u16>,
-    /// What was wrong with interim responses.
-    flaws: Vec<Flaw>,
-    /// Whether the bytes that are there were told as surplus.
-    is_told: bool,
-    /// Whether a response said that it is the last.
-    is_last: bool,
-    /// Whether a 408 came that nobody asked for: the server has given the connection up.
-    is_given_up: bool,
-    /// Whether the last response had no end within sight: what comes now is the rest of it.
-    is_lost: bool,
-    /// Whether that is because it was too long to be read.
-    is_overlong: bool,
-    /// What the latest messages were made of, for those who want to know.
-    raws: Option<Vec<RawResponse>>,
+/// Number of bytes by which content is searched for the beginning of another response.
+const OVERLAP: usize = 4096;
+
+/// Returns `true` if the end of the content and the bytes behind it form the beginning of a response: then the content
+/// ends before that, and its length is wrong.
+fn reaches_over(response: &Response, behind: &[u8]) -> bool {
+    let content = text::bytes(&response.body);
+    let tail = &content[content.len().saturating_sub(OVERLAP)..];
+    let line = b"HTTP/1.? ???";
+    let all: Vec<u8> = tail.iter().chain(behind.iter().take(line.len())).copied().collect();
+    let is_line = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .zip(line)
+            .all(|(byte, sample)| byte == sample || (*sample == b'?' && byte.is_ascii_digit()))
+    };
+    all.windows(line.len()).take(tail.len()).any(is_line)
 }
 
-impl HttpReader {
-    /// One that remembers what messages were made of.
-    pub(crate) fn remembering() -> Self {
-        Self { raws: Some(Vec::new()), ..Self::default() }
-    }
+/// Reader of the messages on one connection, on the side of a client or of an origin.
+#[derive(Clone, Debug)]
+pub enum HttpReader {
+    /// Reader of responses, for connections that the tester opened.
+    Client(Box<ResponsesReader>),
+    /// Reader of requests, for connections that the tester accepted. A request that is cut off is dropped.
+    Origin(Box<RequestReader>),
+}
 
-    /// What the messages of the last call were made of, in their order; nothing for one that only says that it stalled.
-    pub(crate) fn raws(&mut self) -> Vec<RawResponse> {
-        self.raws.as_mut().map(std::mem::take).unwrap_or_default()
+impl Default for HttpReader {
+    fn default() -> Self {
+        HttpReader::Client(Box::default())
     }
+}
 
-    fn tell(&mut self, response: Response, raw: &RawResponse, messages: &mut Vec<Msg>) {
-        if let Some(raws) = &mut self.raws {
-            raws.push(raw.clone());
-        }
-        messages.push(Msg::Response(response));
-    }
+/// A request whose response is outstanding.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    /// `true` if other requests were outstanding on the connection at the same time.
+    pipelined: bool,
+    /// Time when the request was sent, if a gateway forwards it.
+    forwarded: Option<i64>,
+}
 
-    /// Nothing has come for so long that nothing will: the response that is due is one that says so.
-    pub fn stalled(&mut self, messages: &mut Vec<Msg>) {
-        if self.outstanding.is_empty() {
-            return;
+/// Reader of the responses on one connection.
+///
+/// Interim responses are part of the final one. Bytes that belong to no response are a flaw of the response that they
+/// follow, if they arrive together with it, and otherwise of the next one: bytes that cannot begin the response that is due
+/// belong to none. Whether a response is the server's own or a
+/// forwarded one follows from the requests, which are answered in order.
+#[derive(Clone, Debug, Default)]
+pub struct ResponsesReader {
+    wire: ResponseReader,
+    due: VecDeque<Due>,
+    interim: Vec<u16>,
+    /// Flaws of interim responses.
+    flaws: Vec<Flaw>,
+    /// `true` if the last response was a forwarded one.
+    was_forwarded: bool,
+    /// `true` if the unread bytes were already reported as surplus.
+    is_reported: bool,
+    /// `true` if a response was announced as the last.
+    is_last: bool,
+    /// `true` if an unsolicited 408 came: the server has given up the connection.
+    is_given_up: bool,
+    /// `true` if the end of the last response cannot be found: the bytes that follow are the rest of it.
+    is_lost: bool,
+    /// `true` if the end cannot be found because the response is too long to be read.
+    is_overlong: bool,
+}
+
+impl ResponsesReader {
+    /// Handles a timeout: the outstanding response becomes one with [`Flaw::Stalled`]. A forwarded response is exempt
+    /// until it has begun: the gateway may have nothing to forward.
+    fn stalled(&mut self, silence: Duration, messages: &mut Vec<Message>) {
+        let Some(due) = self.due.front().copied() else { return };
+        let (first, came) = (messages.len(), self.wire.unread().len() as u64);
+        self.wire.broken();
+        self.end(messages);
+        if messages.len() == first && due.forwarded.is_none() {
+            self.due.pop_front();
+            let partial = Some(Partial { end: AnnouncedEnd::Unannounced, came, silence: None });
+            let pipelined = due.pipelined;
+            messages.push(Response { pipelined, incomplete: true, partial, ..Response::default() }.into());
         }
-        let first = messages.len();
-        self.end(false, messages);
-        if messages.len() == first {
-            let pipelined = self.outstanding.pop_front().unwrap_or_default();
-            messages.push(Msg::Response(Response { pipelined, incomplete: true, ..Response::default() }));
-        }
-        if let Some(Msg::Response(response)) = messages.get_mut(first) {
+        if let Some(Message::Response(response)) = messages.get_mut(first) {
+            let response = Arc::make_mut(response);
             response.flaws.push(Flaw::Stalled);
+            if let Some(partial) = &mut response.partial {
+                partial.silence = u64::try_from(silence.as_millis()).ok();
+            }
         }
     }
 
-    fn read(&mut self, messages: &mut Vec<Msg>) {
+    /// Reads the rest at the end of the connection.
+    fn end(&mut self, messages: &mut Vec<Message>) {
+        let is_reported = self.is_reported && self.due.is_empty();
+        let first = messages.len();
+        self.read(messages);
+        if is_reported {
+            messages.truncate(first);
+        }
+    }
+
+    fn read(&mut self, messages: &mut Vec<Message>) {
         let first = messages.len();
         while let Read::Message(raw) = self.wire.read() {
             if !raw.is_blank() {
                 self.take(&raw, first, messages);
             }
         }
-        let unread = self.wire.unread();
-        let is_due = !self.outstanding.is_empty() && (!self.is_last || may_begin_response(unread));
-        // What begins like a response is told when all of it is there.
-        let is_loose = !may_begin_response(unread) || self.is_last;
-        let is_surplus =
-            !self.is_lost && !is_due && is_loose && unread.iter().any(|byte| !matches!(byte, b'\r' | b'\n'));
-        if is_surplus && !self.is_told && Self::blame(first, messages) {
-            self.is_told = true;
+        // Empty lines before a response may be discarded.
+        let unread = self.wire.unread().trim_ascii_start();
+        // Bytes that begin like a response are reported once the response is complete.
+        let is_response = may_begin_response(unread) && !(self.is_last && self.due.is_empty());
+        let is_surplus = !self.is_lost && !is_response && !unread.is_empty();
+        if is_surplus && !self.is_reported && Self::blame(first, messages, unread) {
+            self.is_reported = true;
         }
     }
 
-    /// Marks the last message of this batch as one with bytes after it, if there is one.
-    fn blame(first: usize, messages: &mut [Msg]) -> bool {
-        let Some(Msg::Response(last)) = messages[first..].last_mut() else { return false };
-        if !last.flaws.contains(&Flaw::Surplus) {
-            last.flaws.push(Flaw::Surplus);
+    /// Marks the last response of this batch as one with surplus bytes after it: these. Returns `false` if there is none,
+    /// or if its end is unknown.
+    fn blame(first: usize, messages: &mut [Message], surplus: &[u8]) -> bool {
+        let Some(Message::Response(last)) = messages[first..].last_mut() else { return false };
+        if last.incomplete {
+            return false;
+        }
+        let flaw = if reaches_over(last, surplus) { Flaw::Overlong } else { Flaw::Surplus };
+        if !last.flaws.contains(&flaw) {
+            Arc::make_mut(last).flaws.push(flaw);
         }
         true
     }
 
-    fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Msg>) {
+    fn take(&mut self, raw: &RawResponse, first: usize, messages: &mut Vec<Message>) {
         if self.is_lost {
             return;
         }
         self.is_overlong = matches!(raw.ending(), Ending::TooLong(_));
         self.is_lost = self.is_overlong;
         if matches!(raw.ending(), Ending::TooLong(Limit::Head | Limit::Fields)) && raw.framing().is_none() {
-            // Without the end of its head it is no answer yet.
+            // A response without the end of its head is not a response yet.
             return;
         }
-        let mut response = Response::from(raw);
-        // A head that was cut off by the end of the connection conveys nothing (RFC 9112, 8): the request has no answer, and
-        // an interim response is not the final one. Unless what came of it is wrong already.
-        if matches!(raw.ending(), Ending::Truncated(Section::Head)) && response.flaws.is_empty() {
+        let due = self.due.front().copied();
+        self.was_forwarded = due.map_or(self.was_forwarded, |due| due.forwarded.is_some());
+        let mut seen = if self.was_forwarded {
+            forwarded_response(raw, due.and_then(|due| due.forwarded))
+        } else {
+            own_response(raw)
+        };
+        // Bytes after the last response that are no response themselves are part of it: they answer no request.
+        if seen.flaws.contains(&Flaw::AfterClose) && seen.status == 0 {
+            self.take_rest(seen, raw.bytes(), first, messages);
             return;
         }
-        // What follows the last response, and is no response, is more of that one: it answers nothing.
-        if response.flaws.contains(&Flaw::AfterClose) && response.status == 0 {
-            Self::blame(first, messages);
+        // A head that was cut off by the end of the connection conveys nothing (RFC 9112, 8): the request has no
+        // response, and an interim response is not the final one. A head that is malformed already is reported
+        // nevertheless.
+        let is_cut = matches!(raw.ending(), Ending::Truncated(Section::Head));
+        if is_cut && !self.was_forwarded && seen.flaws.is_empty() {
             return;
         }
-        if std::mem::take(&mut self.is_told) {
-            response.flaws.retain(|flaw| *flaw != Flaw::Surplus);
+        if std::mem::take(&mut self.is_reported) {
+            seen.flaws.retain(|flaw| *flaw != Flaw::Surplus);
         }
         if raw.is_interim() && raw.is_complete() {
-            self.interim.push(response.status);
-            self.flaws.append(&mut response.flaws);
+            self.interim.push(seen.status);
+            self.flaws.append(&mut seen.flaws);
             return;
         }
-        let Some(pipelined) = self.outstanding.pop_front() else {
-            // Nobody asked for this. A server may say that it has waited too long, and close (RFC 9110, 15.5.9).
-            if response.status == 408 {
+        // The fields of a forwarded response are judged as far as they arrived: they must be the origin's.
+        if seen.forwarded.in_head && (seen.status == 0 || raw.is_interim()) {
+            if !seen.flaws.contains(&Flaw::Surplus) {
+                return;
+            }
+            seen.status = 0;
+            seen.forwarded.fields = Fields::default();
+        }
+        let Some(due) = self.due.pop_front() else {
+            // No request is outstanding. A server may report that it has waited too long, and close (RFC 9110, 15.5.9).
+            if seen.status == 408 {
                 self.is_given_up = true;
                 return;
             }
-            // A whole response is told as one: what it answers may be what was left of a request. Loose bytes are a flaw of the
-            // response before them.
-            if response.status != 0 || !Self::blame(first, messages) {
-                response.flaws = vec![Flaw::Surplus];
-                self.tell(response, raw, messages);
+            // A whole response is reported as one: it may answer the rest of an earlier request. Loose bytes are a flaw
+            // of the response before them.
+            if seen.status != 0 || !Self::blame(first, messages, raw.bytes()) {
+                self.surplus(seen, messages);
             }
             return;
         };
-        // What crosses a request is framed as if there were none, and is the last (RFC 9110, 15.5.9).
-        self.is_lost |= response.status == 408 && response.close && raw.framing() == Some(Framing::None);
-        self.is_last |= response.close;
-        response.pipelined = pipelined;
-        response.interim = std::mem::take(&mut self.interim);
-        response.flaws.append(&mut self.flaws);
-        if std::mem::take(&mut self.is_given_up) {
-            // It has not: then the 408 was a response too many.
-            response.flaws.push(Flaw::Surplus);
+        // A 408 that crosses a request is framed as if there were no request, and is the last response (RFC 9110,
+        // 15.5.9).
+        self.is_lost |= seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
+        self.is_last |= seen.close;
+        seen.pipelined = due.pipelined;
+        seen.interim = std::mem::take(&mut self.interim);
+        seen.flaws.append(&mut self.flaws);
+        if std::mem::take(&mut self.is_given_up) && due.forwarded.is_none() {
+            // The server did not give up the connection, so the 408 was a surplus response.
+            seen.flaws.push(Flaw::Surplus);
         }
-        response.flaws.sort_unstable();
-        response.flaws.dedup();
-        self.tell(response, raw, messages);
+        seen.flaws.sort_unstable();
+        seen.flaws.dedup();
+        messages.push(seen.into());
+    }
+
+    /// Adds a response, or bytes, without a request.
+    fn surplus(&mut self, mut seen: Response, messages: &mut Vec<Message>) {
+        seen.flaws = vec![Flaw::Surplus];
+        if self.was_forwarded {
+            seen.forwarded.asked_at = None;
+        }
+        messages.push(seen.into());
+    }
+
+    /// Handles bytes after the last response.
+    fn take_rest(&mut self, seen: Response, bytes: &[u8], first: usize, messages: &mut Vec<Message>) {
+        if !self.was_forwarded {
+            Self::blame(first, messages, bytes);
+        } else if !std::mem::take(&mut self.is_reported) && !Self::blame(first, messages, bytes) {
+            self.surplus(seen, messages);
+        }
     }
 }
 
-impl Reader<Msg> for HttpReader {
-    fn sent(&mut self, message: &Msg) {
-        let Msg::Request(request) = message else { return };
-        for _ in 0..if request.close_twice { 2 } else { 1 } {
-            self.wire.expect(request.method.name().as_bytes());
-            self.outstanding.push_back(false);
-        }
-        if self.outstanding.len() > 1 {
-            self.outstanding.iter_mut().for_each(|pipelined| *pipelined = true);
-        }
-    }
-
-    fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Msg>) {
-        self.wire.feed(bytes);
-        self.read(messages);
-    }
-
-    fn end(&mut self, orderly: bool, messages: &mut Vec<Msg>) {
-        if orderly {
-            self.wire.eof();
-        } else {
-            self.wire.broken();
-        }
-        let is_told = self.is_told && self.outstanding.is_empty();
-        let first = messages.len();
-        self.read(messages);
-        if is_told {
-            messages.truncate(first);
+impl HttpReader {
+    /// Creates the reader for a connection that the tester opened or accepted. `is_gateway` is `true` if the server is
+    /// nothing but a gateway: then an unsolicited response before all others counts as a forwarded one.
+    pub fn new(side: Side, is_gateway: bool) -> Self {
+        match side {
+            Side::Opened => {
+                HttpReader::Client(Box::new(ResponsesReader { was_forwarded: is_gateway, ..<_>::default() }))
+            }
+            Side::Accepted => HttpReader::Origin(Box::default()),
         }
     }
 
-    fn stalled(&mut self, messages: &mut Vec<Msg>) {
-        HttpReader::stalled(self, messages);
+    fn read_requests(reader: &mut RequestReader, messages: &mut Vec<Message>) {
+        while let Read::Message(raw) = reader.read() {
+            if !raw.is_blank() && !matches!(raw.ending(), Ending::Truncated(_)) {
+                messages.push(forwarded_request(&raw).into());
+            }
+        }
+    }
+}
+
+impl Reader<Message> for HttpReader {
+    fn sent(&mut self, message: &Message) {
+        let (HttpReader::Client(reader), Message::Request(request)) = (self, message) else { return };
+        for _ in 0..request.responses() {
+            reader.wire.expect(request.method.name().as_bytes());
+            let forwarded = request.forwarded.is_there().then_some(request.at);
+            reader.due.push_back(Due { pipelined: false, forwarded });
+        }
+        if reader.due.len() > 1 {
+            reader.due.iter_mut().for_each(|due| due.pipelined = true);
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
+        match self {
+            HttpReader::Client(reader) => {
+                reader.wire.feed(bytes);
+                reader.read(messages);
+            }
+            HttpReader::Origin(reader) => {
+                reader.feed(bytes);
+                Self::read_requests(reader, messages);
+            }
+        }
+    }
+
+    fn end(&mut self, orderly: bool, messages: &mut Vec<Message>) {
+        match self {
+            HttpReader::Client(reader) => {
+                if orderly {
+                    reader.wire.eof();
+                } else {
+                    reader.wire.broken();
+                }
+                reader.end(messages);
+            }
+            HttpReader::Origin(reader) => {
+                if orderly {
+                    reader.eof();
+                } else {
+                    reader.broken();
+                }
+                Self::read_requests(reader, messages);
+            }
+        }
+    }
+
+    fn stalled(&mut self, silence: Duration, messages: &mut Vec<Message>) {
+        if let HttpReader::Client(reader) = self {
+            reader.stalled(silence, messages);
+        }
+    }
+
+    fn prompt(&self) -> Option<&'static [u8]> {
+        let HttpReader::Origin(reader) = self else { return None };
+        reader.awaits_continue().then_some(b"HTTP/1.1 100 Continue\r\n\r\n")
     }
 
     fn goes_on(&self) -> bool {
-        self.interim.contains(&100)
+        matches!(self, HttpReader::Client(reader) if reader.interim.contains(&100))
+    }
+
+    fn has_head(&self) -> bool {
+        matches!(self, HttpReader::Client(reader) if reader.wire.is_in_content())
     }
 
     fn held(&self) -> usize {
-        self.wire.unread().len()
+        match self {
+            HttpReader::Client(reader) => reader.wire.unread().len(),
+            HttpReader::Origin(reader) => reader.unread().len(),
+        }
     }
 
-    #[expect(clippy::misnamed_getters, reason = "what else is lost here is told, and the connection goes on")]
     fn is_lost(&self) -> bool {
-        self.is_overlong
+        matches!(self, HttpReader::Client(reader) if reader.is_overlong)
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use crate::message::{Method, Request};
+
+    /// Returns the responses that a client reads after these requests from these bytes, which arrive in parts.
+    pub(crate) fn read_after(asked: &[Message], parts: &[&str], is_gateway: bool) -> Vec<Response> {
+        let mut reader = HttpReader::new(Side::Opened, is_gateway);
+        asked.iter().for_each(|message| reader.sent(message));
+        let mut messages = Vec::new();
+        parts.iter().for_each(|part| reader.feed(part.replace('|', "\r\n").as_bytes(), &mut messages));
+        reader.end(true, &mut messages);
+        messages.iter().map(|message| message.response().expect("a response").clone()).collect()
+    }
 
     fn read(methods: &[Method], feeds: &[&str]) -> Vec<Response> {
-        let mut reader = HttpReader::default();
-        for method in methods {
-            reader.sent(&Msg::Request(Request { method: method.clone(), ..Request::default() }));
-        }
-        let mut messages = Vec::new();
-        for feed in feeds {
-            reader.feed(feed.replace('|', "\r\n").as_bytes(), &mut messages);
-        }
-        reader.end(true, &mut messages);
-        let response =
-            |message| if let Msg::Response(response) = message { response } else { panic!("a request") };
-        messages.into_iter().map(response).collect()
+        let asked = |method: &Method| Request { method: method.clone(), ..Request::default() }.into();
+        read_after(&methods.iter().map(asked).collect::<Vec<_>>(), feeds, false)
     }
 
     #[test]
     fn content_that_is_held_back_may_go_on() {
         let mut reader = HttpReader::default();
-        reader.sent(&Msg::Request(Request { method: Method::Put, ..Request::default() }));
+        reader.sent(&Message::from(Request { method: Method::Put, ..Request::default() }));
         let mut messages = Vec::new();
         let mut goes_on = |bytes: &str| {
             reader.feed(bytes.as_bytes(), &mut messages);
@@ -379,7 +602,7 @@ mod tests {
             status: 206,
             etag: Some(Tag::weak("x")),
             last_modified: Some(784_111_777),
-            content_range: Some(Told::Part(0, 1, Some(5))),
+            content_range: Some(RangeSent::Part(0, 1, Some(5))),
             content_length: Some(2),
             body: "he".into(),
             close: true,
@@ -414,7 +637,7 @@ mod tests {
         let two = read(&[Method::Get, Method::Get], &[&format!("{not_modified}content{next}")]);
         assert_eq!(flawed(&two), [vec![], vec![Flaw::Surplus]]);
         assert!(two.iter().all(|each| each.pipelined));
-        // A whole response that nobody asked for is one of its own, however it comes.
+        // A whole unsolicited response is reported separately, however its bytes arrive.
         let (unasked, half) = (format!("{not_modified}{next}"), next.split_at(7));
         for parts in [vec![&unasked[..]], vec![not_modified, next], vec![not_modified, half.0, half.1]] {
             assert_eq!(flawed(&read(&[Method::Get], &parts)), [vec![], vec![Flaw::Surplus]], "{parts:?}");
@@ -432,7 +655,7 @@ mod tests {
     #[test]
     fn what_has_no_end_is_not_wrong_for_it() {
         let mut reader = HttpReader::default();
-        reader.sent(&Msg::Request(Request::default()));
+        reader.sent(&Message::from(Request::default()));
         let mut messages = Vec::new();
         reader.feed(b"HTTP/1.1 500 No\r\nX: ", &mut messages);
         for _ in 0..40 {
@@ -441,12 +664,12 @@ mod tests {
         }
         assert!(messages.is_empty(), "{messages:?}");
         let mut reader = HttpReader::default();
-        reader.sent(&Msg::Request(Request::default()));
+        reader.sent(&Message::from(Request::default()));
         reader.feed(b"HTTP/1.1 500 No\r\n\r\n", &mut messages);
         for _ in 0..1100 {
             reader.feed(&[b'x'; 16 << 10], &mut messages);
         }
-        let [Msg::Response(response)] = &messages[..] else { panic!("{messages:?}") };
+        let [Message::Response(response)] = &messages[..] else { panic!("{messages:?}") };
         assert!(
             response.incomplete && response.flaws.is_empty() && response.status == 500,
             "{:?}",
@@ -459,20 +682,20 @@ mod tests {
         let tired = "HTTP/1.1 408 Late|Connection: close|Content-Length: 0||";
         assert_eq!(read(&[], &[tired]), []);
         assert_eq!(read(&[Method::Get], &[tired])[0].status, 408);
-        // It knew of no HEAD when it said so.
+        // The server had not seen the HEAD when it sent the 408.
         let tired = "HTTP/1.1 408 Late|Connection: close|Content-Length: 11||Too late.||";
         let [crossed] = &read(&[Method::Head], &[tired])[..] else { panic!() };
         assert!(crossed.status == 408 && crossed.flaws.is_empty(), "{:?}", crossed.flaws);
         let stays = "HTTP/1.1 408 Late|Content-Length: 11||Too late.||";
         assert_eq!(read(&[Method::Head], &[stays])[0].flaws, [Flaw::Surplus]);
-        // Who has given the connection up does not go on.
+        // A server that has given up the connection sends no further response.
         let mut reader = HttpReader::default();
         let mut messages = Vec::new();
         reader.feed(b"HTTP/1.1 408 Late\r\nContent-Length: 0\r\n\r\n", &mut messages);
         assert!(messages.is_empty());
-        reader.sent(&Msg::Request(Request::default()));
+        reader.sent(&Message::from(Request::default()));
         reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", &mut messages);
-        let [Msg::Response(next)] = &messages[..] else { panic!("{messages:?}") };
+        let [Message::Response(next)] = &messages[..] else { panic!("{messages:?}") };
         assert_eq!(next.flaws, [Flaw::Surplus]);
     }
 
@@ -482,9 +705,9 @@ mod tests {
             |fields: usize| format!("HTTP/1.1 200 OK|{}Content-Length: 2||he", "X-A: b|".repeat(fields));
         let [long] = &read(&[Method::Get], &[&head(3000)])[..] else { panic!() };
         assert!(&*long.body == "he" && !long.incomplete && long.flaws.is_empty(), "{long:?}");
-        // More than anybody keeps: it may be any answer.
+        // The head exceeds the limit: it may be any response.
         let mut reader = HttpReader::default();
-        reader.sent(&Msg::Request(Request::default()));
+        reader.sent(&Message::from(Request::default()));
         let mut messages = Vec::new();
         reader.feed(head(20_000).replace('|', "\r\n").as_bytes(), &mut messages);
         assert!(messages.is_empty() && reader.is_lost(), "{messages:?}");
@@ -498,13 +721,13 @@ mod tests {
             read(&[Method::Get], &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|he|HTTP/1.1 200 OK||"]);
         assert_eq!(chunk[0].flaws, [Flaw::Chunks]);
         assert_eq!(read(&[Method::Get], &[]), []);
-        // A head that is not whole says nothing, and an interim one is not the answer.
+        // An incomplete head conveys nothing, and an interim response is not the final one.
         for head in ["HTTP/1.1 206 Part|ETag: \"x\"|Cont", "HTTP/1.1 103 Early|Link: <", "HTTP/1.1 2", "HT"] {
             assert_eq!(read(&[Method::Get], &[head]), [], "{head}");
         }
         let hinted = read(&[Method::Get], &["HTTP/1.1 100 Go on||HTTP/1.1 204 No"]);
         assert_eq!(hinted, []);
-        // What is wrong with it is wrong all the same.
+        // A flaw in the part that arrived counts nevertheless.
         assert_eq!(read(&[Method::Get], &["HTTP/1.1 200 OK|X : y|Z"])[0].flaws, [Flaw::Grammar]);
     }
 }

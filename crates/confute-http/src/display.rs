@@ -1,28 +1,43 @@
-//! Messages for people, in a line. The short form is the method with the resource, or the status.
+//! One-line form of messages for people. The alternate form is the method with the resource, or the status.
 
 use std::fmt::{Display, Formatter, Result};
 
 use confute_drive::short_name;
 
-use crate::message::{Flaw, IfRange, Msg, Request, Response, Span, Tag, Tags};
+use crate::message::{Fields, Flaw, IfRange, Message, Request, Response, Span, Tag, Tags};
 
-/// How much of a text is shown.
+/// Number of characters of content that are shown.
 const SHOWN: usize = 24;
 
-impl Display for Msg {
+impl Display for Message {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Msg::Request(request) => show_request(request, f),
-            Msg::Response(response) => show_response(response, f),
+            Message::Request(request) => show_request(request, f),
+            Message::Response(response) => show_response(response, f),
+            Message::Unanswered if f.alternate() => f.write_str("the end"),
+            Message::Unanswered => f.write_str("nothing: the connection has ended"),
         }
     }
 }
 
 fn show_request(request: &Request, f: &mut Formatter<'_>) -> Result {
-    write!(f, "{} {}", request.method.name(), short_name(&request.path))?;
+    // A forwarded request is shown with its whole path: a gateway may have mapped the beginning wrongly.
+    let is_short = f.alternate() || !request.forwarded.is_there();
+    let path = if is_short { short_name(&request.path) } else { (&*request.path).into() };
+    write!(f, "{} {path}", request.method.name())?;
     if f.alternate() {
         return Ok(());
     }
+    let forwarded = &request.forwarded;
+    if forwarded.minor == 0 {
+        f.write_str(" in HTTP/1.0")?;
+    }
+    fields(f, &forwarded.fields)?;
+    trailers(f, &forwarded.trailers)?;
+    if forwarded.dropped {
+        f.write_str(", on a connection that the origin has ended")?;
+    }
+    flaws(f, &forwarded.flaws)?;
     tags(f, "If-Match", request.if_match.as_ref())?;
     tags(f, "If-None-Match", request.if_none_match.as_ref())?;
     date(f, "If-Modified-Since", request.if_modified_since)?;
@@ -31,7 +46,7 @@ fn show_request(request: &Request, f: &mut Formatter<'_>) -> Result {
         write!(f, ", Range: {}", Span::list(&request.range))?;
     }
     match &request.if_range {
-        Some(IfRange::Tag(one)) => write!(f, ", If-Range: {}", tag(one))?,
+        Some(IfRange::Tag(one)) => write!(f, ", If-Range: {one}")?,
         Some(IfRange::Date(seconds)) => date(f, "If-Range", Some(*seconds))?,
         None => {}
     }
@@ -45,27 +60,39 @@ fn show_request(request: &Request, f: &mut Formatter<'_>) -> Result {
         write!(f, ", wrong on purpose: {odd}")?;
     }
     match &request.body {
-        Some(body) => content(f, body),
-        None => Ok(()),
+        Some(body) if !(body.is_empty() && forwarded.is_there()) => content(f, body),
+        _ => Ok(()),
     }
 }
 
 fn show_response(response: &Response, f: &mut Formatter<'_>) -> Result {
-    match response.status {
-        0 => f.write_str("what is no response")?,
-        status => write!(f, "{status}")?,
+    let forwarded = &response.forwarded;
+    if forwarded.is_there() && !f.alternate() {
+        response.interim.iter().try_for_each(|status| write!(f, "{status}, then "))?;
+    }
+    match (response.status, forwarded.cut) {
+        (_, Some(0)) if f.alternate() => return f.write_str("no response"),
+        (_, Some(0)) => return f.write_str("nothing: the origin ends the connection"),
+        (0, _) if response.partial.is_some() => f.write_str("no response")?,
+        (0, _) => f.write_str("an invalid response")?,
+        (status, _) => write!(f, "{status}")?,
     }
     if f.alternate() {
         return Ok(());
     }
+    fields(f, &forwarded.fields)?;
+    trailers(f, &forwarded.trailers)?;
     if let Some(one) = &response.etag {
-        write!(f, ", ETag: {}", tag(one))?;
+        write!(f, ", ETag: {one}")?;
     }
     date(f, "Last-Modified", response.last_modified)?;
     if let Some(part) = &response.content_range {
         write!(f, ", Content-Range: {part}")?;
     }
-    if response.close {
+    if response.status == 405 && response.allow && !forwarded.is_there() {
+        f.write_str(", Allow: …")?;
+    }
+    if response.close && !forwarded.is_there() {
         f.write_str(", Connection: close")?;
     }
     if response.notes.reused {
@@ -74,10 +101,14 @@ fn show_response(response: &Response, f: &mut Formatter<'_>) -> Result {
     if response.notes.untold {
         f.write_str(" (a tag that a 304 has just left out)")?;
     }
-    if response.incomplete {
-        f.write_str(", broken off")?;
+    match response.partial {
+        Some(partial) => write!(f, ", broken off ({partial})")?,
+        None if response.incomplete || forwarded.cut.is_some() => f.write_str(", broken off")?,
+        None => {}
     }
-    flaws(f, &response.flaws)?;
+    // That the response stalled is said already.
+    let is_said = |flaw: &&Flaw| **flaw == Flaw::Stalled && response.partial.is_some();
+    flaws(f, &response.flaws.iter().filter(|flaw| !is_said(flaw)).copied().collect::<Vec<_>>())?;
     if response.body.is_empty() { Ok(()) } else { content(f, &response.body) }
 }
 
@@ -86,26 +117,32 @@ fn tags(f: &mut Formatter<'_>, name: &str, tags: Option<&Tags>) -> Result {
         None => Ok(()),
         Some(Tags::Any) => write!(f, ", {name}: *"),
         Some(Tags::Lines(lines)) => lines.iter().try_for_each(|line| {
-            let line: Vec<String> = line.iter().map(tag).collect();
+            let line: Vec<String> = line.iter().map(Tag::to_string).collect();
             write!(f, ", {name}: {}", line.join(", "))
         }),
     }
 }
 
-fn tag(tag: &Tag) -> String {
-    format!("{}\"{}\"", if tag.weak { "W/" } else { "" }, tag.opaque)
+/// Formats the time of day of a date: the dates of a case hardly differ in more.
+pub(crate) fn clock(seconds: i64) -> String {
+    let second = seconds.rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
 }
 
 fn date(f: &mut Formatter<'_>, name: &str, seconds: Option<i64>) -> Result {
-    let clock = |seconds: i64| {
-        let second = seconds.rem_euclid(86_400);
-        format!("{:02}:{:02}:{:02}", second / 3_600, second / 60 % 60, second % 60)
-    };
     seconds.map_or(Ok(()), |seconds| write!(f, ", {name}: {}", clock(seconds)))
 }
 
-/// Writes what is wrong with a message on the wire, if anything is.
-pub(crate) fn flaws(f: &mut Formatter<'_>, flaws: &[Flaw]) -> Result {
+fn fields(f: &mut Formatter<'_>, fields: &Fields) -> Result {
+    fields.0.iter().try_for_each(|field| write!(f, ", {}: {}", field.0, field.1))
+}
+
+fn trailers(f: &mut Formatter<'_>, trailers: &Fields) -> Result {
+    trailers.0.iter().try_for_each(|field| write!(f, ", after the content {}: {}", field.0, field.1))
+}
+
+/// Writes the flaws of a message on the wire, if there are any.
+fn flaws(f: &mut Formatter<'_>, flaws: &[Flaw]) -> Result {
     if flaws.is_empty() {
         return Ok(());
     }
@@ -114,7 +151,7 @@ pub(crate) fn flaws(f: &mut Formatter<'_>, flaws: &[Flaw]) -> Result {
 }
 
 /// Writes the beginning of some content, quoted and escaped.
-pub(crate) fn content(f: &mut Formatter<'_>, body: &str) -> Result {
+fn content(f: &mut Formatter<'_>, body: &str) -> Result {
     let shown: String = body.chars().take(SHOWN).collect();
     let more = if shown.len() < body.len() { "…" } else { "" };
     write!(f, " {shown:?}{more}")
@@ -137,13 +174,13 @@ mod tests {
             ..Request::default()
         };
         assert_eq!(
-            Msg::Request(request.clone()).to_string(),
+            Message::from(request.clone()).to_string(),
             "PUT …r0, If-Match: W/\"a\", \"b\", If-Unmodified-Since: 01:01:01 \"<00001><00001><00001><00\"…"
         );
-        assert_eq!(format!("{:#}", Msg::Request(request)), "PUT …r0");
+        assert_eq!(format!("{:#}", Message::from(request)), "PUT …r0");
         let response =
             Response { status: 200, etag: Some(Tag::strong("t")), body: "hi".into(), ..Response::default() };
-        assert_eq!(Msg::Response(response.clone()).to_string(), "200, ETag: \"t\" \"hi\"");
-        assert_eq!(format!("{:#}", Msg::Response(response)), "200");
+        assert_eq!(Message::from(response.clone()).to_string(), "200, ETag: \"t\" \"hi\"");
+        assert_eq!(format!("{:#}", Message::from(response)), "200");
     }
 }

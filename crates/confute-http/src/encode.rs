@@ -1,25 +1,27 @@
-//! Requests as bytes, with whatever is wrong with them on purpose.
+//! Encoder of messages: requests of clients, with their deliberate defects, and responses of the tester as origin.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
-use crate::date::Date;
-use crate::etag::EntityTag;
-use crate::message::{IfRange, Odd, Request, Span, Tag, Tags};
+use crate::date;
+use crate::message::{Field, Fields, Frame, IfRange, Message, Odd, Request, Response, Span, Tag, Tags};
 use crate::text;
-use crate::wire::{Body, Malformed, Outgoing};
+use crate::wire::{Body, Malformed, Outgoing, RawResponse, Read, ResponseReader};
 
-/// Where requests go, and what every one of them has.
+/// Cache directives of every response of the origin, so that neither storing nor transforming excuses a change.
+pub(crate) const FORBIDDEN: &str = "no-store, no-transform";
+
+/// `Host` and additional fields of every request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// The value of `Host`.
     pub host: String,
-    /// Fields besides those that the request needs.
+    /// Fields in addition to those that the request needs.
     pub fields: Vec<(String, String)>,
 }
 
 impl Target {
-    /// Overwrites the values of the [fields](Self::fields), wherever they are in these bytes: they may be secrets.
+    /// Overwrites the values of the [fields](Self::fields) wherever they occur in these bytes, because they may be
+    /// secrets.
     pub fn conceal(&self, bytes: &mut [u8]) {
         for (name, value) in &self.fields {
             let line = format!("\r\n{name}: {value}\r\n").into_bytes();
@@ -33,7 +35,7 @@ impl Target {
     }
 }
 
-/// The chunks, with their frames, that this content is sent in.
+/// Returns this content in chunked coding, framing included.
 pub fn framed(content: &str) -> Arc<str> {
     let content = text::bytes(content);
     let size = format!("{:x}\r\n", content.len());
@@ -41,22 +43,37 @@ pub fn framed(content: &str) -> Arc<str> {
     text::text(&[&chunk[..], b"0\r\n\r\n"].concat())
 }
 
-/// The bytes of a request. What no request can say (a path with a space in it) becomes nothing at all.
+/// Encodes a message. A message that cannot be expressed on the wire becomes no bytes at all.
+pub fn message(message: &Message, target: &Target) -> Vec<u8> {
+    match message {
+        Message::Request(asked) => request(asked, target),
+        Message::Response(answer) => response(answer),
+        Message::Unanswered => Vec::new(),
+    }
+}
+
+/// Encodes a request. A request that cannot be expressed (a path with a space in it) becomes no bytes at all.
 pub fn request(request: &Request, target: &Target) -> Vec<u8> {
     let once = outgoing(request, target).encode().map(|encoded| encoded.bytes().to_vec()).unwrap_or_default();
     if request.close_twice { once.repeat(2) } else { once }
 }
 
 fn outgoing(request: &Request, target: &Target) -> Outgoing {
-    let mut out = Outgoing::request(request.method.name(), request.path.as_bytes(), &target.host);
+    let fields = &request.forwarded.fields;
+    let host = fields.all("Host").next().unwrap_or(&target.host);
+    let mut out = Outgoing::request(request.method.name(), request.path.as_bytes(), host);
     for (name, value) in &target.fields {
         out = out.field(name, value);
     }
-    if !target.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Accept-Encoding")) {
+    let has_coding = target.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("Accept-Encoding"));
+    if !has_coding && !request.forwarded.is_there() {
         out = out.field("Accept-Encoding", "identity");
     }
     for (name, value) in conditions(request) {
         out = out.field(name, value);
+    }
+    for Field(name, value) in fields.0.iter().filter(|field| !field.0.eq_ignore_ascii_case("Host")) {
+        out = out.field(&**name, text::bytes(value));
     }
     if request.expect.is_some() {
         out = out.field("Expect", "100-continue");
@@ -64,15 +81,16 @@ fn outgoing(request: &Request, target: &Target) -> Outgoing {
     if request.close || request.close_twice {
         out = out.field("Connection", "close");
     }
-    let content = request.body.as_ref().map(|body| text::bytes(body).into_owned());
-    let chunks = |content: &[u8]| Body::chunks(Some(content).filter(|content| !content.is_empty()));
     let is_chunked = request.chunked
         || matches!(request.odd, Some(Odd::LengthBesideChunks | Odd::HugeChunk | Odd::VastChunk));
-    let length = content.as_ref().map_or(0, Vec::len);
-    out = match content {
+    let length = request.body.as_ref().map_or(0, |body| text::length(body));
+    out = match &request.body {
         None => out,
-        Some(content) if is_chunked => out.body(chunks(&content)),
-        Some(content) => out.body(Body::Sized(content)),
+        Some(body) if is_chunked => {
+            let is_split = request.forwarded.is_there();
+            out.body(chunks(body, is_split, &request.forwarded.trailers))
+        }
+        Some(body) => out.body(Body::Sized(text::bytes(body).into_owned())),
     };
     let extra = |name: &str, value: String| Malformed::ExtraField(name.into(), value.into_bytes());
     match request.odd {
@@ -103,7 +121,8 @@ fn conditions(request: &Request) -> Vec<(&'static str, Vec<u8>)> {
             None => {}
             Some(Tags::Any) => fields.push((name, b"*".to_vec())),
             Some(Tags::Lines(lines)) => {
-                let line = |tags: &Vec<Tag>| tags.iter().map(tag).collect::<Vec<_>>().join(&b", "[..]);
+                let line =
+                    |tags: &Vec<Tag>| tags.iter().map(Tag::to_bytes).collect::<Vec<_>>().join(&b", "[..]);
                 fields.extend(lines.iter().map(|tags| (name, line(tags))));
             }
         }
@@ -112,35 +131,95 @@ fn conditions(request: &Request) -> Vec<(&'static str, Vec<u8>)> {
         ("If-Modified-Since", request.if_modified_since),
         ("If-Unmodified-Since", request.if_unmodified_since),
     ];
-    fields.extend(dates.into_iter().filter_map(|(name, date)| Some((name, date_bytes(date?)))));
+    fields
+        .extend(dates.into_iter().filter_map(|(name, date)| Some((name, date::format(date?).into_bytes()))));
     if !request.range.is_empty() {
         fields.push(("Range", Span::list(&request.range).into_bytes()));
     }
     match &request.if_range {
         None => {}
-        Some(IfRange::Tag(value)) => fields.push(("If-Range", tag(value))),
-        Some(IfRange::Date(date)) => fields.push(("If-Range", date_bytes(*date))),
+        Some(IfRange::Tag(value)) => fields.push(("If-Range", value.to_bytes())),
+        Some(IfRange::Date(date)) => fields.push(("If-Range", date::format(*date).into_bytes())),
     }
     fields
 }
 
-fn tag(tag: &Tag) -> Vec<u8> {
-    EntityTag { weak: tag.weak, opaque: text::bytes(&tag.opaque).into_owned() }.to_bytes()
+/// Returns content in chunks, with trailer fields. Content that a gateway forwards is split into two chunks, because a
+/// boundary within the content is where gateways make mistakes.
+fn chunks(content: &str, is_split: bool, trailers: &Fields) -> Body {
+    let content = text::bytes(content);
+    let (one, two) = content.split_at(if is_split { content.len() / 2 } else { 0 });
+    let mut body = Body::chunks([one, two].into_iter().filter(|part| !part.is_empty()));
+    if let Body::Chunked(_, after) = &mut body {
+        let field = |field: &Field| (field.0.as_bytes().to_vec(), text::bytes(&field.1).into_owned());
+        after.extend(trailers.0.iter().map(field));
+    }
+    body
 }
 
-/// A date as it is written.
-pub(crate) fn date(seconds: i64) -> String {
-    String::from_utf8_lossy(&date_bytes(seconds)).into_owned()
+fn response(answer: &Response) -> Vec<u8> {
+    let mut out = Outgoing::response(answer.status, "As the tester says");
+    for field in &answer.forwarded.fields.0 {
+        out = out.field(&*field.0, text::bytes(&field.1));
+    }
+    if answer.close && answer.forwarded.frame != Frame::UntilClose {
+        out = out.field("Connection", "close");
+    }
+    let content = text::bytes(&answer.body).into_owned();
+    out = match answer.forwarded.frame {
+        Frame::Sized => out.body(Body::Sized(content)),
+        Frame::Chunked => out.body(chunks(&answer.body, true, &answer.forwarded.trailers)),
+        Frame::UntilClose => out.body(Body::UntilClose(content)),
+        Frame::Bare if matches!(answer.status, 204 | 304) => out,
+        Frame::Bare => out.body(Body::Announced(content.len() as u64)),
+    };
+    let interim =
+        |status: &u16| format!("HTTP/1.1 {status} Not yet\r\nX-End-Early: hint\r\n\r\n").into_bytes();
+    let mut bytes: Vec<u8> = answer.interim.iter().flat_map(interim).collect();
+    if let Ok(encoded) = out.encode() {
+        bytes.extend(encoded.bytes());
+    }
+    if let Some(cut) = answer.forwarded.cut {
+        // The cut lies before the last chunk, which makes a response complete (RFC 9112, 8) even without the final
+        // empty line.
+        let least = if answer.forwarded.frame == Frame::Chunked { LAST_CHUNK.len() } else { 1 };
+        bytes.truncate(bearable(cut, &bytes).min(bytes.len().saturating_sub(least)));
+    }
+    bytes
 }
 
-/// The last date that can be written, in seconds since 1970.
-pub(crate) const LAST_DATE: i64 = 253_402_300_799;
+/// Returns `true` if a response of the origin has its whole head, wherever it is cut off.
+pub(crate) fn has_head(answer: &Response) -> bool {
+    final_response(answer).is_some()
+}
 
-/// Dates before 1970, or too late to be written, become the nearest that can be.
-fn date_bytes(seconds: i64) -> Vec<u8> {
-    let seconds = seconds.clamp(0, LAST_DATE).unsigned_abs();
-    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
-    Date::format(time).unwrap_or_default().into_bytes()
+/// Returns the content of a response of the origin, up to its cut.
+pub(crate) fn content_before_cut(answer: &Response) -> Vec<u8> {
+    final_response(answer).map(|raw| raw.content().to_vec()).unwrap_or_default()
+}
+
+/// Reads a response of the origin as a recipient does. Returns `None` if its head is incomplete.
+fn final_response(answer: &Response) -> Option<Box<RawResponse>> {
+    let mut reader = ResponseReader::default();
+    reader.feed(&response(answer));
+    reader.eof();
+    let mut messages = std::iter::from_fn(|| match reader.read() {
+        Read::Message(raw) => Some(raw),
+        Read::NeedMore | Read::Over => None,
+    });
+    messages.find(|raw| !raw.is_interim() && raw.framing().is_some())
+}
+
+const LAST_CHUNK: &str = "0\r\n\r\n";
+
+/// Returns the position at which to cut instead of `cut`. A server that takes half a head for a whole one must find in
+/// it that the response is not to be stored; otherwise its later use of the response would not be a violation. So a
+/// status is never sent without these directives.
+fn bearable(cut: usize, bytes: &[u8]) -> usize {
+    const NO_STATUS: usize = "HTTP/1.1 ".len();
+    let forbidden = bytes.windows(FORBIDDEN.len()).position(|window| window == FORBIDDEN.as_bytes());
+    let told = forbidden.map_or(0, |start| start + FORBIDDEN.len() + "\r\n".len());
+    if cut <= NO_STATUS { cut } else { cut.max(told) }
 }
 
 #[cfg(test)]
@@ -226,5 +305,17 @@ mod tests {
         assert_eq!(odd(Odd::VastChunk), "Transfer-Encoding: chunked||10000000000000005|hello|0||");
         assert_eq!(odd(Odd::Folded), "Content-Length: 5|X-Folded: a| b||hello");
         assert_eq!(odd(Odd::SpaceBeforeColon), "X-Spaced : 1|Content-Length: 5||hello");
+    }
+
+    #[test]
+    fn half_a_head_still_forbids_to_keep_it() {
+        let head = format!("HTTP/1.1 200 Fine\r\nCache-Control: {FORBIDDEN}\r\nX-A: closed\r\n\r\n");
+        let kept = |cut: usize| &head[..bearable(cut, head.as_bytes())];
+        assert_eq!(kept(0), "");
+        assert_eq!(kept(9), "HTTP/1.1 ", "no status");
+        for cut in 10..head.len() {
+            assert!(kept(cut).contains("no-transform\r\n"), "{}", kept(cut));
+        }
+        assert!(kept(head.len() - 7).ends_with("X-A: clo"));
     }
 }

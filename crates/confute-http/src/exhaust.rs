@@ -1,32 +1,33 @@
-//! Every small script, by its number: what a server does is tried out to the end within a bound.
+//! All small scripts, by number: exhaustive testing within a bound.
 //!
-//! The alphabet is GET, HEAD, PUT and DELETE of two resources, without a condition, or with If-Match or If-None-Match of `*`,
-//! of a tag that was never there, and of each tag that was told before, as it is or marked as weak. A tag that has been replaced
-//! since is a stale one. Every PUT has content of its own.
+//! The alphabet is GET, HEAD, PUT and DELETE of two resources, without a condition, or with If-Match or If-None-Match
+//! of `*`, of a tag that never existed, and of each tag in an earlier response, as it is or marked as weak. A tag that
+//! has been replaced since is stale. Every PUT has content of its own.
 //!
-//! Requests are asked one after the other, or two at a time over two connections. Scripts come in order of size, those
-//! without anything at a time first. Of scripts that differ in the names of the resources only there is one: the first
-//! request is about the first resource. So it is with two at a time that differ in their connections only, if there is nothing
-//! else: otherwise it matters what else is asked there. None is kept: each is made from its number.
+//! Requests are sent one after the other, or two at a time over two connections. Scripts come in order of size, those
+//! without concurrent requests first. Of scripts that differ only in the names of the resources there is one: the first
+//! request is about the first resource. Of scripts of two concurrent requests that differ only in their connections
+//! there is one, too; with any further request, the connections are no longer interchangeable. No script is stored:
+//! each is made from its number.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use confute_drive::{Peer, Step, Until};
 
+use crate::ask::{Ask, AskRequest, AskTag, AskTags};
 use crate::mark::mark;
 use crate::message::{Method, Tag};
-use crate::protocol::{Ask, AskTag, AskTags};
 
 const METHODS: [Method; 4] = [Method::Get, Method::Head, Method::Put, Method::Delete];
 const NAMES: [&str; 2] = ["r0", "r1"];
 
-/// What is asked of which resource, without its condition.
+/// A method and a resource, without a condition.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Kind(usize);
 
 impl Kind {
-    /// All of them, those about the first resource first.
+    /// Returns all kinds, those about the first resource first.
     fn all() -> impl Iterator<Item = Self> {
         (0..METHODS.len() * NAMES.len()).map(Self)
     }
@@ -44,24 +45,25 @@ impl Kind {
     }
 }
 
-/// What the number of possibilities depends on.
+/// The state of a script that determines the number of continuations.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct State {
-    /// Whether anything was asked.
+    /// `true` if a request was sent.
     begun: bool,
-    /// Which resources something was put to.
+    /// `true` for each resource that something was put to.
     put: [bool; NAMES.len()],
-    /// How many answers may have told a tag.
+    /// Number of responses that may contain a tag.
     told: usize,
 }
 
 impl State {
-    /// How many conditions there are, with none.
+    /// Returns the number of possible conditions, counting the absence of one.
     fn conditions(self) -> u64 {
         1 + 2 * (2 + 2 * self.told as u64)
     }
 
-    /// What can be asked next, one or two at a time: beside other requests, or as all that there is.
+    /// Returns the choices for the next block of one or two requests. `alone` is `true` if the block is the whole
+    /// script.
     fn choices(self, block: usize, alone: bool) -> Vec<Choice> {
         let each = self.conditions();
         let firsts = || Kind::all().filter(|kind| self.begun || kind.name() == 0);
@@ -71,8 +73,9 @@ impl State {
         let mut choices = Vec::new();
         for one in firsts() {
             for other in Kind::all() {
-                // Where there is nothing else the two connections can be exchanged, and the two names as well. Otherwise a
-                // connection has a past, or what comes later finds it there, and the server may have remembered it.
+                // If the block is the whole script, the two connections are interchangeable, and so are the two names.
+                // Otherwise a connection has a past, or later requests use it, and the server may remember what
+                // happened on it.
                 if !alone || other.method() >= one.0 {
                     let alike = alone && other.method() == one.0;
                     choices.push(Choice { kinds: vec![one, other], each, alike });
@@ -82,7 +85,7 @@ impl State {
         choices
     }
 
-    /// Afterwards.
+    /// Returns the state after these requests.
     fn after(mut self, kinds: &[Kind]) -> Self {
         self.begun = true;
         kinds.iter().filter(|kind| kind.puts()).for_each(|kind| self.put[kind.name()] = true);
@@ -90,23 +93,23 @@ impl State {
         self
     }
 
-    /// Whether the answer may tell a tag, of a server that made this state of it.
+    /// Returns `true` if the response to a request of this kind, which led to this state, may contain a tag.
     fn tells(self, kind: Kind) -> bool {
         METHODS[kind.method()] != Method::Delete && self.put[kind.name()]
     }
 }
 
-/// What is asked at a time.
+/// One or two requests that are sent at the same time, without their conditions.
 struct Choice {
     kinds: Vec<Kind>,
-    /// How many conditions each can have.
+    /// Number of conditions that each request can have.
     each: u64,
-    /// Whether there are two that are the same but for their conditions.
+    /// `true` if there are two requests that differ only in their conditions.
     alike: bool,
 }
 
 impl Choice {
-    /// How many conditions there are, for all of it.
+    /// Returns the number of combinations of conditions.
     fn ways(&self) -> u64 {
         match self.kinds.len() {
             1 => self.each,
@@ -115,7 +118,7 @@ impl Choice {
         }
     }
 
-    /// One of these ways: the number of each condition.
+    /// Returns the combination with this number: the number of each condition.
     fn conditions(&self, way: u64) -> Vec<u64> {
         if self.kinds.len() == 1 {
             return vec![way];
@@ -132,7 +135,8 @@ impl Choice {
     }
 }
 
-/// What is asked at a time: one or two requests, each time. And from each state, how many scripts follow.
+/// The sizes of the blocks of a script, one or two requests each. For each block and state, `follow` has the number of
+/// continuations.
 struct Shape {
     blocks: Vec<usize>,
     follow: Vec<HashMap<State, u64>>,
@@ -157,19 +161,20 @@ impl Shape {
         all
     }
 
-    /// How many scripts follow from a state that was counted.
+    /// Returns the number of continuations from a state that was counted.
     fn following(&self, at: usize, state: State) -> u64 {
         self.follow.get(at).map_or(1, |counted| counted.get(&state).copied().unwrap_or(0))
     }
 }
 
-/// All scripts of up to so many requests.
+/// All scripts up to a number of requests.
 pub struct Exhaust {
     shapes: Vec<Shape>,
 }
 
 impl Exhaust {
-    /// Of up to so many requests. Five make more scripts than anybody has time for.
+    /// Creates the scripts of up to this number of requests. Five requests make more scripts than can be run in
+    /// practice.
     pub fn new(requests: usize) -> Self {
         let mut shapes = Vec::new();
         for size in 1..=requests {
@@ -180,17 +185,17 @@ impl Exhaust {
         Self { shapes }
     }
 
-    /// How many there are.
+    /// Returns the number of scripts.
     pub fn len(&self) -> u64 {
         self.shapes.iter().map(|shape| shape.all).sum()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no scripts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The one with this number, counted from zero. Nothing if there is none.
+    /// Returns the script with this number, counted from zero, or no steps if there is none.
     pub fn script(&self, number: u64) -> Vec<Step<Ask>> {
         let mut left = number;
         for shape in &self.shapes {
@@ -203,7 +208,7 @@ impl Exhaust {
     }
 }
 
-/// All ways to do so much, one or two at a time.
+/// Returns all ways to divide this number of requests into blocks of one or two.
 fn divided(size: usize) -> Vec<Vec<usize>> {
     if size == 0 {
         return vec![Vec::new()];
@@ -218,7 +223,7 @@ fn divided(size: usize) -> Vec<Vec<usize>> {
 fn script(shape: &Shape, mut left: u64) -> Vec<Step<Ask>> {
     let mut steps = Vec::new();
     if shape.blocks.iter().skip(1).any(|block| *block == 2) {
-        // The second connection is opened in time: two at a time are to arrive at the same time.
+        // The second connection is opened early, so that two requests at a time arrive at the same time.
         let second = Peer::Opened(1);
         steps.extend([Step::Hold(second), Step::Release(second)]);
     }
@@ -243,7 +248,7 @@ fn script(shape: &Shape, mut left: u64) -> Vec<Step<Ask>> {
                 }
                 asked += 1;
                 let ask = ask(*kind, condition, asked, &before);
-                steps.push(Step::Ask { on: Peer::Opened(on as u32), ask, cuts: Vec::new() });
+                steps.push(Step::Ask { on: Peer::Opened(on as u32), ask: ask.into(), cuts: Vec::new() });
             }
             steps.push(Step::Wait(Until::Outstanding(0)));
             state = after;
@@ -253,11 +258,12 @@ fn script(shape: &Shape, mut left: u64) -> Vec<Step<Ask>> {
     steps
 }
 
-/// This kind of request with this condition, as the so manieth of its script, after answers that may have told tags.
-fn ask(kind: Kind, condition: u64, number: u64, told: &[usize]) -> Ask {
+/// Returns a request of this kind with this condition, as the request with this number in its script. `told` has the
+/// steps whose responses may contain a tag.
+fn ask(kind: Kind, condition: u64, number: u64, told: &[usize]) -> AskRequest {
     let method = METHODS[kind.method()].clone();
     let body = kind.puts().then(|| Arc::from(mark(number)));
-    let ask = Ask { method, name: NAMES[kind.name()].into(), body, ..Ask::default() };
+    let ask = AskRequest { method, name: NAMES[kind.name()].into(), body, ..AskRequest::default() };
     let Some(condition) = condition.checked_sub(1) else { return ask };
     let tag = (condition / 2) as usize;
     let tags = match tag.checked_sub(2) {
@@ -269,9 +275,9 @@ fn ask(kind: Kind, condition: u64, number: u64, told: &[usize]) -> Ask {
         }
     };
     if condition.is_multiple_of(2) {
-        Ask { if_match: Some(tags), ..ask }
+        AskRequest { if_match: Some(tags), ..ask }
     } else {
-        Ask { if_none_match: Some(tags), ..ask }
+        AskRequest { if_none_match: Some(tags), ..ask }
     }
 }
 
@@ -281,24 +287,22 @@ mod tests {
 
     use super::*;
 
-    fn asks(steps: &[Step<Ask>]) -> Vec<&Ask> {
-        steps
-            .iter()
-            .filter_map(|step| if let Step::Ask { ask, .. } = step { Some(ask) } else { None })
-            .collect()
+    fn asks(steps: &[Step<Ask>]) -> Vec<&AskRequest> {
+        let ask = |step| if let &Step::Ask { ask: Ask::Send(ref ask), .. } = step { Some(ask) } else { None };
+        steps.iter().filter_map(ask).collect()
     }
 
     /// One request: four methods with 5 conditions each (none; `*` and a guess in either field): 20.
     ///
-    /// Two, one after the other. The second has 8 kinds (two resources). After the 15 that put nothing it has 5 conditions, after
-    /// the 5 that do it has 9 (the tag and its weak variant in either field): 15 * 8 * 5 + 5 * 8 * 9 = 960. At once: two of the
-    /// 20 without their order, about the same resource or about two: 2 * 20 * 21 / 2 = 420.
+    /// Two requests, one after the other: the second has 8 kinds (two resources). After the 15 that put nothing it has
+    /// 5 conditions, after the 5 that do it has 9 (the tag and its weak variant in either field): 15 * 8 * 5 + 5 * 8 *
+    /// 9 = 960. Two at a time: two of the 20 in any order, about the same resource or about two: 2 * 20 * 21 / 2 = 420.
     #[test]
     fn as_many_as_there_are() {
         assert_eq!(Exhaust::new(0).len(), 0);
         assert_eq!(Exhaust::new(1).len(), 20);
         assert_eq!(Exhaust::new(2).len(), 20 + 960 + 420);
-        // As the guide has it.
+        // The guide states these numbers.
         assert_eq!(Exhaust::new(3).len(), 159_800);
         assert_eq!(Exhaust::new(5).len(), 3_765_421_560);
         assert!(Exhaust::new(0).is_empty() && !Exhaust::new(1).is_empty());
@@ -320,7 +324,7 @@ mod tests {
         assert!(all.script(all.len()).is_empty());
     }
 
-    /// What is referred to was asked before, was answered, and may have told a tag.
+    /// Every reference is to an earlier request that was answered, and whose response may contain a tag.
     #[test]
     fn references_are_to_what_was_answered() {
         let all = Exhaust::new(3);
@@ -328,16 +332,16 @@ mod tests {
         for number in 0..all.len() {
             let steps = all.script(number);
             for (place, step) in steps.iter().enumerate() {
-                let Step::Ask { ask, .. } = step else { continue };
-                let Some(AskTags::Lines(lines)) = ask.if_match.as_ref().or(ask.if_none_match.as_ref()) else {
-                    continue;
-                };
-                for tag in lines.iter().flatten() {
+                let Step::Ask { ask: Ask::Send(ask), .. } = step else { continue };
+                let tags = ask.if_match.as_ref().or(ask.if_none_match.as_ref());
+                for tag in tags.into_iter().flat_map(AskTags::iter) {
                     let (AskTag::Seen(at) | AskTag::Weak(at)) = tag else { continue };
                     references += 1;
                     assert!(*at < place, "{steps:?}");
                     assert!(steps[*at..place].contains(&Step::Wait(Until::Outstanding(0))), "{steps:?}");
-                    let Step::Ask { ask: told, .. } = &steps[*at] else { panic!("no ask: {steps:?}") };
+                    let Step::Ask { ask: Ask::Send(told), .. } = &steps[*at] else {
+                        panic!("no ask: {steps:?}")
+                    };
                     assert_ne!(told.method, Method::Delete, "{steps:?}");
                     let puts = asks(&steps[..=*at + 1]);
                     assert!(
@@ -350,11 +354,12 @@ mod tests {
         assert!(references > 0);
     }
 
-    /// Two at once are asked either way round if something else is asked too, before or after them.
+    /// Two concurrent requests occur in both orders if the script has a further request, before or after them.
     #[test]
     fn both_ways_if_connections_differ() {
         let all = Exhaust::new(3);
-        let told = |ask: &Ask| format!("{:?}", (&ask.method, &ask.name, &ask.if_match, &ask.if_none_match));
+        let told =
+            |ask: &AskRequest| format!("{:?}", (&ask.method, &ask.name, &ask.if_match, &ask.if_none_match));
         let (mut later, mut first) = (BTreeSet::new(), BTreeSet::new());
         for number in 0..all.len() {
             let steps = all.script(number);
@@ -368,13 +373,14 @@ mod tests {
         }
         let turned = |one: &Vec<String>| vec![one[0].clone(), one[2].clone(), one[1].clone()];
         assert!(later.iter().all(|one| later.contains(&turned(one))));
-        // After the 15 that put nothing there are 8 kinds with 5 conditions each, after the 5 others with 9: any two of them.
+        // After the 15 that put nothing there are 8 kinds with 5 conditions each, after the 5 others with 9: any two of
+        // them.
         assert_eq!(later.len(), 15 * 40 * 40 + 5 * 72 * 72);
-        // Of 4 kinds beside any of 8, with 5 conditions each, 18 pairs tell no tag, 8 tell one, 6 tell two.
+        // Of 4 kinds beside any of 8, with 5 conditions each, 18 pairs produce no tag, 8 produce one, 6 produce two.
         assert_eq!(first.len(), 5 * 5 * 8 * (18 * 5 + 8 * 9 + 6 * 13));
     }
 
-    /// No two that are equal but for the order of what is asked at once, or for the names.
+    /// No two scripts differ only in the order of concurrent requests, or only in the names.
     #[test]
     fn symmetric_ones_are_left_out() {
         let all = Exhaust::new(2);
@@ -383,10 +389,10 @@ mod tests {
             let steps = all.script(number);
             let asks = asks(&steps);
             let other = |name: &str| Arc::from(if name == NAMES[0] { NAMES[1] } else { NAMES[0] });
-            let told = |one: &Ask, flip: bool| {
+            let told = |one: &AskRequest, flip: bool| {
                 let name = if flip { other(&one.name) } else { one.name.clone() };
-                // Contents are told apart by their place only.
-                format!("{:?}", Ask { name, body: None, ..one.clone() })
+                // Contents differ only in the position of their request.
+                format!("{:?}", AskRequest { name, body: None, ..one.clone() })
             };
             let told = |flip: bool| {
                 let mut both = [told(asks[0], flip), told(asks[1], flip)];

@@ -7,18 +7,16 @@ use std::time::Duration;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use confute_drive::{AnyGenerator, Limits, Replay, Target};
 use confute_record::BoundRecord;
-use confute_run::kit::{ReachArguments, Run, Stored, setting};
+use confute_run::kit::{ReachArguments, Run, StoredSettings, setting};
 use confute_run::{Book, Explanation, Kit, RunError, Secrets, Subject, address};
 use serde_json::{Value, json};
 
-use crate::dual::{Dual, Mixture};
-use crate::proxy::{self, Passage, Proxy};
 use crate::way::{Way, way};
-use crate::{Exhaust, Http, Reads, Traffic, encode, rules};
+use crate::{Exhaust, Http, Mixture, Passage, Reads, Traffic, encode, proxy, rules};
 
-/// How many steps a case has.
+/// Number of steps of a case.
 const STEPS: usize = 300;
-/// The address of a server that nobody talks to.
+/// Placeholder for the address of the server when a stored case is judged without one.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
 /// The kit for HTTP/1.1 servers.
@@ -30,9 +28,9 @@ const ABOUT: &str = "Test an HTTP/1.1 server: an origin, a gateway in front of o
 const LONG_ABOUT: &str = "\
 Test an HTTP/1.1 server: an origin, a gateway in front of one, or both.
 
-Puts, gets and deletes resources below the URL, over many connections, and refutes the server when no server that keeps \
-to RFC 9110 and 9112 could have answered so. Each case uses names that were never used before. Rules have levels: must \
-(the standard demands it), store (what a store with one copy does), should (recommended: a warning unless --strict). \
+Puts, gets and deletes resources below the URL, over many connections, and refutes the server if no server that conforms \
+to RFC 9110 and 9112 could have sent these responses. Each case uses new names. Rules have levels: must (required by the \
+standard), store (behaviour of a store with one copy), should (recommended: a warning unless --strict). \
 The premise is that nobody else writes below the URL, and that PUT is allowed there.";
 
 const EXAMPLES: &str = "\
@@ -53,25 +51,26 @@ Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was
 /// The arguments of `confute http`.
 #[derive(Clone, Debug, Default, clap::Args)]
 struct Arguments {
-    /// Below which URL to test: `http://HOST[:PORT][/PATH]`, or https://.
+    /// URL below which to test: `http://HOST[:PORT][/PATH]`, or https://.
     #[arg(value_name = "URL")]
     url: String,
-    /// The server is a gateway (a reverse proxy), and the tester is its client and its origin: it listens here, HOST:PORT.
-    /// The server has to forward what is below the URL to this address.
+    /// Test the server as a gateway (a reverse proxy). The tester is its client and its origin: it listens at this
+    /// address, HOST:PORT, and the server must forward everything below the URL to it.
     #[arg(long, value_name = "ADDR")]
     origin: Option<String>,
-    /// The server is a proxy that clients choose (a forward proxy): requests name the origin in full.
+    /// Test the server as a forward proxy, which clients choose: requests name the origin in full.
     #[arg(long, requires = "origin")]
     forward: bool,
-    /// The server is both: an origin below the URL, and a gateway that forwards what is below this path to --origin. Both
-    /// are tested in one run, on the same connections.
+    /// Test the server as an origin below the URL and as a gateway that forwards everything below this path to
+    /// --origin. Both are tested in one run, on the same connections.
     #[arg(long, value_name = "PATH", requires = "origin", conflicts_with_all = ["forward", "path"], value_parser = proxy_path)]
     proxy_path: Option<String>,
-    /// Only read this resource, which exists and which nobody changes; can be given several times. Nothing is written then.
+    /// Only read this existing resource, which nobody changes, and write nothing. Can be given several times.
     #[arg(long, value_name = "PATH")]
     path: Vec<String>,
-    /// Try every script of up to N requests, the smallest first: GET, HEAD, PUT and DELETE of two resources, with If-Match or
-    /// If-None-Match or without, one after the other and two at a time. Exit code 0 only if all of them ran.
+    /// Run every script of up to N requests, the smallest first: GET, HEAD, PUT and DELETE of two resources, with
+    /// If-Match, with If-None-Match or without a condition, one at a time and two at a time. The exit code is 0 only if
+    /// all scripts ran.
     #[arg(
         long,
         value_name = "N",
@@ -79,8 +78,9 @@ struct Arguments {
         conflicts_with_all = ["path", "origin", "cases", "connections"]
     )]
     exhaustive: Option<u8>,
-    /// Don't find out first what the server takes: it is a store that takes GET, HEAD, PUT and DELETE below the URL, and is
-    /// refuted if it refuses a request.
+    /// Assert that the server is set up as the test needs it, which is otherwise found out before the first case. The
+    /// server must be a store that accepts GET, HEAD, PUT and DELETE below the URL, or forward everything to --origin: it
+    /// is refuted if it refuses a request.
     #[arg(long, conflicts_with = "path")]
     no_survey: bool,
     #[command(flatten)]
@@ -110,7 +110,7 @@ impl Kit for HttpKit {
     }
 
     fn explain(&self, rule: &str) -> Option<Explanation> {
-        rules::explain(rule).map(|more| Explanation { clause: more.clause, text: more.text })
+        rules::entry(rule).map(|entry| entry.explanation)
     }
 
     fn example(&self) -> Option<(&'static str, &'static str)> {
@@ -118,7 +118,7 @@ impl Kit for HttpKit {
     }
 
     fn command(&self, command: Command) -> Option<Command> {
-        // In this order: the arguments bring a description of their own.
+        // The order matters: `augment_args` sets a description too, which is replaced here.
         let command = Arguments::augment_args(command);
         Some(command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES))
     }
@@ -129,7 +129,7 @@ impl Kit for HttpKit {
         open(&arguments, run)
     }
 
-    fn reopen(&self, stored: &Stored<'_>) -> Option<Result<Subject, RunError>> {
+    fn reopen(&self, stored: &StoredSettings<'_>) -> Option<Result<Subject, RunError>> {
         match stored.model {
             "http" => Some(stored_origin(stored)),
             "http-gateway" => Some(stored_gateway(stored)),
@@ -139,7 +139,7 @@ impl Kit for HttpKit {
     }
 }
 
-/// The HTTP/1.1 origin server below this URL. It is written to.
+/// Returns the subject for the HTTP/1.1 origin server below this URL, which is written to.
 pub fn origin(url: &str, reach: &confute_run::kit::Reach) -> Result<Subject, RunError> {
     let way = way(url, reach)?;
     Ok(origin_subject(url, way, Vec::new(), false))
@@ -167,13 +167,13 @@ fn origin_subject(shown: &str, way: Way, resources: Vec<Arc<str>>, is_store: boo
         "nobody changes these resources"
     };
     let settings = json!({ "resources": resources, "is_store": is_store });
-    let http = Http { target: way.target, prefix: way.path, resources, is_store, ..Http::default() };
+    let http = Http::origin(way.target, &way.path).reading(resources).promised(is_store);
     let asked = http.clone();
     let traffic = move |case: u64| {
-        if asked.resources.is_empty() {
-            AnyGenerator::new(Traffic::of_case(asked.clone(), STEPS, case))
-        } else {
+        if asked.is_read_only() {
             AnyGenerator::new(Reads::new(&asked, STEPS))
+        } else {
+            AnyGenerator::new(Traffic::of_case(asked.clone(), STEPS, case))
         }
     };
     shipped(Subject::new("http", http, way.place, traffic), shown, premise, settings, way.secrets)
@@ -187,55 +187,67 @@ fn open_gateway(arguments: &Arguments, origin: &str, way: Way, run: &Run<'_>) ->
         )));
     }
     let way = Way { place: Target { listen: Some(origin), ..way.place }, ..way };
-    // Before anything is sent.
+    // The guard must agree before anything is sent.
     (run.guard)(way.place.address)?;
     let shown = &*arguments.url;
     if let Some(proxy_path) = &arguments.proxy_path {
         let written = format!("{}{}", way.path, run.prefix);
         if written.starts_with(proxy_path) {
             return Err(RunError::Usage(format!(
-                "--proxy-path {proxy_path}: what is tested as served by the server itself would begin with {written}, and \
-                 so be forwarded; give a URL (or --prefix) that is not below {proxy_path}"
+                "--proxy-path {proxy_path}: requests that the server should serve itself would begin with {written} and \
+                 be forwarded; give a URL (or --prefix) that is not below {proxy_path}"
             )));
         }
-        let proxy = Proxy::new(way.target.clone(), proxy_path, origin, proxy_path)
+        let gateway = Http::gateway(way.target.clone(), proxy_path, origin, proxy_path)
+            .promised(arguments.no_survey)
             .discovered(way.place, &limits(run.patience));
-        return Ok(dual_subject(shown, way, proxy, proxy_path, arguments.no_survey));
+        return Ok(dual_subject(shown, way, gateway, (origin, proxy_path), arguments.no_survey));
     }
-    let proxy = match (arguments.forward, &*way.path) {
-        (false, path) => Proxy::new(way.target.clone(), path, origin, path),
-        (true, "/") => Proxy::forward(way.target.clone(), origin),
+    let gateway = match (arguments.forward, &*way.path) {
+        (false, path) => Http::gateway(way.target.clone(), path, origin, path),
+        (true, "/") => Http::proxy(way.target.clone(), origin),
         (true, path) => {
             return Err(RunError::Usage(format!(
-                "--forward: of a proxy there is only the address to say, not the path {path}"
+                "--forward: the URL of a proxy has no path; leave {path} out"
             )));
         }
     };
-    let proxy = proxy.discovered(way.place, &limits(run.patience));
-    Ok(gateway_subject(shown, way, proxy, arguments.forward))
+    let gateway = gateway.promised(arguments.no_survey).discovered(way.place, &limits(run.patience));
+    Ok(gateway_subject(shown, way, gateway, origin, arguments.forward))
 }
 
-fn gateway_subject(shown: &str, way: Way, proxy: Proxy, is_forward: bool) -> Subject {
-    let origin = proxy.origin;
-    let premise = format!("what is below this URL is forwarded to {origin}, and nobody else talks to that");
-    let settings = json!({ "origin": origin, "forward": is_forward, "mapping": proxy.model.mapping });
-    let traffic = |case: u64| AnyGenerator::new(Passage::of_case(case));
-    shipped(Subject::new("http-gateway", proxy, way.place, traffic), shown, &premise, settings, way.secrets)
-}
-
-fn dual_subject(shown: &str, way: Way, proxy: Proxy, proxy_path: &str, is_store: bool) -> Subject {
-    let origin = proxy.origin;
-    let premise = format!(
-        "nobody else writes below this URL; what is below {proxy_path} is forwarded to {origin}, and nobody else talks to that"
-    );
-    let mapping = &proxy.model.mapping;
+fn gateway_subject(shown: &str, way: Way, gateway: Http, origin: SocketAddr, is_forward: bool) -> Subject {
+    let premise =
+        format!("everything below this URL is forwarded to {origin}, and nobody else connects to it");
+    let is_promised = gateway.gateway.as_ref().is_some_and(|gateway| gateway.is_promised);
+    let mapping = mapping(&gateway);
     let settings =
-        json!({ "origin": origin, "proxy_path": proxy_path, "mapping": mapping, "is_store": is_store });
-    let http = Http { target: way.target, prefix: way.path, is_store, ..Http::default() };
+        json!({ "origin": origin, "forward": is_forward, "mapping": mapping, "is_promised": is_promised });
+    let traffic = |case: u64| AnyGenerator::new(Passage::of_case(case));
+    shipped(Subject::new("http-gateway", gateway, way.place, traffic), shown, &premise, settings, way.secrets)
+}
+
+fn dual_subject(
+    shown: &str,
+    way: Way,
+    gateway: Http,
+    (origin, path): (SocketAddr, &str),
+    is_store: bool,
+) -> Subject {
+    let premise = format!(
+        "nobody else writes below this URL; everything below {path} is forwarded to {origin}, and nobody else connects to it"
+    );
+    let mapping = mapping(&gateway);
+    let settings = json!({ "origin": origin, "proxy_path": path, "mapping": mapping, "is_store": is_store });
+    let http = Http::origin(way.target, &way.path).promised(is_store).and_gateway(gateway);
     let asked = http.clone();
     let traffic = move |case: u64| AnyGenerator::new(Mixture::of_case(asked.clone(), case));
-    let subject = Subject::new("http-dual", Dual::new(http, proxy), way.place, traffic);
-    shipped(subject, shown, &premise, settings, way.secrets)
+    shipped(Subject::new("http-dual", http, way.place, traffic), shown, &premise, settings, way.secrets)
+}
+
+/// Returns the mapping of paths, to be stored with a case.
+fn mapping(gateway: &Http) -> Option<&proxy::Mapping> {
+    gateway.model.gateway.as_ref().map(|gateway| &*gateway.mapping)
 }
 
 fn shipped(subject: Subject, shown: &str, premise: &str, settings: Value, secrets: Secrets) -> Subject {
@@ -247,8 +259,8 @@ fn limits(patience: Duration) -> Limits {
     Limits { patience, ..Limits::default() }
 }
 
-/// The way to the server of a stored case, if there is one to do it to.
-fn stored_way(stored: &Stored<'_>) -> Result<Way, RunError> {
+/// Returns the access to the server of a stored case, or a placeholder if the case is judged without a server.
+fn stored_way(stored: &StoredSettings<'_>) -> Result<Way, RunError> {
     match stored.target {
         Some(url) => way(url, stored.reach),
         None => Ok(Way {
@@ -260,60 +272,68 @@ fn stored_way(stored: &Stored<'_>) -> Result<Way, RunError> {
     }
 }
 
-/// The same, with the address where the tester listens as origin.
-fn stored_way_with_origin(stored: &Stored<'_>) -> Result<(Way, SocketAddr), RunError> {
+/// Returns the access to the server of a stored case, and the address where the tester listens as origin.
+fn stored_way_with_origin(stored: &StoredSettings<'_>) -> Result<(Way, SocketAddr), RunError> {
     let then: SocketAddr = setting(stored.settings, "origin")?;
     let origin = stored.reach.origin.as_deref().map_or(Ok(then), address)?;
     let way = stored_way(stored)?;
     Ok((Way { place: Target { listen: Some(origin), ..way.place }, ..way }, origin))
 }
 
-/// The name that reports give the server of a stored case.
-fn stored_name<'a>(stored: &Stored<'a>) -> &'a str {
+/// Returns the name that reports give the server of a stored case.
+fn stored_name<'a>(stored: &StoredSettings<'a>) -> &'a str {
     stored.target.unwrap_or(stored.server)
 }
 
-/// `true` if a case was met without a look at what the server takes (`--no-survey`): then that may be just what is wrong.
-fn was_store(stored: &Stored<'_>) -> bool {
+/// Returns `true` if the case was recorded without a survey (`--no-survey`): then a refused request may be the
+/// violation.
+fn was_store(stored: &StoredSettings<'_>) -> bool {
     stored.settings["is_store"] == true
 }
 
-fn stored_origin(stored: &Stored<'_>) -> Result<Subject, RunError> {
+fn stored_origin(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
     let way = stored_way(stored)?;
     let resources = setting(stored.settings, "resources")?;
     Ok(origin_subject(stored_name(stored), way, resources, was_store(stored)))
 }
 
-fn stored_gateway(stored: &Stored<'_>) -> Result<Subject, RunError> {
+fn stored_gateway(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
     let (way, origin) = stored_way_with_origin(stored)?;
     let is_forward = setting(stored.settings, "forward")?;
-    let proxy = if is_forward {
-        Proxy::forward(way.target.clone(), origin)
+    let gateway = if is_forward {
+        Http::proxy(way.target.clone(), origin)
     } else {
-        Proxy::new(way.target.clone(), &way.path, origin, &way.path)
+        Http::gateway(way.target.clone(), &way.path, origin, &way.path)
     };
-    let proxy = stored_mapping(proxy, stored, way.place)?;
-    Ok(gateway_subject(stored_name(stored), way, proxy, is_forward))
+    let gateway = stored_mapping(gateway, stored, way.place)?;
+    Ok(gateway_subject(stored_name(stored), way, gateway, origin, is_forward))
 }
 
-fn stored_dual(stored: &Stored<'_>) -> Result<Subject, RunError> {
+fn stored_dual(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
     let (way, origin) = stored_way_with_origin(stored)?;
     let path: String = setting(stored.settings, "proxy_path")?;
-    let proxy = Proxy::new(way.target.clone(), &path, origin, &path);
-    let proxy = stored_mapping(proxy, stored, way.place)?;
-    Ok(dual_subject(stored_name(stored), way, proxy, &path, was_store(stored)))
+    let gateway = Http::gateway(way.target.clone(), &path, origin, &path);
+    let gateway = stored_mapping(gateway, stored, way.place)?;
+    Ok(dual_subject(stored_name(stored), way, gateway, (origin, &path), was_store(stored)))
 }
 
-/// The gateway with its mapping of targets: as the server does it now, or as it did then.
-fn stored_mapping(mut proxy: Proxy, stored: &Stored<'_>, place: Target) -> Result<Proxy, RunError> {
-    if stored.target.is_some() {
-        return Ok(proxy.discovered(place, &limits(stored.patience)));
+/// Returns the gateway with its mapping of paths: as the server maps them now, or as stored if there is no server, or
+/// if the server shows no mapping.
+fn stored_mapping(gateway: Http, stored: &StoredSettings<'_>, place: Target) -> Result<Http, RunError> {
+    if stored.target.is_none() {
+        return Ok(gateway.mapping(setting(stored.settings, "mapping")?));
     }
-    proxy.model.mapping = Arc::new(setting(stored.settings, "mapping")?);
-    Ok(proxy)
+    let then: Option<proxy::Mapping> = setting(stored.settings, "mapping")?;
+    let now = mapping(&gateway).zip(then).map(|(now, then)| proxy::Mapping { to: then.to, ..now.clone() });
+    let gateway = match now {
+        Some(now) => gateway.mapping(now),
+        None => gateway,
+    };
+    let is_promised = was_store(stored) || stored.settings["is_promised"] == true;
+    Ok(gateway.promised(is_promised).discovered(place, &limits(stored.patience)))
 }
 
-/// A path that can be asked for.
+/// Checks the value of `--path`.
 fn resource(path: &str) -> Result<Arc<str>, RunError> {
     if !path.starts_with('/') {
         return Err(RunError::Usage(format!(
@@ -322,13 +342,13 @@ fn resource(path: &str) -> Result<Arc<str>, RunError> {
     }
     if !path.chars().all(|c| c.is_ascii_graphic() && c != '#') {
         return Err(RunError::Usage(format!(
-            "--path {path}: write what is no letter, digit or sign of a URL as %XX"
+            "--path {path}: write characters that a URL cannot contain as %XX"
         )));
     }
     Ok(path.into())
 }
 
-/// A path below which everything is forwarded.
+/// Checks the value of `--proxy-path`, the path below which everything is forwarded.
 fn proxy_path(path: &str) -> Result<String, String> {
     if !path.starts_with('/') || !path.ends_with('/') || path.contains("//") {
         return Err("a path begins and ends with a slash and is the whole path, such as /proxy/".to_owned());
@@ -339,7 +359,7 @@ fn proxy_path(path: &str) -> Result<String, String> {
         );
     }
     if !path.chars().all(|c| c.is_ascii_graphic() && !"?#".contains(c)) {
-        return Err("write what is no letter, digit or sign of a path as %XX".to_owned());
+        return Err("write characters that a path cannot contain as %XX".to_owned());
     }
     Ok(path.to_owned())
 }

@@ -1,11 +1,11 @@
-//! The mark that made-up content bears, so that it can be told from any other, also where it is torn or misplaced.
+//! Marks in generated content, which identify it even if it is torn or misplaced.
 
-/// The mark with this number.
+/// Returns the mark with this number.
 pub(crate) fn mark(number: u64) -> String {
     format!("<{number:05}>")
 }
 
-/// The number of the first mark in some content.
+/// Returns the number of the first mark in some content.
 pub(crate) fn first(content: &str) -> Option<u64> {
     content.split('<').skip(1).find_map(|part| {
         let (digits, _) = part.split_once('>')?;

@@ -1,41 +1,125 @@
-//! What travels, as the model sees it: of a request what it asks, of a response what can be held against the server.
+//! HTTP messages as the models see them: the parts of requests that determine the response, and the parts of responses
+//! that can violate a rule.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-/// What travels. It is shown without what hardly ever matters.
+pub use crate::content_range::RangeSent;
+pub use crate::etag::{IfRange, Tag, Tags};
+pub use crate::forwarded::{Field, Fields, Forwarded, ForwardedRequest, ForwardedResponse, Frame, MARK};
+
+/// An HTTP message. Its `Display` omits the parts that rarely matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Msg {
-    /// From the tester.
-    Request(Request),
-    /// From the server.
-    Response(Response),
+#[serde(rename_all = "snake_case", from = "Stored")]
+pub enum Message {
+    /// A request from a client to the server, or from a gateway to its origin.
+    Request(Arc<Request>),
+    /// A response from the server to a client, or from the origin to a gateway.
+    Response(Arc<Response>),
+    /// A connection to the origin ended before the request on it was answered: the gateway ended it, or the origin did
+    /// so after an earlier response.
+    Unanswered,
 }
 
-/// What a request asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+impl Message {
+    /// Returns the request, if the message is one.
+    pub fn request(&self) -> Option<&Request> {
+        if let Message::Request(request) = self { Some(request) } else { None }
+    }
+
+    /// Returns the response, if the message is one.
+    pub fn response(&self) -> Option<&Response> {
+        if let Message::Response(response) = self { Some(response) } else { None }
+    }
+
+    /// Returns the request, if the server itself serves it.
+    pub(crate) fn own_request(&self) -> Option<&Request> {
+        self.request().filter(|request| !request.forwarded.is_there())
+    }
+
+    /// Returns the response, if it is one of the server itself.
+    pub(crate) fn own_response(&self) -> Option<&Response> {
+        self.response().filter(|response| !response.forwarded.is_there())
+    }
+
+    /// Returns `true` if the message belongs to the traffic of a gateway: it is forwarded, or it is
+    /// [`Message::Unanswered`].
+    pub(crate) fn is_forwarded(&self) -> bool {
+        match self {
+            Message::Request(request) => request.forwarded.is_there(),
+            Message::Response(response) => response.forwarded.is_there(),
+            Message::Unanswered => true,
+        }
+    }
+}
+
+impl From<Request> for Message {
+    fn from(request: Request) -> Self {
+        Message::Request(Arc::new(request))
+    }
+}
+
+impl From<Response> for Message {
+    fn from(response: Response) -> Self {
+        Message::Response(Arc::new(response))
+    }
+}
+
+/// Stored form of a message. It also reads the wrappers of earlier revisions: `served` and `behind` for messages that
+/// the server itself serves (`behind`: requests sent while others were outstanding), and `passed` for messages that a
+/// gateway forwards.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stored {
+    Request(Arc<Request>),
+    Response(Arc<Response>),
+    Unanswered,
+    Served(Box<Stored>),
+    Behind(Box<Stored>),
+    Passed(Box<Stored>),
+}
+
+impl From<Stored> for Message {
+    fn from(stored: Stored) -> Self {
+        match stored {
+            Stored::Request(request) => Message::Request(request),
+            Stored::Response(response) => Message::Response(response),
+            Stored::Unanswered => Message::Unanswered,
+            Stored::Served(message) | Stored::Passed(message) => Self::from(*message),
+            Stored::Behind(message) => {
+                let mut message = Self::from(*message);
+                if let Message::Request(request) = &mut message {
+                    Arc::make_mut(request).is_behind = true;
+                }
+                message
+            }
+        }
+    }
+}
+
+/// A request method.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Transfer the content.
+    /// Transfers the content of the resource.
     #[default]
     Get,
-    /// Tell about the content.
+    /// Transfers the fields of a GET response without the content.
     Head,
-    /// Store this.
+    /// Stores the content of the request.
     Put,
-    /// Remove it.
+    /// Removes the resource.
     Delete,
-    /// Tell what can be done.
+    /// Requests the communication options.
     Options,
-    /// Anything else.
+    /// Any other method, by name.
     Other(Arc<str>),
 }
 
 impl Method {
-    /// As it is written.
+    /// Returns the name as written on the wire.
     pub fn name(&self) -> &str {
         match self {
             Method::Get => "GET",
@@ -47,63 +131,49 @@ impl Method {
         }
     }
 
-    /// Whether it asks for no change.
+    /// Returns `true` if the method is known to be safe: it requests no change (RFC 9110, 9.2.1).
     pub fn is_safe(&self) -> bool {
         matches!(self, Method::Get | Method::Head | Method::Options)
     }
 }
 
-/// An entity tag in plain sight.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Tag {
-    /// Whether it is marked as weak.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub weak: bool,
-    /// What is between the quotes, as [text](crate::text).
-    pub opaque: Arc<str>,
-}
-
-impl Tag {
-    /// What is between the quotes of a tag that the tester made up. No server has it unless it was told.
-    pub const MADE_UP: &str = "confute-made-this-up";
-
-    /// A strong tag.
-    pub fn strong(opaque: &str) -> Self {
-        Tag { weak: false, opaque: opaque.into() }
-    }
-
-    /// A weak tag.
-    pub fn weak(opaque: &str) -> Self {
-        Tag { weak: true, opaque: opaque.into() }
+impl From<&str> for Method {
+    /// Returns the method with this name; an unknown name becomes [`Method::Other`].
+    fn from(name: &str) -> Self {
+        let known = [Method::Get, Method::Head, Method::Put, Method::Delete, Method::Options];
+        known.into_iter().find(|method| method.name() == name).unwrap_or_else(|| Method::Other(name.into()))
     }
 }
 
-/// The value of `If-Match` or `If-None-Match`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tags {
-    /// `*`
-    Any,
-    /// These, line by line.
-    Lines(Vec<Vec<Tag>>),
-}
-
-impl Tags {
-    /// One tag.
-    pub fn one(tag: Tag) -> Self {
-        Tags::Lines(vec![vec![tag]])
+impl<'de> Deserialize<'de> for Method {
+    /// Reads `"get"` and `{"other": "PATCH"}`, and also `"GET"` and `"PATCH"`, the form in stored cases against
+    /// gateways.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Stored {
+            Name(String),
+            Tagged { other: String },
+        }
+        match Stored::deserialize(deserializer)? {
+            Stored::Tagged { other } => Ok(Method::Other(other.into())),
+            Stored::Name(name) => match Method::from(&*name.to_ascii_uppercase()) {
+                Method::Other(_) => Ok(Method::Other(name.into())),
+                known => Ok(known),
+            },
+        }
     }
 }
 
-/// A part of some content.
+/// A byte range of the field `Range`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Span {
-    /// All from this position on.
+    /// All bytes from this position on.
     From(u64),
-    /// From the first to the second position, both included.
+    /// The bytes from the first to the second position, both included.
     Between(u64, u64),
-    /// The last bytes, so many.
+    /// The last bytes: a suffix of this length.
     Last(u64),
 }
 
@@ -118,13 +188,13 @@ impl Display for Span {
 }
 
 impl Span {
-    /// Several of them, as `Range` has it.
+    /// Returns the value of `Range` for these byte ranges.
     pub(crate) fn list(spans: &[Self]) -> String {
         let spans: Vec<String> = spans.iter().map(Self::to_string).collect();
         format!("bytes={}", spans.join(","))
     }
 
-    /// The first and the last position in content of this length, or `None` if there is nothing of it.
+    /// Returns the first and the last position in content of this length, or `None` if the range selects nothing of it.
     pub fn within(self, length: u64) -> Option<(u64, u64)> {
         let end = length.checked_sub(1)?;
         match self {
@@ -137,38 +207,53 @@ impl Span {
     }
 }
 
-/// The value of `If-Range`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IfRange {
-    /// A tag.
-    Tag(Tag),
-    /// A date, in seconds since 1970.
-    Date(i64),
-}
-
-/// Something about a request that is wrong, or at least unusual, on purpose.
+/// A deliberate defect of a request, or at least an unusual form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Odd {
-    /// No `Host`.
+    /// No `Host` field.
     NoHost,
-    /// Two of them.
+    /// Two `Host` fields.
     TwoHosts,
-    /// White space before a colon.
+    /// White space before the colon of a field.
     SpaceBeforeColon,
-    /// Two lengths that differ; the first is that of the body.
+    /// Two `Content-Length` fields that differ; the first is the length of the body.
     ConflictingLengths,
-    /// A length beside chunks: the length of the chunks with their frames.
+    /// A `Content-Length` beside chunked coding. Its value is the length of the chunks with their framing.
     LengthBesideChunks,
-    /// A chunk that claims to be longer than 32 bits can tell, by so much as it is.
+    /// A chunk size beyond 32 bits: 2^32 more than the chunk has.
     HugeChunk,
-    /// The same, with 2^64 more than it has.
+    /// A chunk size beyond 64 bits: 2^64 more than the chunk has.
     VastChunk,
-    /// The same length twice, which is valid.
+    /// Two equal `Content-Length` fields, which is valid.
     EqualLengths,
-    /// A field continued on the next line.
+    /// A field that is folded onto the next line.
     Folded,
+}
+
+impl Odd {
+    /// All defects. Those that a request without content can have come first.
+    pub(crate) const ALL: [Odd; 9] = [
+        Odd::NoHost,
+        Odd::TwoHosts,
+        Odd::SpaceBeforeColon,
+        Odd::Folded,
+        Odd::ConflictingLengths,
+        Odd::LengthBesideChunks,
+        Odd::EqualLengths,
+        Odd::HugeChunk,
+        Odd::VastChunk,
+    ];
+
+    /// Returns the defects that a request without content can have.
+    pub(crate) fn without_content() -> &'static [Odd] {
+        &Self::ALL[..4]
+    }
+
+    /// Returns `true` if the defect is a chunk size larger than the chunk.
+    pub(crate) fn is_too_long(self) -> bool {
+        matches!(self, Odd::HugeChunk | Odd::VastChunk)
+    }
 }
 
 impl Display for Odd {
@@ -187,72 +272,96 @@ impl Display for Odd {
     }
 }
 
-/// A request.
+/// A request: from a client to the server, or from a gateway to its origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
-    /// What is asked for.
+    /// The method.
     pub method: Method,
-    /// Of which resource.
+    /// The target in the request line: the path with the query, or the whole URL in a request to a proxy.
+    #[serde(alias = "target")]
     pub path: Arc<str>,
-    /// Only if one of these is current.
+    /// `If-Match`: the request is performed only if one of these tags is current.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_match: Option<Tags>,
-    /// Only if none of these is current.
+    /// `If-None-Match`: the request is performed only if none of these tags is current.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_none_match: Option<Tags>,
-    /// Only if changed after this second since 1970.
+    /// `If-Modified-Since`, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_modified_since: Option<i64>,
-    /// Only if not changed after this second since 1970.
+    /// `If-Unmodified-Since`, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_unmodified_since: Option<i64>,
-    /// Only these parts.
+    /// `Range`: the requested byte ranges. Empty if the whole content is requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub range: Vec<Span>,
-    /// The parts only if this is current, or else all.
+    /// `If-Range`: the ranges apply only if this validator is current; otherwise the whole content is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_range: Option<IfRange>,
     /// The content, as [text](crate::text).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Arc<str>>,
-    /// Whether the content is sent in chunks.
+    /// `true` if the content is sent in chunks.
     #[serde(skip_serializing_if = "is_default")]
     pub chunked: bool,
-    /// `Expect: 100-continue`, and the content is held back for so many milliseconds.
+    /// `Expect: 100-continue`, with the number of milliseconds for which the content is held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expect: Option<u32>,
     /// `Connection: close`
     #[serde(skip_serializing_if = "is_default")]
     pub close: bool,
-    /// `Connection: close`, and the same request once more right behind it: nobody may answer that.
+    /// `Connection: close`, with the same request once more right behind it. The server must not answer the second one.
     #[serde(skip_serializing_if = "is_default")]
     pub close_twice: bool,
-    /// What is wrong on purpose.
+    /// The deliberate defect, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odd: Option<Odd>,
-    /// The number of responses that nobody asked for behind the one to this request. Noted after the fact, for blame.
+    /// The part that only the gateway model judges, if a gateway forwards the request. The conditions above are then
+    /// empty: they are among its fields.
+    #[serde(flatten)]
+    pub forwarded: Forwarded<ForwardedRequest>,
+    /// Facts about its response that follow from the whole trace.
+    #[serde(flatten)]
+    pub notes: RequestNotes,
+    /// `true` if the request was sent while responses to earlier ones were outstanding on its connection. Set only if
+    /// the server is also a gateway: its responses of both kinds wait in one queue per connection.
+    #[serde(skip_serializing_if = "is_default")]
+    pub is_behind: bool,
+    /// Time when its first byte was sent, or its last byte was received by the origin, in microseconds since the case
+    /// began.
+    #[serde(alias = "sent_at")]
+    pub at: i64,
+}
+
+/// Facts about the response to a request that follow from the whole trace. They are noted after the case, for blame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestNotes {
+    /// Number of unsolicited responses after the response to this request.
     #[serde(skip_serializing_if = "is_default")]
     pub unasked_after: u32,
-    /// Its response does not leave open what became of it, or there is none in the trace. Noted after the fact, for blame.
+    /// `true` if its response decides whether the request was performed, or if the trace has no response to it and no
+    /// write follows it on its connection.
     #[serde(skip)]
     pub is_settled: bool,
-    /// Its connection ended before its response came. Noted after the fact, for blame.
+    /// `true` if its connection ended before its response was received.
     #[serde(skip)]
     pub is_lost: bool,
-    /// When its response was received, in microseconds since the case began, or [`i64::MAX`] if none was. Noted after the fact,
-    /// for blame.
+    /// Time when its response was received, in microseconds since the case began, or [`i64::MAX`] if none was. `None`
+    /// until the trace is annotated.
     #[serde(skip)]
     pub answered_at: Option<i64>,
-    /// A GET that was under way together with this PUT was answered with content that nobody put. Noted after the fact, for blame.
+    /// `true` if its response has a strong tag.
+    #[serde(skip)]
+    pub is_tagged: bool,
+    /// `true` if a GET concurrent with this PUT was answered with content that no request put.
     #[serde(skip)]
     pub is_seen_torn: bool,
-    /// When its first byte was sent, in microseconds since the case began.
-    pub sent_at: i64,
 }
 
 impl Request {
-    /// Whether anything about it is a condition.
+    /// Returns `true` if the request has a precondition that the server itself evaluates.
     pub fn is_conditional(&self) -> bool {
         self.if_match.is_some()
             || self.if_none_match.is_some()
@@ -260,54 +369,83 @@ impl Request {
             || self.if_unmodified_since.is_some()
     }
 
-    /// The content, empty if there is none.
+    /// Returns the content, empty if there is none.
     pub fn content(&self) -> Arc<str> {
         self.body.clone().unwrap_or_default()
     }
-}
 
-/// What `Content-Range` says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Told {
-    /// From the first to the last position of so many bytes, if that is known.
-    Part(u64, u64, Option<u64>),
-    /// Nothing of so many bytes.
-    Nothing(u64),
-    /// Something invalid.
-    Invalid,
-}
+    /// Returns the number of times that the request is written to the wire. A reader must be prepared for as many
+    /// responses, although a correct server sends only one.
+    pub(crate) fn responses(&self) -> usize {
+        1 + usize::from(self.close_twice)
+    }
 
-impl Display for Told {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match self {
-            Told::Part(first, last, Some(complete)) => write!(f, "bytes {first}-{last}/{complete}"),
-            Told::Part(first, last, None) => write!(f, "bytes {first}-{last}/*"),
-            Told::Nothing(complete) => write!(f, "bytes */{complete}"),
-            Told::Invalid => f.write_str("(invalid)"),
+    /// Returns `true` if the request may be repeated when its outcome is unknown (RFC 9110, 9.2.2).
+    pub fn is_idempotent(&self) -> bool {
+        match &self.method {
+            Method::Other(name) => &**name == "TRACE",
+            _ => true,
         }
+    }
+
+    /// Returns `true` for GET and HEAD: a cache might answer such a request, or turn it into another one.
+    pub fn is_read(&self) -> bool {
+        matches!(self.method, Method::Get | Method::Head)
+    }
+
+    /// Returns `true` if the origin may answer with 304.
+    pub fn allows_not_modified(&self) -> bool {
+        self.is_read() && self.forwarded.fields.has("If-None-Match")
+    }
+
+    /// Returns `true` if the client announces that it does not discard trailer fields of the response (RFC 9110,
+    /// 10.1.4).
+    pub fn wants_trailers(&self) -> bool {
+        self.forwarded.fields.list("TE").iter().any(|member| member.eq_ignore_ascii_case("trailers"))
+    }
+
+    /// Returns `true` if the target is a whole URL: the request is for a proxy, which clients choose, not for a gateway
+    /// (RFC 9112, 3.2.2).
+    pub fn is_to_proxy(&self) -> bool {
+        !self.path.starts_with('/')
+    }
+
+    /// Returns the number of times that the request may still be forwarded, for the methods that count it (RFC 9110,
+    /// 7.6.2).
+    pub fn max_forwards(&self) -> Option<u64> {
+        let counts = matches!(self.method.name(), "OPTIONS" | "TRACE");
+        self.forwarded.fields.all("Max-Forwards").next().filter(|_| counts)?.parse().ok()
+    }
+
+    /// Returns the request with its forwarded part changed.
+    #[must_use]
+    pub fn forwarding(mut self, change: impl FnOnce(&mut ForwardedRequest)) -> Self {
+        change(&mut self.forwarded);
+        self
     }
 }
 
-/// What is wrong with a response on the wire.
+/// A defect of a message on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Flaw {
-    /// Bytes that belong to no response came after it, or before it and after the one before.
+    /// Bytes that belong to no response came after this one, or between its predecessor and this one.
     Surplus,
-    /// The chunks are broken.
+    /// The content as announced by Content-Length reaches into the next response.
+    Overlong,
+    /// The chunked coding is malformed.
     Chunks,
-    /// Not as the grammar has it.
+    /// The message violates the grammar.
     Grammar,
-    /// Framing fields that must not be sent, or that contradict each other.
+    /// Framing fields are forbidden here, or contradict each other.
     Framing,
-    /// It came after a response that was said to be the last.
+    /// The response came after one that was announced as the last.
     AfterClose,
-    /// `ETag` is no entity tag.
+    /// `ETag` is not a valid entity tag.
     Tag,
-    /// It, or the rest of it, did not come, however long one waited.
+    /// The response, or the rest of it, did not arrive within the timeout.
     Stalled,
-    /// `Last-Modified` is later than `Date`, by more than a second.
+    /// `Last-Modified` is later than `Date` by more than a second.
     Later,
 }
 
@@ -315,6 +453,7 @@ impl Display for Flaw {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Flaw::Surplus => "surplus bytes",
+            Flaw::Overlong => "Content-Length too large",
             Flaw::Chunks => "broken chunks",
             Flaw::Grammar => "broken syntax",
             Flaw::Framing => "wrong framing",
@@ -326,111 +465,209 @@ impl Display for Flaw {
     }
 }
 
-/// A response.
+/// The part of a response that was received before it broke off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Partial {
+    /// The end that was announced.
+    pub end: AnnouncedEnd,
+    /// Number of bytes received: of the head if it is unfinished, otherwise of the content.
+    pub came: u64,
+    /// Milliseconds without a byte after which the tester gave up the rest; `None` if the connection ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub silence: Option<u64>,
+}
+
+/// The end of a response, as its head announces it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnnouncedEnd {
+    /// None: the head itself is unfinished.
+    Unannounced,
+    /// The content has this number of bytes.
+    Length(u64),
+    /// The content ends with the last chunk.
+    LastChunk,
+    /// The content ends with the connection.
+    Close,
+}
+
+impl Display for Partial {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let came = self.came;
+        match self.end {
+            AnnouncedEnd::Unannounced if came == 0 => f.write_str("no byte came")?,
+            AnnouncedEnd::Unannounced => write!(f, "{came} bytes of the head came")?,
+            AnnouncedEnd::Length(length) => write!(f, "{came} of {length} bytes came")?,
+            AnnouncedEnd::LastChunk => write!(f, "{came} bytes came, and no last chunk")?,
+            AnnouncedEnd::Close => write!(f, "{came} bytes came")?,
+        }
+        match self.silence {
+            None => f.write_str(", then the connection ended"),
+            Some(millis) if millis < 1000 => write!(f, ", then nothing for {millis} ms"),
+            Some(millis) => write!(f, ", then nothing for {} s", millis / 1000),
+        }
+    }
+}
+
+/// A response: from the server to a client, or from the origin to a gateway.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Response {
-    /// The status, or 0 if it could not be read.
+    /// The status code, or 0 if it could not be read.
     pub status: u16,
-    /// The tag told.
+    /// The value of `ETag`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub etag: Option<Tag>,
-    /// The date told, in seconds since 1970.
+    /// The value of `Last-Modified`, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_modified: Option<i64>,
-    /// What the date told may mean.
+    /// Relation of `Last-Modified` to `Date` and to the clocks of the server.
     #[serde(flatten)]
     pub dated: Dated,
-    /// The part told.
+    /// The value of `Content-Range`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub content_range: Option<Told>,
-    /// Whether there is an `Allow`.
+    pub content_range: Option<RangeSent>,
+    /// `true` if the response has an `Allow` field.
     #[serde(skip_serializing_if = "is_default")]
     pub allow: bool,
-    /// The length told.
+    /// The value of `Content-Length`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_length: Option<u64>,
-    /// After how many seconds to ask again, as `Retry-After` tells.
+    /// Number of seconds after which the client may retry, from `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
     /// The content, as [text](crate::text).
     #[serde(skip_serializing_if = "str::is_empty")]
     pub body: Arc<str>,
-    /// Whether the content is coded, so that it cannot be compared.
+    /// `true` if the content is coded and therefore cannot be compared.
     #[serde(skip_serializing_if = "is_default")]
     pub coded: bool,
-    /// Whether the length that it tells may be that of coded content, though it says nothing of a coding.
+    /// `true` if `Content-Length` may be the length of coded content although no coding is declared.
     #[serde(skip_serializing_if = "is_default")]
     pub may_be_coded: bool,
-    /// Whether the content is several parts.
+    /// `true` if the content is `multipart/byteranges`.
     #[serde(skip_serializing_if = "is_default")]
     pub multipart: bool,
-    /// Whether it was said to be the last on its connection.
+    /// `true` if the response is announced as the last on its connection.
     #[serde(skip_serializing_if = "is_default")]
     pub close: bool,
-    /// The statuses of interim responses before it.
+    /// Status codes of the interim responses before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interim: Vec<u16>,
-    /// What is wrong with it on the wire.
+    /// Defects of the response on the wire.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
-    /// Whether its request was outstanding together with others on its connection.
+    /// `true` if its request was outstanding together with others on its connection.
     #[serde(skip_serializing_if = "is_default")]
     pub pipelined: bool,
-    /// Whether it ended before its end: then the content is as much as came.
+    /// `true` if the end of the response was not received. The content is then the part that was.
     #[serde(skip_serializing_if = "is_default")]
     pub incomplete: bool,
-    /// What it shows only together with other messages.
+    /// How far an incomplete response came, if it broke off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
+    /// Facts that follow only from a comparison with other messages.
     #[serde(flatten)]
     pub notes: Notes,
-    /// When its last byte was received, in microseconds since the case began.
-    pub received_at: i64,
+    /// The part that only the gateway model judges, if the response came through a gateway. The validators above are
+    /// then empty: they are among its fields.
+    #[serde(flatten)]
+    pub forwarded: Forwarded<ForwardedResponse>,
+    /// Time when its last byte was received, or its first byte was sent by the origin, in microseconds since the case
+    /// began.
+    #[serde(alias = "received_at")]
+    pub at: i64,
 }
 
-/// What the date that a response tells may mean.
+/// Relation of the `Last-Modified` of a response to its `Date` and to the clocks of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Dated {
-    /// Whether that is the date of the response itself: then it may stand for a later one (RFC 9110, 8.8.2.1).
+    /// `true` if `Last-Modified` equals `Date`: then it may stand for a later date (RFC 9110, 8.8.2.1).
     #[serde(skip_serializing_if = "is_default")]
     pub is_now: bool,
-    /// Whether it may stand for a later one though the content was put: nothing yet says that the server's clock and that of
-    /// its storage agree.
+    /// `true` if `Last-Modified` may stand for a later date although the content was put: nothing shows yet that the
+    /// clock of the server and the clock of its storage agree.
     #[serde(skip_serializing_if = "is_default")]
     pub may_be_ahead: bool,
-    /// Whether the date told lies before that of the response itself.
+    /// `true` if `Last-Modified` is earlier than `Date`.
     #[serde(skip)]
     pub is_past: bool,
 }
 
-/// What a response shows only together with other messages.
+/// Facts about a response that follow only from a comparison with other messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Notes {
-    /// Whether it looks like an answer to somebody else: its tag was told of something else, and never of what was asked for, nor
-    /// was its content ever put or seen there; or only writes get such a status.
+    /// `true` if the response seems to belong to another request. Either its tag was seen for another resource, and for
+    /// the requested one only once or less often, and its content, if any, was not put there and was not seen there
+    /// with another tag; or its status is one that only writes get.
     #[serde(skip_serializing_if = "is_default")]
     pub stray: bool,
-    /// Whether its strong tag was seen with other content of the resource, while nothing was being written there.
+    /// `true` if its strong tag was seen with other content of the resource while no write was in progress there.
     #[serde(skip_serializing_if = "is_default")]
     pub reused: bool,
-    /// Whether a 304 since the last 200 with its tag lacked the tag, while nothing was being written there.
+    /// `true` if a 304 since the last 200 with its tag lacked the tag, while no write was in progress there.
     #[serde(skip_serializing_if = "is_default")]
     pub untold: bool,
-    /// A later response is noted as [`reused`](Self::reused) or [`untold`](Self::untold) on account of this one, so the evidence
-    /// against the later one includes this one.
+    /// `true` if a later response is noted as [`reused`](Self::reused) or [`untold`](Self::untold) because of this one.
+    /// The evidence against the later one then includes this one.
     #[serde(skip)]
     pub is_cited: bool,
 }
 
 impl Response {
-    /// Whether it leaves open what became of a write: 202 promises nothing (RFC 9110, 15.3.3), after most errors of the server a
-    /// backend may still be at work, and a response without a status may be any of these.
+    /// Returns `true` if the response does not decide whether a write was performed: 202 promises nothing (RFC 9110,
+    /// 15.3.3), after most server errors a backend may still be at work, and a response without a status may be any of
+    /// these.
     pub(crate) fn leaves_open(&self) -> bool {
         matches!(self.status, 0 | 202 | 500..) && !matches!(self.status, 501 | 505)
     }
+
+    /// Returns the response with its forwarded part changed.
+    #[must_use]
+    pub fn forwarding(mut self, change: impl FnOnce(&mut ForwardedResponse)) -> Self {
+        change(&mut self.forwarded);
+        self
+    }
 }
 
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_earlier_revisions_are_read() {
+        let read = |json: &str| serde_json::from_str::<Message>(json).unwrap();
+        let own = Request { method: Method::Put, path: "/a".into(), at: 5, ..Request::default() };
+        let json = r#"{"request":{"method":"put","path":"/a","sent_at":5}}"#;
+        assert_eq!(read(json), own.clone().into());
+        assert_eq!(read(&format!(r#"{{"served":{json}}}"#)), own.clone().into());
+        let behind = Request { is_behind: true, ..own.clone() };
+        assert_eq!(read(&format!(r#"{{"behind":{json}}}"#)), behind.into());
+        let method = |json: &str| {
+            let read = read(&format!(r#"{{"request":{{"method":{json}}}}}"#));
+            read.request().unwrap().method.clone()
+        };
+        assert_eq!((method("\"GET\""), method("\"PATCH\"")), (Method::Get, Method::from("PATCH")));
+        assert_eq!(method(r#"{"other":"get"}"#), Method::Other("get".into()));
+
+        let part = |part: &mut ForwardedRequest| part.fields = Fields(vec![Field::new("Host", "h")]);
+        let json = r#"{"request":{"method":"PUT","target":"/a","minor":1,"fields":[["Host","h"]],"at":5}}"#;
+        assert_eq!(read(json), own.forwarding(part).into());
+        let own = Response { status: 200, body: "b".into(), at: 7, ..Response::default() };
+        assert_eq!(read(r#"{"response":{"status":200,"body":"b","received_at":7}}"#), own.clone().into());
+        let json = r#"{"passed":{"response":{"status":200,"fields":[],"body":"b","frame":"bare","at":7}}}"#;
+        let bare = own.forwarding(|part| part.frame = Frame::Bare);
+        assert_eq!(read(json), bare.clone().into());
+        assert_eq!(read(r#"{"passed":"unanswered"}"#), Message::Unanswered);
+        // Messages of this revision are read as well.
+        for message in [bare.into(), read(r#"{"request":{"path":"/a","is_behind":true}}"#)] {
+            assert_eq!(read(&serde_json::to_string::<Message>(&message).unwrap()), message);
+        }
+    }
 }

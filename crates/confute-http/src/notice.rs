@@ -1,55 +1,54 @@
-//! What only several responses together show, whatever the server did in between: noted in the last of them as it arrives,
-//! for the model to judge.
+//! Evidence that only several responses together give, whatever the server did in between. It is noted in the last of
+//! them as it arrives, for the model to judge.
 //!
-//! Both notes compare responses that came while nothing was being written to their resource, and no write was left open. So
-//! no order of events could have made the difference, and no hypothesis is needed.
+//! Both notes compare responses that arrived while no write to their resource was in progress, and no write was left
+//! open. So no order of events could have caused the difference, and no hypothesis is needed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use confute::trace::{Event, WireConn};
-use confute_drive::{Exchange, Past, Protocol};
+use confute::trace::Event;
+use confute_drive::{Exchange, Past};
 
-use crate::message::{Method, Msg, Request, Response, Tag};
+use crate::ask::Ask;
+use crate::message::{Message, Method, Request, Response, Tag};
+use crate::pairs::{Pair, pairs};
+use crate::protocol::Http;
 
-/// How many exchanges are looked back over. Older ones are not compared with.
+/// Number of past exchanges that a response is compared with. Older ones are ignored.
 const RECENT: usize = 256;
 
 /// A request and its final response.
 #[derive(Clone, Copy)]
-struct Pair<'a> {
+struct Looked<'a> {
     request: &'a Request,
     response: Option<&'a Response>,
 }
 
-impl<'a> Pair<'a> {
-    fn of<A, M>(exchange: &'a Exchange<A, M>, view: &impl Fn(&M) -> Option<&Msg>) -> Option<Self> {
-        let Some(Msg::Request(request)) = view(&exchange.request) else { return None };
-        let response = exchange.replies.last().and_then(view).and_then(|reply| match reply {
-            Msg::Response(response) => Some(response),
-            Msg::Request(_) => None,
-        });
-        Some(Self { request, response })
+impl<'a> Looked<'a> {
+    fn of(exchange: &'a Exchange<Ask, Message>) -> Option<Self> {
+        let response = exchange.replies.last().and_then(Message::own_response);
+        Some(Self { request: exchange.request.own_request()?, response })
     }
 
-    /// Whether it may be at work between these two moments.
+    /// Returns `true` if the request is a write that may be in progress between these two times.
     fn is_at_work(&self, from: i64, to: i64) -> bool {
         let ended = match self.response {
-            // 202 and errors of the server leave open when, if ever, it is performed; so does no answer.
+            // 202 and server errors leave open when the write is performed, if ever; so does a missing response.
             Some(response) if !response.incomplete && response.status != 202 && response.status < 500 => {
-                response.received_at
+                response.at
             }
             _ => i64::MAX,
         };
-        !self.request.method.is_safe() && self.request.sent_at < to && ended > from
+        !self.request.method.is_safe() && self.request.at < to && ended > from
     }
 
-    /// Its response, if that says the whole of what is there, and this is its tag.
+    /// Returns its response, if that has this tag and represents the whole content.
     fn telling(&self, tag: &Tag) -> Option<&'a Response> {
         self.response.filter(|it| Self::is_whole(self.request, it) && it.etag.as_ref() == Some(tag))
     }
 
-    /// Whether it says the whole of what is there.
+    /// Returns `true` if the response represents the whole content.
     fn is_whole(request: &Request, response: &Response) -> bool {
         response.status == 200
             && !response.coded
@@ -59,151 +58,111 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// How long after a PUT, in microseconds, a date in the past says that the clocks of the server agree.
+/// Time after a PUT, in microseconds, within which a date in the past shows that the clocks of the server agree.
 const SOON: i64 = 3_000_000;
 
-/// Notes whether a date that is that of the response may stand for a later one. `agree` is set for good once something that
-/// was put just now is told to be of the past: then the clock of the storage is not ahead of that of the server.
-pub(crate) fn date<P: Protocol>(
-    past: &Past<P>,
-    place: usize,
-    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
-    agree: &AtomicBool,
-    response: &mut Response,
-) {
+/// Notes whether a `Last-Modified` that equals `Date` may stand for a later date. `agree` is set for good once content
+/// that was just put has a date in the past: then the clock of the storage is not ahead of that of the server.
+pub(crate) fn date(past: &Past<Http>, place: usize, agree: &AtomicBool, response: &mut Response) {
     if agree.load(Ordering::Relaxed) {
         return;
     }
-    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+    let Some(Looked { request, .. }) = past.exchanges.get(place).and_then(Looked::of) else {
         return;
     };
-    let is_put = |pair: Pair<'_>| {
+    let is_put = |pair: Looked<'_>| {
         pair.request.method == Method::Put
             && pair.request.path == request.path
-            && pair.request.sent_at > response.received_at - SOON
+            && pair.request.at > response.at - SOON
             && pair.response.is_some_and(|it| matches!(it.status, 200 | 201 | 204))
     };
-    let mut recent = past.exchanges.iter().rev().take(RECENT).filter_map(|it| Pair::of(it, &view));
+    let mut recent = past.exchanges.iter().rev().take(RECENT).filter_map(Looked::of);
     if response.dated.is_past && recent.any(is_put) {
         agree.store(true, Ordering::Relaxed);
     }
     response.dated.may_be_ahead = response.dated.is_now || response.last_modified.is_none();
 }
 
-/// Notes what a response shows together with earlier ones. `place` is its exchange, which does not have it yet.
-pub(crate) fn note<P: Protocol>(
-    past: &Past<P>,
-    place: usize,
-    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
-    response: &mut Response,
-) {
-    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+/// Notes the evidence that a response gives together with earlier ones. `place` is the index of its exchange, which
+/// does not contain it yet.
+pub(crate) fn note(past: &Past<Http>, place: usize, response: &mut Response) {
+    let Some(Looked { request, .. }) = past.exchanges.get(place).and_then(Looked::of) else {
         return;
     };
     let Some(tag) = response.etag.clone() else { return };
-    if !matches!(request.method, Method::Get | Method::Head) || !Pair::is_whole(request, response) {
+    if !matches!(request.method, Method::Get | Method::Head) || !Looked::is_whole(request, response) {
         return;
     }
-    let same = |exchange: &_| Pair::of(exchange, &view).is_some_and(|pair| pair.request.path == request.path);
+    let same = |exchange: &_| Looked::of(exchange).is_some_and(|pair| pair.request.path == request.path);
     let recent = || {
         let latest = past.exchanges.iter().rev().take(RECENT).filter(|exchange| same(*exchange));
-        latest.filter_map(|exchange| Pair::of(exchange, &view))
+        latest.filter_map(Looked::of)
     };
     let is_quiet = |from: i64, to: i64| {
         let all = past.exchanges.iter().filter(|exchange| same(*exchange));
-        !all.filter_map(|exchange| Pair::of(exchange, &view)).any(|pair| pair.is_at_work(from, to))
+        !all.filter_map(Looked::of).any(|pair| pair.is_at_work(from, to))
     };
-    let is_other = |pair: &Pair<'_>| {
+    let is_other = |pair: &Looked<'_>| {
         let other = pair.telling(&tag).filter(|other| other.body != response.body);
-        pair.request.method == Method::Get
-            && other.is_some_and(|other| is_quiet(pair.request.sent_at, other.received_at))
+        pair.request.method == Method::Get && other.is_some_and(|other| is_quiet(pair.request.at, other.at))
     };
     response.notes.reused = !tag.weak
         && request.method == Method::Get
         && recent().any(|pair| is_other(&pair))
-        && is_quiet(request.sent_at, response.received_at);
+        && is_quiet(request.at, response.at);
 
-    // From the latest back: a 304 without the tag, and before that a 200 with it.
-    let mut asked = request.sent_at;
+    // Search backwards for a 304 without the tag, and before that for a 200 with it.
+    let mut asked = request.at;
     let mut bare = false;
     for pair in recent().filter(|pair| pair.request.method == request.method) {
-        let Some(before) = pair.response.filter(|before| before.received_at <= asked) else { continue };
+        let Some(before) = pair.response.filter(|before| before.at <= asked) else { continue };
         if pair.telling(&tag).is_some() && !pair.request.is_conditional() {
             response.notes.untold =
-                bare && !request.is_conditional() && is_quiet(pair.request.sent_at, response.received_at);
+                bare && !request.is_conditional() && is_quiet(pair.request.at, response.at);
             return;
         }
         if before.status == 304 && before.etag.is_none() {
-            (bare, asked) = (true, pair.request.sent_at);
+            (bare, asked) = (true, pair.request.at);
         }
     }
 }
 
-/// Marks in a trace the responses that others are noted on account of, so that evidence against these keeps them: the 304
-/// without a tag and the 200 before it, and the content that had the tag before.
-pub(crate) fn cite<M>(
-    trace: &mut [Event<M>],
-    view: impl Fn(&M) -> Option<&Msg>,
-    change: impl Fn(&mut M) -> Option<&mut Msg>,
-) {
-    let mut due: BTreeMap<WireConn, VecDeque<&Request>> = BTreeMap::new();
-    let mut seen: Vec<(usize, &Request, &Response)> = Vec::new();
-    let mut cited = Vec::new();
-    for (at, event) in trace.iter().enumerate() {
-        match event {
-            Event::Sent(conn, message) => {
-                if let Some(Msg::Request(request)) = view(message) {
-                    let answers = 1 + usize::from(request.close_twice);
-                    due.entry(*conn).or_default().extend(std::iter::repeat_n(request, answers));
-                }
-            }
-            Event::Received(conn, message) => {
-                let request = due.get_mut(conn).and_then(VecDeque::pop_front);
-                let (Some(request), Some(Msg::Response(response))) = (request, view(message)) else {
-                    continue;
-                };
-                let earlier = || {
-                    seen.iter().rev().filter(|(_, other, _)| {
-                        (&other.path, &other.method) == (&request.path, &request.method)
-                    })
-                };
-                let tells = |other: &Response| other.status == 200 && other.etag == response.etag;
-                if response.notes.reused {
-                    let other = earlier().find(|(.., other)| tells(other) && other.body != response.body);
-                    cited.extend(other.map(|(at, ..)| *at));
-                }
-                if response.notes.untold {
-                    let is_bare = |other: &Response| other.status == 304 && other.etag.is_none();
-                    let bare = earlier().find(|(.., other)| is_bare(other)).map(|(at, ..)| *at);
-                    let whole = earlier().find(|(at, asked, other)| {
-                        bare.is_some_and(|bare| *at < bare) && tells(other) && !asked.is_conditional()
-                    });
-                    cited.extend(bare.into_iter().chain(whole.map(|(at, ..)| *at)));
-                }
-                seen.push((at, request, response));
-            }
-            _ => {}
+/// Marks in a trace the responses that notes in later responses depend on, so that evidence against those keeps them:
+/// the 304 without a tag and the 200 before it, and the content that had the tag before.
+pub(crate) fn cite(trace: &mut [Event<Message>]) {
+    let (seen, mut cited) = (pairs(trace), Vec::new());
+    for (place, Pair { request, response, .. }) in seen.iter().enumerate() {
+        let is_same = |other: &&Pair<'_>| {
+            (&other.request.path, &other.request.method) == (&request.path, &request.method)
+        };
+        let earlier = || seen[..place].iter().rev().filter(is_same);
+        let tells = |other: &Response| other.status == 200 && other.etag == response.etag;
+        if response.notes.reused {
+            let other = earlier().find(|it| tells(it.response) && it.response.body != response.body);
+            cited.extend(other.map(|it| it.answered));
+        }
+        if response.notes.untold {
+            let bare = earlier().find(|it| it.response.status == 304 && it.response.etag.is_none());
+            let whole = earlier().find(|it| {
+                bare.is_some_and(|bare| it.answered < bare.answered)
+                    && tells(it.response)
+                    && !it.request.is_conditional()
+            });
+            cited.extend(bare.into_iter().chain(whole).map(|it| it.answered));
         }
     }
     for at in cited {
-        if let Event::Received(_, message) = &mut trace[at]
-            && let Some(Msg::Response(response)) = change(message)
-        {
-            response.notes.is_cited = true;
+        if let Event::Received(_, Message::Response(response)) = &mut trace[at] {
+            Arc::make_mut(response).notes.is_cited = true;
         }
     }
 }
 
-/// Notes whether the length in a response without content may be that of coded content. A 304 does not tell the coding (RFC 9110,
-/// 15.4.5), and a HEAD need not. It is known once GET has shown the content that the tag belongs to, without a coding; where
-/// there is no strong tag, once GET has shown content, and never with a coding.
-pub(crate) fn coding<P: Protocol>(
-    past: &Past<P>,
-    place: usize,
-    view: impl Fn(&confute_drive::Msg<P>) -> Option<&Msg>,
-    response: &mut Response,
-) {
-    let Some(Pair { request, .. }) = past.exchanges.get(place).and_then(|it| Pair::of(it, &view)) else {
+/// Notes whether the length in a response without content may be that of coded content. A 304 does not declare the
+/// coding (RFC 9110, 15.4.5), and a response to HEAD need not. The coding is known once GET has shown the content that
+/// the tag belongs to, without a coding; without a strong tag, once GET has shown content, and never with a coding.
+pub(crate) fn coding(past: &Past<Http>, place: usize, response: &mut Response) {
+    let Some(Looked { request, .. }) = past.exchanges.get(place).and_then(Looked::of) else {
         return;
     };
     let is_bare = response.status == 304 || request.method == Method::Head;
@@ -211,12 +170,11 @@ pub(crate) fn coding<P: Protocol>(
         return;
     }
     let tag = response.etag.as_ref().filter(|tag| !tag.weak);
-    let mut shown =
-        past.exchanges.iter().rev().take(RECENT).filter_map(|it| Pair::of(it, &view)).filter_map(|pair| {
-            let is_content = pair.request.path == request.path && pair.request.method == Method::Get;
-            pair.response
-                .filter(|it| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag))
-        });
+    let mut shown = past.exchanges.iter().rev().take(RECENT).filter_map(Looked::of).filter_map(|pair| {
+        let is_content = pair.request.path == request.path && pair.request.method == Method::Get;
+        pair.response
+            .filter(|it| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag))
+    });
     response.may_be_coded = match (tag, shown.next()) {
         (_, None) => true,
         (Some(_), Some(first)) => first.coded,
@@ -226,15 +184,14 @@ pub(crate) fn coding<P: Protocol>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
+    use confute::trace::WireConn;
     use confute_drive::Peer;
 
     use super::*;
+    use crate::ask::AskRequest;
     use crate::message::{Dated, Notes};
-    use crate::protocol::{Ask, Http};
 
-    /// Exchanges one after the other, a millisecond each, and what is noted in the last response.
+    /// Exchanges whose messages are a millisecond apart, with the notes in their responses.
     #[derive(Default)]
     struct Talk {
         past: Past<Http>,
@@ -244,18 +201,19 @@ mod tests {
     impl Talk {
         fn sent(mut self, request: Request) -> Self {
             self.clock += 1000;
-            let request = Msg::Request(Request { path: "/a".into(), sent_at: self.clock, ..request });
+            let request = Request { path: "/a".into(), at: self.clock, ..request }.into();
             let (step, on) = (self.past.exchanges.len(), Peer::Opened(0));
-            self.past.exchanges.push(Exchange { step, on, ask: Ask::default(), request, replies: vec![] });
+            let ask = AskRequest::default().into();
+            self.past.exchanges.push(Exchange { step, on, ask, request, replies: vec![] });
             self
         }
 
         /// Answers the request at this place.
         fn got(mut self, place: usize, response: Response) -> Self {
             self.clock += 1000;
-            let mut response = Response { received_at: self.clock, ..response };
-            note(&self.past, place, |message| Some(message), &mut response);
-            self.past.exchanges[place].replies.push(Msg::Response(response));
+            let mut response = Response { at: self.clock, ..response };
+            note(&self.past, place, &mut response);
+            self.past.exchanges[place].replies.push(response.into());
             self
         }
 
@@ -264,10 +222,10 @@ mod tests {
             self.sent(request).got(place, response)
         }
 
-        /// What was noted in the response at this place: a tag seen with other content, a tag that a 304 left out.
+        /// Returns the notes in the response at this place: a tag seen with other content, a tag that a 304 left out.
         fn noted(&self, place: usize) -> (bool, bool) {
             match self.past.exchanges[place].replies.last() {
-                Some(Msg::Response(response)) => (response.notes.reused, response.notes.untold),
+                Some(Message::Response(response)) => (response.notes.reused, response.notes.untold),
                 _ => panic!("no response"),
             }
         }
@@ -300,10 +258,10 @@ mod tests {
         };
         assert_eq!(two("x").noted(2), (true, false));
         assert_eq!(two("y").noted(2), (false, false));
-        // Two versions ago.
+        // The tag was seen two versions ago.
         let back = two("y").ask(put(), status(204)).ask(get(), ok("u", "x"));
         assert_eq!(back.noted(4), (true, false));
-        // Not while a write is at work, at either end, or was left open.
+        // Nothing is noted while a write is in progress at either response, or if a write was left open.
         let during = Talk::default().ask(get(), ok("v", "x")).sent(put()).ask(get(), ok("w", "x"));
         assert_eq!(during.noted(2), (false, false));
         let during =
@@ -324,12 +282,12 @@ mod tests {
         let bare = || Talk::default().ask(get(), ok("v", "x")).ask(known(), status(304));
         let noted = bare().ask(get(), ok("v", "x"));
         assert_eq!(noted.noted(2), (false, true));
-        // It is noted once.
+        // The omission is noted once.
         assert_eq!(noted.ask(get(), ok("v", "x")).noted(3), (false, false));
         let told = Response { etag: Some(Tag::strong("x")), ..status(304) };
         let told = Talk::default().ask(get(), ok("v", "x")).ask(known(), told).ask(get(), ok("v", "x"));
         assert_eq!(told.noted(2), (false, false));
-        // Not where the tag may have come later, or something was written, or another method was asked.
+        // Nothing is noted if the tag may have come later, if something was written, or if the method differs.
         assert_eq!(
             Talk::default().ask(known(), status(304)).ask(get(), ok("v", "x")).noted(1),
             (false, false)
@@ -341,18 +299,17 @@ mod tests {
         assert_eq!(other.noted(2), (false, false));
     }
 
-    /// Exchanges on one connection, as a trace in which the last response is as it is here, and the places that are cited.
+    /// Returns the positions of the cited responses in a trace of these exchanges on one connection.
     fn cited(exchanges: Vec<(Request, Response)>) -> Vec<usize> {
         let conn = WireConn(0);
-        let mut trace: Vec<Event<Msg>> = exchanges
+        let mut trace: Vec<Event<Message>> = exchanges
             .into_iter()
             .flat_map(|(request, response)| {
-                [Event::Sent(conn, Msg::Request(request)), Event::Received(conn, Msg::Response(response))]
+                [Event::Sent(conn, Message::from(request)), Event::Received(conn, Message::from(response))]
             })
             .collect();
-        cite(&mut trace, |message| Some(message), |message| Some(message));
-        let is_cited =
-            |event: &Event<Msg>| matches!(event, Event::Received(_, Msg::Response(it)) if it.notes.is_cited);
+        cite(&mut trace);
+        let is_cited = |event: &Event<Message>| matches!(event, Event::Received(_, Message::Response(it)) if it.notes.is_cited);
         (0..trace.len()).filter(|at| is_cited(&trace[*at])).collect()
     }
 
@@ -373,33 +330,33 @@ mod tests {
             let talk = before.iter().fold(Talk::default(), |talk, one| talk.ask(get(), one.clone()));
             let past = talk.sent(known()).past;
             let mut response = Response { content_length: Some(9), ..response };
-            coding(&past, past.exchanges.len() - 1, |message| Some(message), &mut response);
+            coding(&past, past.exchanges.len() - 1, &mut response);
             response.may_be_coded
         };
         let told = |tag: &str| Response { etag: Some(Tag::strong(tag)), ..status(304) };
         let coded = |tag: &str| Response { coded: true, ..ok("v", tag) };
-        // Nothing is known of the content, or only of content with another tag.
+        // Nothing is known of the content with this tag, or it was coded.
         assert!(
             noted(&[], told("x")) && noted(&[ok("v", "y")], told("x")) && noted(&[coded("x")], told("x"))
         );
         assert!(!noted(&[ok("v", "x"), coded("y")], told("x")));
         assert!(!noted(&[ok("v", "x")], status(304)));
         assert!(noted(&[ok("v", "x"), coded("y")], status(304)));
-        // Content that is there says itself how it is coded.
+        // A response with content declares its own coding.
         assert!(!noted(&[], status(200)));
     }
 
     #[test]
     fn clocks_agree_once_what_was_put_is_of_the_past() {
-        let http = Http::default();
+        let agree = AtomicBool::new(false);
         let seen = |is_now: bool, is_past: bool, past: &Past<Http>| {
             let mut response = Response {
                 last_modified: Some(5),
                 dated: Dated { is_now, is_past, may_be_ahead: false },
-                received_at: 9000,
+                at: 9000,
                 ..status(200)
             };
-            date(past, past.exchanges.len() - 1, |message| Some(message), &http.clocks_agree, &mut response);
+            date(past, past.exchanges.len() - 1, &agree, &mut response);
             response.dated.may_be_ahead
         };
         let unwritten = Talk::default().sent(get()).past;
@@ -410,6 +367,6 @@ mod tests {
         assert!(seen(true, false, &written));
         assert!(!seen(false, true, &written));
         assert!(!seen(true, false, &written));
-        assert!(Arc::clone(&http.clocks_agree).load(Ordering::Relaxed));
+        assert!(agree.load(Ordering::Relaxed));
     }
 }

@@ -1,32 +1,33 @@
-//! Notes in each request what the whole trace tells of its response, before a refuted trace is blamed.
+//! Notes in each request the facts about its response that follow from the whole trace, before a refuted trace is
+//! blamed.
 //!
-//! While a case runs, nobody knows what the response to a request will be. Afterwards some things are known that save the model
-//! from guessing: how many responses came behind the last one that was due, which nobody asked for (RFC 9112, 9.2), whether
-//! the response leaves open what became of a write (202 and most errors of the server), when it was received, and whether the
-//! connection ended instead.
+//! While a case runs, the response to a request is not known yet. Afterwards some facts are known that save the model
+//! from guessing: the number of unsolicited responses after the last outstanding one (RFC 9112, 9.2), whether the
+//! response leaves the outcome of a write open (202 and most server errors), the time when it was received, whether it has
+//! a strong tag, and whether the connection ended instead.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use confute::trace::{Event, WireConn};
 
-use crate::message::{Method, Msg, Request, Response};
+use crate::message::{Message, Method, Request, RequestNotes, Response};
 
-/// A connection, as far as it was read.
+/// State of a connection, as far as the trace was read.
 #[derive(Default)]
-struct Line {
-    /// The places of requests without a response.
+struct Connection {
+    /// Positions of requests without a response.
     due: VecDeque<usize>,
-    /// The place of the last request.
+    /// Position of the last request.
     last: Option<usize>,
 }
 
-/// What was asked of a resource, and when.
+/// The PUTs and GETs of one resource, with their positions in the trace.
 #[derive(Default)]
 struct Path<'a> {
-    /// The place of each PUT, of its response if there is one, and the content.
+    /// Position of each PUT, position of its response if there is one, and the content.
     puts: Vec<(usize, Option<usize>, Arc<str>)>,
-    /// The same of each GET of the whole, with the content of the response.
+    /// Position of each GET of the whole content, and the position and content of its response.
     reads: Vec<(usize, Option<(usize, &'a str)>)>,
 }
 
@@ -51,7 +52,7 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// The places of PUTs that were under way together with a GET that showed content that nobody put.
+    /// Returns the positions of PUTs that were concurrent with a GET whose response had content that no request put.
     fn seen_torn(&self) -> impl Iterator<Item = usize> {
         let put: BTreeSet<&str> = self.puts.iter().map(|(.., content)| &**content).collect();
         let odd = self.reads.iter().filter_map(|(sent, answer)| Some((*sent, (*answer)?)));
@@ -65,41 +66,40 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Notes it in every request.
-pub(crate) fn note<M>(
-    trace: &mut [Event<M>],
-    view: impl Fn(&M) -> Option<&Msg>,
-    change: impl Fn(&mut M) -> Option<&mut Msg>,
-) {
-    let mut lines: BTreeMap<WireConn, Line> = BTreeMap::new();
+/// Adds the notes to every request.
+pub(crate) fn note(trace: &mut [Event<Message>]) {
+    let mut connections: BTreeMap<WireConn, Connection> = BTreeMap::new();
     let mut unasked: BTreeMap<usize, u32> = BTreeMap::new();
     let none = || vec![false; trace.len()];
-    let (mut open, mut lost) = (none(), none());
+    let (mut open, mut lost, mut tagged) = (none(), none(), none());
     let mut answered: Vec<Option<i64>> = vec![None; trace.len()];
     let mut paths: BTreeMap<Arc<str>, Path<'_>> = BTreeMap::new();
     for (at, event) in trace.iter().enumerate() {
         match event {
             Event::Sent(conn, message) => {
-                let Some(Msg::Request(request)) = view(message) else { continue };
-                let line = lines.entry(*conn).or_default();
+                let Some(request) = message.own_request() else { continue };
+                let connection = connections.entry(*conn).or_default();
                 if !request.method.is_safe() {
-                    // What is behind it on its connection comes after it, though it may be performed later still.
-                    line.due.iter().for_each(|place| open[*place] = true);
+                    // The outstanding requests precede this write on the connection, but they may be performed after
+                    // it.
+                    connection.due.iter().for_each(|place| open[*place] = true);
                 }
                 paths.entry(request.path.clone()).or_default().sent(at, request);
-                line.due.extend(std::iter::repeat_n(at, 1 + usize::from(request.close_twice)));
-                line.last = Some(at);
+                connection.due.extend(std::iter::repeat_n(at, request.responses()));
+                connection.last = Some(at);
             }
             Event::Received(conn, message) => {
-                let (Some(Msg::Response(response)), Some(line)) = (view(message), lines.get_mut(conn)) else {
+                let (Some(response), Some(connection)) = (message.own_response(), connections.get_mut(conn))
+                else {
                     continue;
                 };
-                match (line.due.pop_front(), line.last) {
+                match (connection.due.pop_front(), connection.last) {
                     (Some(place), _) => {
                         open[place] = response.leaves_open();
-                        answered[place].get_or_insert(response.received_at);
+                        answered[place].get_or_insert(response.at);
+                        tagged[place] |= response.etag.as_ref().is_some_and(|tag| !tag.weak);
                         if let Event::Sent(_, message) = &trace[place]
-                            && let Some(Msg::Request(request)) = view(message)
+                            && let Some(request) = message.own_request()
                             && let Some(path) = paths.get_mut(&request.path)
                         {
                             path.answered(place, at, response);
@@ -110,8 +110,11 @@ pub(crate) fn note<M>(
                 }
             }
             Event::Closed(conn) | Event::HungUp(conn) => {
-                // The second response to what was sent twice is never due.
-                let due = lines.get_mut(conn).map(|line| std::mem::take(&mut line.due)).unwrap_or_default();
+                // A request that was sent twice is owed only one response.
+                let due = connections
+                    .get_mut(conn)
+                    .map(|connection| std::mem::take(&mut connection.due))
+                    .unwrap_or_default();
                 for place in due.into_iter().filter(|place| answered[*place].is_none()) {
                     lost[place] = true;
                 }
@@ -121,14 +124,17 @@ pub(crate) fn note<M>(
     }
     let torn: BTreeSet<usize> = paths.values().flat_map(Path::seen_torn).collect();
     for (at, event) in trace.iter_mut().enumerate() {
-        if let Event::Sent(_, message) = event
-            && let Some(Msg::Request(request)) = change(message)
+        if let Event::Sent(_, Message::Request(request)) = event
+            && !request.forwarded.is_there()
         {
-            request.unasked_after = unasked.get(&at).copied().unwrap_or_default();
-            request.is_settled = !open[at];
-            request.is_lost = lost[at];
-            request.answered_at = Some(answered[at].unwrap_or(i64::MAX));
-            request.is_seen_torn = torn.contains(&at);
+            Arc::make_mut(request).notes = RequestNotes {
+                unasked_after: unasked.get(&at).copied().unwrap_or_default(),
+                is_settled: !open[at],
+                is_lost: lost[at],
+                answered_at: Some(answered[at].unwrap_or(i64::MAX)),
+                is_tagged: tagged[at],
+                is_seen_torn: torn.contains(&at),
+            };
         }
     }
 }
@@ -136,23 +142,24 @@ pub(crate) fn note<M>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Method, Request, Response};
 
-    fn noted(mut trace: Vec<Event<Msg>>) -> Vec<(u32, bool)> {
-        note(&mut trace, |message| Some(message), |message| Some(message));
-        let noted = |event: &Event<Msg>| match event {
-            Event::Sent(_, Msg::Request(request)) => Some((request.unasked_after, request.is_settled)),
+    fn noted(mut trace: Vec<Event<Message>>) -> Vec<(u32, bool)> {
+        note(&mut trace);
+        let noted = |event: &Event<Message>| match event {
+            Event::Sent(_, Message::Request(request)) => {
+                Some((request.notes.unasked_after, request.notes.is_settled))
+            }
             _ => None,
         };
         trace.iter().filter_map(noted).collect()
     }
 
-    fn sent(conn: u32) -> Event<Msg> {
-        Event::Sent(WireConn(conn), Msg::Request(Request::default()))
+    fn sent(conn: u32) -> Event<Message> {
+        Event::Sent(WireConn(conn), Message::from(Request::default()))
     }
 
-    fn got(conn: u32, status: u16) -> Event<Msg> {
-        Event::Received(WireConn(conn), Msg::Response(Response { status, ..Response::default() }))
+    fn got(conn: u32, status: u16) -> Event<Message> {
+        Event::Received(WireConn(conn), Message::from(Response { status, ..Response::default() }))
     }
 
     #[test]
@@ -171,9 +178,9 @@ mod tests {
             assert_eq!(noted(vec![sent(0), got(0, status)]), [(0, is_settled)], "{status}");
         }
         assert_eq!(noted(vec![sent(0)]), [(0, true)]);
-        // A write behind it may be performed first.
+        // The write behind the request may be performed first.
         let put =
-            Event::Sent(WireConn(0), Msg::Request(Request { method: Method::Put, ..Request::default() }));
+            Event::Sent(WireConn(0), Message::from(Request { method: Method::Put, ..Request::default() }));
         assert_eq!(noted(vec![sent(0), put.clone()]), [(0, false), (0, true)]);
         assert_eq!(noted(vec![sent(0), put, got(0, 200)]), [(0, true), (0, true)]);
     }
@@ -182,17 +189,17 @@ mod tests {
     fn content_that_nobody_put_while_a_put_is_at_work() {
         let put = |conn, body: &str| {
             let request = Request { method: Method::Put, body: Some(body.into()), ..Request::default() };
-            Event::Sent(WireConn(conn), Msg::Request(request))
+            Event::Sent(WireConn(conn), Message::from(request))
         };
         let read = |conn, body: &str| {
             let response = Response { status: 200, body: body.into(), ..Response::default() };
-            Event::Received(WireConn(conn), Msg::Response(response))
+            Event::Received(WireConn(conn), Message::from(response))
         };
-        let torn = |mut trace: Vec<Event<Msg>>| {
-            note(&mut trace, |message| Some(message), |message| Some(message));
-            let torn = |event: &Event<Msg>| match event {
-                Event::Sent(_, Msg::Request(request)) if request.method == Method::Put => {
-                    Some(request.is_seen_torn)
+        let torn = |mut trace: Vec<Event<Message>>| {
+            note(&mut trace);
+            let torn = |event: &Event<Message>| match event {
+                Event::Sent(_, Message::Request(request)) if request.method == Method::Put => {
+                    Some(request.notes.is_seen_torn)
                 }
                 _ => None,
             };
@@ -210,9 +217,9 @@ mod tests {
     #[test]
     fn a_connection_that_ends_instead() {
         let mut trace = vec![sent(0), sent(0), got(0, 200), Event::HungUp(WireConn(0)), sent(1)];
-        note(&mut trace, |message| Some(message), |message| Some(message));
-        let lost = |event: &Event<Msg>| match event {
-            Event::Sent(_, Msg::Request(request)) => Some(request.is_lost),
+        note(&mut trace);
+        let lost = |event: &Event<Message>| match event {
+            Event::Sent(_, Message::Request(request)) => Some(request.notes.is_lost),
             _ => None,
         };
         assert_eq!(trace.iter().filter_map(lost).collect::<Vec<_>>(), [false, true, false]);

@@ -1,34 +1,29 @@
-//! Simpler asks: what a script is made smaller with.
+//! Simplification of asks, for shrinking. Methods are kept, because the framing of a response depends on them.
 
 use std::sync::Arc;
 
-use crate::message::Tag;
-use crate::protocol::{Ask, AskDate, AskIfRange, AskTag, AskTags};
+use crate::ask::{Ask, AskDate, AskIfRange, AskRequest, AskResponse, AskTag, AskTags};
+use crate::message::{Field, Tag};
 use crate::text;
 
-/// Whether nothing about it is out of the ordinary on the wire.
-pub(crate) fn is_plain(ask: &Ask) -> bool {
+/// Returns `true` if the request has no unusual feature on the wire.
+pub(crate) fn is_plain(ask: &AskRequest) -> bool {
     ask.odd.is_none() && ask.expect.is_none() && !ask.close && !ask.close_twice
 }
 
-/// The same with other numbers of steps.
-pub(crate) fn renumber(ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
+/// Returns the request with its references to steps renumbered.
+pub(crate) fn renumber(ask: &AskRequest, now: &dyn Fn(usize) -> usize) -> AskRequest {
     let tag = |tag: &AskTag| match tag {
         AskTag::Seen(step) => AskTag::Seen(now(*step)),
         AskTag::Weak(step) => AskTag::Weak(now(*step)),
         AskTag::Strong(step) => AskTag::Strong(now(*step)),
         AskTag::Guess(tag) => AskTag::Guess(tag.clone()),
     };
-    let tags = |tags: &AskTags| match tags {
-        AskTags::Any => AskTags::Any,
-        AskTags::Lines(lines) => {
-            AskTags::Lines(lines.iter().map(|line| line.iter().map(tag).collect()).collect())
-        }
-    };
+    let tags = |tags: &AskTags| tags.map(|one| Some(tag(one)));
     let date = |AskDate(step, plus): AskDate| AskDate(now(step), plus);
-    Ask {
-        if_match: ask.if_match.as_ref().map(tags),
-        if_none_match: ask.if_none_match.as_ref().map(tags),
+    AskRequest {
+        if_match: ask.if_match.as_ref().and_then(tags),
+        if_none_match: ask.if_none_match.as_ref().and_then(tags),
         if_modified_since: ask.if_modified_since.map(date),
         if_unmodified_since: ask.if_unmodified_since.map(date),
         if_range: ask.if_range.as_ref().map(|value| match value {
@@ -39,21 +34,25 @@ pub(crate) fn renumber(ask: &Ask, now: &dyn Fn(usize) -> usize) -> Ask {
     }
 }
 
-/// The same about fewer resources, then about ones that are numbered from zero.
+/// Returns variants of the asks with fewer resources of the server itself, then one with resources numbered from zero.
 pub(crate) fn plainer(asks: &[&Ask]) -> Vec<Vec<Ask>> {
     let mut names: Vec<&Arc<str>> = Vec::new();
-    for ask in asks {
+    for ask in asks.iter().filter_map(|ask| ask.own_request()) {
         if !names.contains(&&ask.name) {
             names.push(&ask.name);
         }
     }
+    if names.is_empty() {
+        return Vec::new();
+    }
     let renamed = |now: &dyn Fn(usize) -> Arc<str>| -> Option<Vec<Ask>> {
         asks.iter()
             .map(|ask| {
-                let name = now(names.iter().position(|name| **name == ask.name)?);
-                // Where content is held back, the place counts on the length of what is before.
-                let fits = ask.expect.is_none() || name.len() == ask.name.len();
-                fits.then(|| Ask { name, ..(*ask).clone() })
+                let Some(own) = ask.own_request() else { return Some((*ask).clone()) };
+                let name = now(names.iter().position(|name| **name == own.name)?);
+                // If content is held back, the position of the cut depends on the length of the bytes before it.
+                let fits = own.expect.is_none() || name.len() == own.name.len();
+                fits.then(|| Ask::Send(AskRequest { name, ..own.clone() }))
             })
             .collect()
     };
@@ -67,65 +66,99 @@ pub(crate) fn plainer(asks: &[&Ask]) -> Vec<Vec<Ask>> {
     plainer
 }
 
-/// Asks that want less, the simplest first. Where the content is held back nothing is changed: its pieces count on the length
-/// of what is before.
+/// Returns simpler variants of an ask, the simplest first.
 pub(crate) fn simpler(ask: &Ask) -> Vec<Ask> {
-    if ask.expect.is_some() {
-        return Vec::new();
-    }
-    let mut simpler = vec![
-        Ask {
-            if_match: None,
-            if_none_match: None,
-            if_modified_since: None,
-            if_unmodified_since: None,
-            range: Vec::new(),
-            if_range: None,
-            ..ask.clone()
-        },
-        Ask { if_match: None, ..ask.clone() },
-        Ask { if_none_match: None, ..ask.clone() },
-        Ask { if_modified_since: None, ..ask.clone() },
-        Ask { if_unmodified_since: None, ..ask.clone() },
-        Ask { if_range: None, ..ask.clone() },
-        Ask { chunked: false, ..ask.clone() },
-    ];
-    // What refers to nothing needs nothing before it.
-    simpler.extend([
-        Ask { if_match: ask.if_match.as_ref().map(guessed), ..ask.clone() },
-        Ask { if_none_match: ask.if_none_match.as_ref().map(guessed), ..ask.clone() },
-    ]);
-    let shorter = |tags: &Option<AskTags>| tags.as_ref().map(fewer).unwrap_or_default();
-    simpler
-        .extend(shorter(&ask.if_match).into_iter().map(|tags| Ask { if_match: Some(tags), ..ask.clone() }));
-    simpler.extend(
-        shorter(&ask.if_none_match).into_iter().map(|tags| Ask { if_none_match: Some(tags), ..ask.clone() }),
-    );
-    simpler.extend(
-        ask.body.as_ref().and_then(|body| short(body)).map(|body| Ask { body: Some(body), ..ask.clone() }),
-    );
+    let mut simpler: Vec<Ask> = match ask {
+        Ask::Send(request) => requests(request).into_iter().map(Ask::Send).collect(),
+        Ask::Answer(response) => responses(response).into_iter().map(Ask::Answer).collect(),
+    };
     simpler.retain(|one| one != ask);
     simpler
 }
 
-/// The same, with a tag that was never there in place of each that was told.
-fn guessed(tags: &AskTags) -> AskTags {
-    let guessed = |tag: &AskTag| match tag {
-        AskTag::Guess(tag) => AskTag::Guess(tag.clone()),
-        _ => AskTag::Guess(Tag::strong(Tag::MADE_UP)),
-    };
-    match tags {
-        AskTags::Any => AskTags::Any,
-        AskTags::Lines(lines) => {
-            AskTags::Lines(lines.iter().map(|line| line.iter().map(guessed).collect()).collect())
-        }
+/// Returns simpler variants of a request. There are none if the content is held back: the positions of the cuts depend
+/// on the length of the bytes before them.
+fn requests(ask: &AskRequest) -> Vec<AskRequest> {
+    if ask.expect.is_some() {
+        return Vec::new();
     }
+    let bare = AskRequest {
+        if_match: None,
+        if_none_match: None,
+        if_modified_since: None,
+        if_unmodified_since: None,
+        range: Vec::new(),
+        if_range: None,
+        fields: Vec::new(),
+        trailers: Vec::new(),
+        ..ask.clone()
+    };
+    let mut simpler = Vec::new();
+    if ask.is_forwarded() {
+        // This applies to forwarded requests only. To the server itself, a PUT without content would be a different
+        // request.
+        simpler.push(AskRequest { body: None, chunked: false, ..bare.clone() });
+        simpler.push(AskRequest { body: None, chunked: false, trailers: Vec::new(), ..ask.clone() });
+        let path = ask.name.split_once('?').map(|(path, _)| path.into());
+        simpler.extend(path.map(|name| AskRequest { name, ..ask.clone() }));
+    }
+    simpler.extend([
+        bare,
+        AskRequest { if_match: None, ..ask.clone() },
+        AskRequest { if_none_match: None, ..ask.clone() },
+        AskRequest { if_modified_since: None, ..ask.clone() },
+        AskRequest { if_unmodified_since: None, ..ask.clone() },
+        AskRequest { if_range: None, ..ask.clone() },
+        AskRequest { chunked: false, trailers: Vec::new(), ..ask.clone() },
+        AskRequest { trailers: Vec::new(), ..ask.clone() },
+        // A request without references needs no earlier steps.
+        AskRequest { if_match: ask.if_match.as_ref().and_then(guessed), ..ask.clone() },
+        AskRequest { if_none_match: ask.if_none_match.as_ref().and_then(guessed), ..ask.clone() },
+    ]);
+    let shorter = |tags: &Option<AskTags>| tags.as_ref().map(fewer).unwrap_or_default().into_iter().map(Some);
+    simpler.extend(shorter(&ask.if_match).map(|if_match| AskRequest { if_match, ..ask.clone() }));
+    simpler
+        .extend(shorter(&ask.if_none_match).map(|if_none_match| AskRequest { if_none_match, ..ask.clone() }));
+    simpler.extend(without_one(&ask.fields).map(|fields| AskRequest { fields, ..ask.clone() }));
+    let short = ask.body.as_ref().and_then(|body| short(body));
+    simpler.extend(short.map(|body| AskRequest { body: Some(body), ..ask.clone() }));
+    simpler
 }
 
-/// Lists with one tag less, and all on one line.
+/// Returns simpler variants of a response. There are none if it is cut off: the position of the cut depends on the
+/// length of the bytes before it. The status is kept, because the framing depends on it.
+fn responses(ask: &AskResponse) -> Vec<AskResponse> {
+    if ask.cut.is_some() {
+        return Vec::new();
+    }
+    let bare = AskResponse { fields: Vec::new(), trailers: Vec::new(), interim: Vec::new(), ..ask.clone() };
+    let mut simpler = vec![
+        AskResponse { body: "".into(), ..bare.clone() },
+        bare,
+        AskResponse { interim: Vec::new(), ..ask.clone() },
+        AskResponse { trailers: Vec::new(), ..ask.clone() },
+    ];
+    simpler.extend(without_one(&ask.fields).map(|fields| AskResponse { fields, ..ask.clone() }));
+    simpler.extend(short(&ask.body).map(|body| AskResponse { body, ..ask.clone() }));
+    simpler
+}
+
+fn without_one(fields: &[Field]) -> impl Iterator<Item = Vec<Field>> {
+    (0..fields.len()).map(|place| [&fields[..place], &fields[place + 1..]].concat())
+}
+
+/// Replaces each tag from a response by one that never existed.
+fn guessed(tags: &AskTags) -> Option<AskTags> {
+    tags.map(|tag| match tag {
+        AskTag::Guess(_) => Some(tag.clone()),
+        _ => Some(AskTag::Guess(Tag::strong(Tag::MADE_UP))),
+    })
+}
+
+/// Returns the lists with one tag less, and the list with all tags on one line.
 fn fewer(tags: &AskTags) -> Vec<AskTags> {
     let AskTags::Lines(lines) = tags else { return Vec::new() };
-    let all: Vec<AskTag> = lines.iter().flatten().cloned().collect();
+    let all: Vec<AskTag> = tags.iter().cloned().collect();
     let mut fewer = Vec::new();
     if all.len() > 1 {
         for left_out in 0..all.len() {
@@ -147,7 +180,8 @@ fn fewer(tags: &AskTags) -> Vec<AskTags> {
     fewer
 }
 
-/// A letter in place of many, by the number that the content is marked with: different contents mostly stay different.
+/// Returns a single letter in place of longer content. It depends on the number in the mark of the content, so that
+/// different contents mostly stay different.
 fn short(body: &str) -> Option<Arc<str>> {
     if text::length(body) < 2 {
         return None;
@@ -160,11 +194,25 @@ fn short(body: &str) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Method;
+
+    /// Returns all asks that this one can become.
+    fn all(ask: Ask) -> Vec<Ask> {
+        let (mut open, mut seen) = (vec![ask], Vec::new());
+        while let Some(one) = open.pop() {
+            assert!(seen.len() < 2000, "no end");
+            if !seen.contains(&one) {
+                open.extend(simpler(&one));
+                seen.push(one);
+            }
+        }
+        seen
+    }
 
     #[test]
     fn every_one_is_simpler_and_it_ends() {
         let tags = |tags: Vec<Vec<AskTag>>| Some(AskTags::Lines(tags));
-        let ask = Ask {
+        let ask = AskRequest {
             if_match: tags(vec![
                 vec![AskTag::Seen(3), AskTag::Guess(Tag::strong("x"))],
                 vec![AskTag::Weak(1)],
@@ -173,33 +221,49 @@ mod tests {
             if_modified_since: Some(AskDate(2, 0)),
             body: Some("<00012><00012>".into()),
             chunked: true,
-            ..Ask::default()
+            ..AskRequest::default()
         };
-        let mut open = vec![ask.clone()];
-        let mut seen: Vec<Ask> = Vec::new();
-        while let Some(one) = open.pop() {
-            assert!(seen.len() < 2000, "no end");
-            if !seen.contains(&one) {
-                open.extend(simpler(&one));
-                seen.push(one);
-            }
-        }
-        assert!(seen.contains(&Ask { body: Some("d".into()), ..Ask::default() }));
-        let only = Ask { if_match: tags(vec![vec![AskTag::Weak(1)]]), ..ask.clone() };
-        assert!(seen.contains(&only));
-        let guess =
-            Ask { if_match: tags(vec![vec![AskTag::Guess(Tag::strong(Tag::MADE_UP))]]), ..only.clone() };
-        assert!(seen.contains(&guess));
+        let seen = all(ask.clone().into());
+        let has = |one: &AskRequest| seen.contains(&Ask::Send(one.clone()));
+        assert!(has(&AskRequest { body: Some("d".into()), ..AskRequest::default() }));
+        let only = AskRequest { if_match: tags(vec![vec![AskTag::Weak(1)]]), ..ask.clone() };
+        assert!(has(&only));
+        let made_up = tags(vec![vec![AskTag::Guess(Tag::strong(Tag::MADE_UP))]]);
+        assert!(has(&AskRequest { if_match: made_up, ..only.clone() }));
         assert_eq!(renumber(&only, &|step| step + 7).if_match, tags(vec![vec![AskTag::Weak(8)]]));
         assert_eq!(renumber(&ask, &|step| step), ask);
     }
 
     #[test]
+    fn what_a_gateway_forwards_is_made_simpler_on_both_sides() {
+        let fields = vec![Field::new("A", "1"), Field::new("B", "2")];
+        let bare =
+            AskRequest { method: Method::Put, name: "x".into(), mark: Some(7), ..AskRequest::default() };
+        let ask = AskRequest {
+            name: "x?y=z".into(),
+            fields: fields.clone(),
+            body: Some("<00001>".into()),
+            chunked: true,
+            trailers: vec![Field::new("C", "3")],
+            ..bare.clone()
+        };
+        let seen = all(ask.into());
+        assert!(seen.contains(&Ask::Send(bare.clone())));
+        assert!(seen.contains(&Ask::Send(AskRequest { body: Some("b".into()), ..bare })));
+        let plain = AskResponse { status: 200, ..AskResponse::default() };
+        let answer = AskResponse { fields, body: "much".into(), interim: vec![103], ..plain.clone() };
+        assert!(all(Ask::Answer(answer.clone())).contains(&Ask::Answer(plain)));
+        assert!(simpler(&Ask::Answer(AskResponse { cut: Some(9), ..answer })).is_empty());
+    }
+
+    #[test]
     fn there_are_fewer_resources_or_plainer_ones() {
-        let ask = |name: &str| Ask { name: name.into(), ..Ask::default() };
-        let told = |asks: &[Ask]| -> Vec<Vec<String>> {
+        let ask = |name: &str| AskRequest { name: name.into(), ..AskRequest::default() };
+        let told = |asks: &[AskRequest]| -> Vec<Vec<String>> {
+            let asks: Vec<Ask> = asks.iter().cloned().map(Ask::Send).collect();
+            let name = |ask: &Ask| ask.own_request().map(|own| own.name.to_string()).unwrap_or_default();
             let plainer = plainer(&asks.iter().collect::<Vec<_>>());
-            plainer.iter().map(|asks| asks.iter().map(|ask| ask.name.to_string()).collect()).collect()
+            plainer.iter().map(|asks| asks.iter().map(name).collect()).collect()
         };
         let three = [ask("r4"), ask("r1"), ask("r4"), ask("r2")];
         assert_eq!(
@@ -211,13 +275,13 @@ mod tests {
                 ["r0", "r1", "r0", "r2"]
             ]
         );
-        let held = [ask("r0"), Ask { expect: Some(500), ..ask("r10") }];
+        let held = [ask("r0"), AskRequest { expect: Some(500), ..ask("r10") }];
         assert!(told(&held).is_empty());
     }
 
     #[test]
     fn content_held_back_is_left_alone() {
-        let ask = Ask { expect: Some(500), body: Some("<00012>".into()), ..Ask::default() };
-        assert!(simpler(&ask).is_empty() && !is_plain(&ask) && is_plain(&Ask::default()));
+        let ask = AskRequest { expect: Some(500), body: Some("<00012>".into()), ..AskRequest::default() };
+        assert!(requests(&ask).is_empty() && !is_plain(&ask) && is_plain(&AskRequest::default()));
     }
 }

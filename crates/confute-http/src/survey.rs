@@ -1,166 +1,226 @@
-//! Finds out, before anything is judged, whether there is an HTTP server at all and which methods it takes.
+//! Survey before the first case: checks that there is an HTTP server and which methods it accepts.
 
 use std::sync::Arc;
 
-use confute_drive::{Talk, Trouble};
+use confute_drive::{Peer, Step, Talk, Trouble, Until};
 
-use crate::message::{Method, Msg, Request, Response};
-use crate::protocol::{Ask, Http};
+use crate::ask::AskRequest;
+use crate::message::{Flaw, Message, Method, Request, Response};
+use crate::protocol::{Http, OriginSide};
 
-/// What PUT is answered with where a collection is missing (RFC 4918, 9.7.1).
+/// Status of a PUT into a missing collection (RFC 4918, 9.7.1).
 const CONFLICT: u16 = 409;
-/// How often to ask a server that closes without an answer.
+/// Number of attempts in a row with a server that closes without a response.
 const TRIES: u32 = 3;
+/// Number of bytes without a response that are more than a connection which broke off.
+const LONG: usize = 64 << 10;
+/// Number of characters that are shown of a response that is not HTTP.
+const SHOWN: usize = 40;
 
-/// Asks once for each method, and says what came. Without PUT there is nothing to test but what is there already.
-pub(crate) fn survey(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
-    if !http.resources.is_empty() {
-        return resources(http, talk);
+/// Sends one request with each method and reports the responses. Without PUT, only existing resources can be tested.
+pub(crate) fn survey(origin: &OriginSide, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
+    if !origin.resources.is_empty() {
+        return resources(origin, talk);
     }
-    if http.is_store {
+    if origin.is_store {
         return Ok(Vec::new());
     }
-    let (mut said, mut remarks) = (Vec::new(), Vec::new());
-    let mut takes_put = true;
-    for method in [Method::Put, Method::Get, Method::Head, Method::Delete, Method::Options] {
+    let asks = [Method::Put, Method::Get, Method::Head, Method::Delete, Method::Options].map(|method| {
         let body = (method == Method::Put).then(|| "survey".into());
-        let ask = Ask { method: method.clone(), name: "a".into(), body, ..Ask::default() };
-        let mut response = match answer(&ask, talk) {
-            // What is never answered is for the cases to judge.
-            Err(Trouble::Silent { .. }) if method != Method::Put => {
-                said.push(format!("{} (not at all)", method.name()));
-                continue;
-            }
-            answer => answer?,
-        };
-        if method == Method::Put {
-            if response.status == CONFLICT {
-                remarks.extend(collect(http, talk)?);
-                response = answer(&ask, talk)?;
-            }
-            takes_put = is_success(&response);
-        }
-        said.push(format!("{} ({})", method.name(), response.status));
+        AskRequest { method, name: "a".into(), body, ..AskRequest::default() }
+    });
+    let (mut remarks, mut responses) = (Vec::new(), answers(&asks, talk)?);
+    let is_status = |responses: &[Option<Response>], is: &dyn Fn(u16) -> bool| {
+        responses[0].as_ref().is_some_and(|response| is(response.status))
+    };
+    if is_status(&responses, &|status| status == CONFLICT) {
+        remarks.extend(collect(origin, talk)?);
+        // Without the collections nothing could be stored.
+        talk.forget();
+        responses = answers(&asks, talk)?;
     }
+    let said: Vec<_> =
+        asks.iter().zip(&responses).map(|(ask, response)| said(ask, response.as_ref())).collect();
     let said = said.join(", ");
-    if takes_put {
+    // Whether PUT is accepted is unknown if the head of the response broke off.
+    if is_status(&responses, &|status| matches!(status, 0 | 200..300)) {
         remarks.push(format!("the server answers {said}"));
         return Ok(remarks);
     }
     Err(Trouble::Unprepared(format!(
-        "the server answers {said} below {}: it takes no PUT there. Give a URL below which it does, or name resources that \
-         exist with --path: then it is tested as one that can only be read. If it is to take PUT there, --no-survey has that judged",
-        http.prefix
+        "the server answers {said} below {}: it does not accept PUT there. Give a URL below which it does, or name existing \
+         resources with --path to test it by reading only. If it should accept PUT there, --no-survey tests that",
+        origin.prefix
     )))
 }
 
-/// Makes the collections that the prefix consists of, the outermost first, and says so: there may be none for PUT to put
-/// anything into. One that is there is not made again.
-fn collect(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
+/// Describes a response in a word.
+fn said(ask: &AskRequest, response: Option<&Response>) -> String {
+    let what = match response {
+        None => "no response".to_owned(),
+        Some(Response { status: 0, partial: Some(partial), .. }) => format!("no response: {partial}"),
+        Some(Response { status, partial: None, incomplete: true, .. }) => {
+            format!("{status}, and no end within the limit")
+        }
+        Some(Response { status, partial: None, .. }) => status.to_string(),
+        Some(Response { status, partial: Some(partial), .. }) => format!("{status}, broken off: {partial}"),
+    };
+    format!("{} ({what})", ask.method.name())
+}
+
+/// Creates the collections that the prefix consists of, the outermost first, and reports this: PUT may have failed
+/// because they are missing. MKCOL does not replace an existing collection.
+fn collect(origin: &OriginSide, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
     let mut remarks = Vec::new();
-    for (end, _) in http.prefix.match_indices('/').skip(1) {
-        let path: Arc<str> = http.prefix[..=end].into();
+    for (end, _) in origin.prefix.match_indices('/').skip(1) {
+        let path: Arc<str> = origin.prefix[..=end].into();
         let method = Method::Other("MKCOL".into());
         let request = Request { method, path: path.clone(), ..Request::default() };
-        let replies = talk.say(&Msg::Request(request))?;
-        let status = replies.into_iter().rev().find_map(|reply| match reply {
-            Msg::Response(response) => Some(response.status),
-            Msg::Request(_) => None,
-        });
-        let word = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        remarks.push(format!("there is no collection for PUT: MKCOL {path} ({word})"));
+        let replies = talk.say(&request.into())?;
+        let status = replies.iter().rev().find_map(Message::response).map(|response| response.status);
+        let word = status.map_or_else(|| "no response".to_owned(), |status| status.to_string());
+        remarks.push(format!("PUT needs a collection: MKCOL {path} ({word})"));
     }
     Ok(remarks)
 }
 
-/// Looks at the resources that are there: they must be, and stay as they are.
-fn resources(http: &Http, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
+/// Checks that the existing resources can be read and do not change.
+fn resources(origin: &OriginSide, talk: &Talk<'_, Http>) -> Result<Vec<String>, Trouble> {
+    let read =
+        |method: Method, name: &Arc<str>| AskRequest { method, name: name.clone(), ..AskRequest::default() };
+    let twice = origin.resources.iter().flat_map(|name| [read(Method::Get, name), read(Method::Get, name)]);
+    let asks: Vec<_> = twice.chain([read(Method::Head, &origin.resources[0])]).collect();
+    let responses = answers(&asks, talk)?;
     let mut said = Vec::new();
-    for name in &http.resources {
-        let ask = Ask { name: name.clone(), ..Ask::default() };
-        let (first, second) = (answer(&ask, talk)?, answer(&ask, talk)?);
+    for (name, pair) in origin.resources.iter().zip(responses.chunks(2)) {
+        let [Some(first), second] = pair else { continue };
         if first.status != 200 {
             return Err(Trouble::Unprepared(format!(
                 "GET {name} is answered with {}: --path names resources that exist, by their whole path",
                 first.status
             )));
         }
-        if first.body != second.body || first.etag != second.etag {
+        let is_other = |second: &Response| first.body != second.body || first.etag != second.etag;
+        let are_whole = |second: &&Response| !first.incomplete && !second.incomplete;
+        if second.as_ref().filter(are_whole).is_some_and(is_other) {
             return Err(Trouble::Unprepared(format!(
                 "GET {name} is answered differently each time: --path names resources that nobody changes"
             )));
         }
         let tag = if first.etag.is_some() { "with" } else { "without" };
-        said.push(format!("{name} (200, {tag} an ETag)"));
+        let broken = first.partial.map_or_else(String::new, |partial| format!(", broken off: {partial}"));
+        said.push(format!("{name} (200, {tag} an ETag{broken})"));
     }
-    let ask = Ask { method: Method::Head, name: http.resources[0].clone(), ..Ask::default() };
-    let head = answer(&ask, talk)?.status;
+    let head = responses.last().and_then(Option::as_ref);
+    let head = head.map_or_else(|| "nothing".to_owned(), |head| head.status.to_string());
     Ok(vec![format!("only read: {}; HEAD is answered with {head}", said.join(", "))])
 }
 
-/// What the canary is called.
-const CANARY: &str = "canary";
-
-/// Puts a canary there, if anything can be. Whether it arrived is seen when it is looked at.
-pub(crate) fn plant(http: &Http, talk: &Talk<'_, Http>) -> bool {
-    // What is only read is not written to, and cannot be forgotten either.
-    if http.is_read_only() {
-        return false;
+/// Sends these asks one after the other, on one connection as long as the server keeps it open, and returns the final
+/// responses. Each belongs to a case that is judged. The last ones are missing if one broke off before, because each of
+/// them would take as long; the first one is not.
+fn answers(asks: &[AskRequest], talk: &Talk<'_, Http>) -> Result<Vec<Option<Response>>, Trouble> {
+    let mut responses = vec![None; asks.len()];
+    let (mut failed, mut received) = (0, 0);
+    while failed < TRIES {
+        let left: Vec<usize> = (0..asks.len()).filter(|place| responses[*place].is_none()).collect();
+        if left.is_empty() {
+            break;
+        }
+        let ask = |place: &usize| {
+            let (on, ask) = (Peer::Opened(0), asks[*place].clone().into());
+            [Step::Ask { on, ask, cuts: Vec::new() }, Step::Wait(Until::Outstanding(0))]
+        };
+        let case = talk.case(left.iter().flat_map(ask).collect())?;
+        (failed, received) = (failed + 1, case.received);
+        // The driver may have sent another request at the end.
+        for (place, exchange) in left.iter().zip(&case.past.exchanges) {
+            let Some(response) = exchange.replies.iter().rev().find_map(Message::response) else { continue };
+            let came = response.partial.map_or(1, |partial| partial.came);
+            if response.status == 0 && response.flaws.iter().any(|flaw| *flaw != Flaw::Stalled) {
+                return Err(nonsense(&asks[*place], &case.heard));
+            }
+            if *place == 0 && response.incomplete && response.partial.is_none() {
+                return Err(Trouble::Unprepared(format!(
+                    "the response to {} has no end within the limit ({} bytes were read); inspect it with curl -v: is this the \
+                     right port?",
+                    asks[0].method.name(),
+                    case.received
+                )));
+            }
+            if came > 0 || response.status > 0 {
+                responses[*place] = Some(response.clone());
+                failed = 0;
+            }
+        }
+        let has_first = responses[0].is_some();
+        if !has_first && !case.heard.is_empty() && !case.heard.starts_with(b"HTTP/") {
+            return Err(nonsense(&asks[0], &case.heard));
+        }
+        match case.trouble {
+            Some(Trouble::Silent { .. } | Trouble::Slow { .. }) if has_first => break,
+            Some(Trouble::Fruitless { .. } | Trouble::Restarted { .. }) => {}
+            Some(trouble) => return Err(trouble),
+            None if case.is_cut_short && has_first => break,
+            None if case.is_cut_short => {
+                return Err(Trouble::Unprepared(format!(
+                    "there was no response to {} when the run ended",
+                    asks[0].method.name()
+                )));
+            }
+            None => {}
+        }
     }
-    let body = Some(talk.name().into());
-    let ask = Ask { method: Method::Put, name: CANARY.into(), body, ..Ask::default() };
-    // A server that answers wrongly now and then is the one to be asked.
-    let _ = answer(&ask, talk);
-    true
+    match &responses[0] {
+        Some(_) => Ok(responses),
+        None if received > LONG => Err(Trouble::Flood { bytes: received, unfinished: true }),
+        None => Err(Trouble::Fruitless { connections: TRIES }),
+    }
 }
 
-/// Its content and its tag; `None` if it is not there.
+/// Reports a response that is not HTTP.
+fn nonsense(ask: &AskRequest, heard: &[u8]) -> Trouble {
+    let hint = if heard.starts_with(&[0x15, 3]) {
+        "it speaks TLS: did you mean https://?"
+    } else {
+        "is this the right port?"
+    };
+    let start: String = String::from_utf8_lossy(heard).chars().take(SHOWN).collect();
+    let method = ask.method.name();
+    Trouble::Unprepared(format!("the response to {method} is not HTTP but {start:?}; {hint}"))
+}
+
+/// Name of the canary.
+const CANARY: &str = "canary";
+
+/// Puts the canary, if possible. Its arrival is checked when it is read.
+pub(crate) fn plant(talk: &Talk<'_, Http>) -> bool {
+    let body = Some(talk.name().into());
+    let ask = AskRequest { method: Method::Put, name: CANARY.into(), body, ..AskRequest::default() };
+    // Any other error is ignored here: the server may be one that fails now and then, which is to be found out.
+    !matches!(answer(&ask, talk), Err(Trouble::Silent { .. }))
+}
+
+/// Returns the content and the tag of the canary, or `None` if it does not exist.
 pub(crate) fn canary(talk: &Talk<'_, Http>) -> Result<Option<String>, Trouble> {
-    let response = answer(&Ask { name: CANARY.into(), ..Ask::default() }, talk)?;
+    let response = answer(&AskRequest { name: CANARY.into(), ..AskRequest::default() }, talk)?;
     match response.status {
-        // A tag that is weak at first and strong later is the same one (RFC 9110, 8.8.1).
-        200 => Ok(Some(format!("{:?} {:?}", response.etag.map(|tag| tag.opaque), response.body))),
+        // The opaque part is compared: a tag that is weak at first and strong later is the same one (RFC 9110, 8.8.1).
+        // The beginning of the content is enough: it is a name that nobody else knows.
+        200 if !response.body.is_empty() => {
+            Ok(Some(format!("{:?} {:?}", response.etag.map(|tag| tag.opaque), response.body)))
+        }
         404 | 410 => Ok(None),
         status => Err(Trouble::Unprepared(format!("GET is answered with {status}"))),
     }
 }
 
-fn is_success(response: &Response) -> bool {
-    (200..300).contains(&response.status)
-}
-
-/// The final response, if there is one that can be read.
-fn answer(ask: &Ask, talk: &Talk<'_, Http>) -> Result<Response, Trouble> {
+/// Returns the final response to a request that is not judged, or the part of it before it broke off.
+fn answer(ask: &AskRequest, talk: &Talk<'_, Http>) -> Result<Response, Trouble> {
     for _ in 0..TRIES {
-        let replies = talk.ask(ask, talk.name())?;
-        let response = replies.into_iter().rev().find_map(|reply| match reply {
-            Msg::Response(response) => Some(response),
-            Msg::Request(_) => None,
-        });
-        match response {
-            None => {}
-            Some(response) if response.status == 0 => {
-                let heard = talk.heard();
-                let hint = if heard.starts_with(&[0x15, 3]) {
-                    "it speaks TLS: did you mean https://?"
-                } else {
-                    "is this the right port?"
-                };
-                let start: String = String::from_utf8_lossy(&heard).chars().take(40).collect();
-                return Err(Trouble::Unprepared(format!(
-                    "the answer to {} is not HTTP but {start:?}; {hint}",
-                    ask.method.name()
-                )));
-            }
-            Some(response) if response.incomplete => {
-                return Err(Trouble::Unprepared(format!(
-                    "the answer to {} breaks off, or has no end within sight ({} bytes were read); see what it sends, with \
-                     curl -v: is this the right port?",
-                    ask.method.name(),
-                    talk.heard_bytes()
-                )));
-            }
-            Some(response) => return Ok(response),
+        let replies = talk.ask(&ask.clone().into(), talk.name())?;
+        if let Some(response) = replies.iter().rev().find_map(Message::response).filter(|it| it.status > 0) {
+            return Ok(response.clone());
         }
     }
     Err(Trouble::Fruitless { connections: TRIES })

@@ -1,15 +1,15 @@
-//! Any bytes as text, so that they can be a secret's value, be compared cheaply and be read in a trace.
+//! Text form of arbitrary bytes, so that they can be the value of a secret, be compared cheaply and be read in a trace.
 //!
-//! Bytes that are UTF-8 are themselves. Others, and those that could be mistaken for them, are a mark and then one
-//! character for each byte.
+//! UTF-8 is its own text form. Other bytes, and UTF-8 that could be mistaken for their text form, become a mark
+//! followed by one character per byte.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What comes before bytes that are no text.
+/// Prefix of the text form of bytes that are not UTF-8.
 const MARK: char = '\u{1}';
 
-/// The text that stands for these bytes.
+/// Returns the text form of these bytes.
 pub fn text(bytes: &[u8]) -> Arc<str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.starts_with(MARK) => text.into(),
@@ -19,7 +19,7 @@ pub fn text(bytes: &[u8]) -> Arc<str> {
     }
 }
 
-/// The bytes that a text stands for.
+/// Returns the bytes that a text represents.
 pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     match text.strip_prefix(MARK) {
         None => Cow::Borrowed(text.as_bytes()),
@@ -30,7 +30,7 @@ pub fn bytes(text: &str) -> Cow<'_, [u8]> {
     }
 }
 
-/// How many bytes a text stands for.
+/// Returns the number of bytes that a text represents.
 pub fn length(text: &str) -> usize {
     text.strip_prefix(MARK).map_or(text.len(), |rest| rest.chars().count())
 }

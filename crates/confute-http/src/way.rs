@@ -1,4 +1,5 @@
-//! The way to an HTTP server: from a URL, header fields and whom to trust to an address and what every request has.
+//! Access to an HTTP server: from a URL, header fields and trust settings to an address and the fields of every
+//! request.
 
 use std::path::Path;
 
@@ -8,19 +9,19 @@ use confute_run::{RunError, Secrets, address};
 
 use crate::encode;
 
-/// A server, and how to speak to it.
+/// Access to a server: its address and the fields of every request.
 pub(crate) struct Way {
-    /// Where it is.
+    /// Address of the server, with TLS settings.
     pub(crate) place: Target,
-    /// The path below which everything is, which ends in a slash.
+    /// Path that all requests are below. It ends in a slash.
     pub(crate) path: String,
-    /// What every request has.
+    /// `Host` and additional fields of every request.
     pub(crate) target: encode::Target,
-    /// What must not be shown.
+    /// Values that must not be shown.
     pub(crate) secrets: Secrets,
 }
 
-/// The way to the server of this URL.
+/// Returns the access to the server at this URL.
 pub(crate) fn way(url: &str, reach: &Reach) -> Result<Way, RunError> {
     let Place { secure, mut host, address: named, path } = place(url)?;
     let mut fields = Vec::new();
@@ -51,7 +52,8 @@ fn read(path: &Path) -> Result<Vec<u8>, RunError> {
         .map_err(|error| RunError::Input(format!("--ca {}: cannot be read: {error}", path.display())))
 }
 
-/// How to speak TLS with the host of this address. It is needed until the program ends.
+/// Returns the TLS settings for the host of this address. They are leaked, because they are needed until the program
+/// ends.
 fn tls(url: &str, reach: &Reach, address: &str) -> Result<&'static Tls, RunError> {
     let pem;
     let trust = match &reach.ca {
@@ -71,7 +73,7 @@ fn tls(url: &str, reach: &Reach, address: &str) -> Result<&'static Tls, RunError
     Ok(Box::leak(Box::new(tls)))
 }
 
-/// The tester decides about these itself.
+/// Fields that the tester sets itself.
 const OWN: [&str; 14] = [
     "Accept-Encoding",
     "Content-Length",
@@ -89,7 +91,8 @@ const OWN: [&str; 14] = [
     "If-Unmodified-Since",
 ];
 
-/// A field of the command line. Its value is not repeated in a complaint: it may be a secret.
+/// Parses a header field of the command line. Its value is not repeated in an error message, because it may be a
+/// secret.
 fn header(field: &str) -> Result<(String, String), RunError> {
     let Some((name, value)) = field.split_once(':') else {
         return Err(usage("-H: a header field is NAME: VALUE, with a colon".to_owned()));
@@ -108,9 +111,9 @@ fn header(field: &str) -> Result<(String, String), RunError> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// Where a URL leads.
+/// The parts of a URL.
 struct Place {
-    /// Whether TLS is spoken there.
+    /// `true` if the scheme is https.
     secure: bool,
     /// The value of `Host`.
     host: String,

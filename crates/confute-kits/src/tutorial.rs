@@ -1,4 +1,4 @@
-//! The small models of the tutorial as a kit: they judge recorded histories and traces, and test nothing live.
+//! The small models of the tutorial as a kit: they judge recorded histories and traces, and do not test live servers.
 
 use confute_models::registry;
 use confute_run::{Book, Kit};

@@ -1,11 +1,11 @@
-//! The table is the only list: whoever adds a protocol adds a crate, and a line in the table.
+//! The table is the only list of protocols: adding one takes a crate, and a line in the table.
 
 #![allow(clippy::unwrap_used, reason = "a panic is a failing test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sources below a folder.
+/// Collects the Rust source files below a folder.
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -17,7 +17,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files of the product that name a kit's crate, its own aside.
+/// Returns the source files outside of a kit's crate that mention the crate, except those of the testbed.
 fn mentions(name: &str) -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut found = Vec::new();
@@ -37,7 +37,7 @@ fn mentions(name: &str) -> Vec<String> {
 
 #[test]
 fn a_protocol_is_one_crate_and_one_line() {
-    // `confute_test::memcached` is a convenience that no protocol needs: `Check::of` takes what any kit opens.
+    // `confute_test::memcached` is a shortcut that no other protocol needs: `Check::of` takes the subject of any kit.
     assert_eq!(mentions("confute_memcached"), ["confute-kits/src/lib.rs", "confute-test/src/check.rs"]);
     let table = include_str!("../src/lib.rs");
     assert_eq!(table.matches("confute_memcached").count(), 1);

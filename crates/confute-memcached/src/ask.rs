@@ -1,111 +1,112 @@
-//! What can be asked, with references to what was seen.
+//! Requests of a script, with references to earlier responses.
 
 use confute_drive::Past;
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Command, Key, Line, Message, Store, Unique};
+use crate::message::{Command, Key, Message, ResponseLine, Store, Unique};
 use crate::protocol::Memcached;
 
-/// A request that may refer to earlier answers. Keys are numbers: what they are called differs from case to case.
+/// A request that may refer to earlier responses. Keys are numbers, because their names differ from case to case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// `get` or `gets`.
     Get {
-        /// Which items.
+        /// The keys to read.
         keys: Vec<u32>,
-        /// Whether their `cas unique` is wanted.
+        /// `true` for `gets`, which also returns each item's `cas unique`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unique: bool,
     },
     /// A storage command.
     Store {
-        /// Which; the `cas unique` of a cas is looked up in `token`.
+        /// The kind of storage command; a cas takes its `cas unique` from `token`.
         how: StoreKind,
-        /// Which item.
+        /// The key to store under.
         key: u32,
-        /// Its flags.
+        /// The flags stored with the data.
         #[serde(default)]
         flags: u32,
-        /// When it expires.
+        /// Expiration time in seconds, as sent in the request.
         #[serde(default)]
         exptime: i64,
-        /// The data.
+        /// The data to store.
         data: String,
-        /// For a cas.
+        /// The `cas unique` to send; only for a cas.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<TokenRef>,
-        /// Whether an answer is unwanted.
+        /// `true` if the server must not respond.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         noreply: bool,
     },
     /// `delete`.
     Delete {
-        /// Which item.
+        /// The key to delete.
         key: u32,
-        /// Whether an answer is unwanted.
+        /// `true` if the server must not respond.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         noreply: bool,
     },
     /// `incr` or `decr`.
     Count {
-        /// Which item.
+        /// The key whose number changes.
         key: u32,
-        /// Whether to add.
+        /// `true` for `incr`, `false` for `decr`.
         up: bool,
-        /// How much.
+        /// The amount to add or subtract.
         by: u64,
-        /// Whether an answer is unwanted.
+        /// `true` if the server must not respond.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         noreply: bool,
     },
     /// `touch`.
     Touch {
-        /// Which item.
+        /// The key to touch.
         key: u32,
-        /// When it expires.
+        /// Expiration time in seconds, as sent in the request.
         exptime: i64,
-        /// Whether an answer is unwanted.
+        /// `true` if the server must not respond.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         noreply: bool,
     },
 }
 
-/// The storage commands, without what they refer to.
+/// The storage commands, without arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreKind {
-    /// Store this.
+    /// Stores unconditionally.
     Set,
-    /// Only if there is nothing.
+    /// Stores only if the key holds no item.
     Add,
-    /// Only if there is something.
+    /// Stores only if the key holds an item.
     Replace,
-    /// After what is there.
+    /// Adds the data after that of the existing item.
     Append,
-    /// Before what is there.
+    /// Adds the data before that of the existing item.
     Prepend,
-    /// Only if the `cas unique` is right.
+    /// Stores only if the item's `cas unique` is the one given.
     Cas,
 }
 
-/// A `cas unique` to send.
+/// Reference to the `cas unique` that a cas sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TokenRef {
-    /// The one that the answer to this step gave for this key, current or stale, of the key it is sent for or another.
+    /// The `cas unique` that the response to this step carried for this key. It may be current or stale, and
+    /// the key may differ from the one of the cas.
     Seen {
         /// The step of the script.
         step: usize,
-        /// The key.
+        /// The key that the response was about.
         key: u32,
     },
-    /// A guess.
+    /// A number that no response supplied.
     Guess(u64),
 }
 
 impl Ask {
-    /// Whether it gets no answer.
+    /// Returns `true` if the request has `noreply`, so that the server sends no response.
     pub fn is_quiet(&self) -> bool {
         match self {
             Ask::Get { .. } => false,
@@ -116,7 +117,7 @@ impl Ask {
         }
     }
 
-    /// The same with another number for the step that it refers to.
+    /// Returns this request with the step that it refers to renumbered by `now`.
     pub(crate) fn renumber(&self, now: &dyn Fn(usize) -> usize) -> Ask {
         let mut ask = self.clone();
         if let Ask::Store { token: Some(TokenRef::Seen { step, .. }), .. } = &mut ask {
@@ -125,7 +126,7 @@ impl Ask {
         ask
     }
 
-    /// Asks that want less.
+    /// Returns simpler variants of this request, for shrinking.
     pub(crate) fn simpler(&self) -> Vec<Ask> {
         let mut simpler = Vec::new();
         let mut add = |change: &dyn Fn(&mut u32, &mut i64, &mut String)| {
@@ -139,12 +140,12 @@ impl Ask {
         };
         add(&|flags, _, _| *flags = 0);
         add(&|_, exptime, _| *exptime = 0);
-        // The first characters tell it from others as well as all of them.
+        // Half of the data may equal that of another request; a candidate counts only if it fails again.
         add(&|_, _, data| *data = data.chars().take((data.chars().count() / 2).max(1)).collect());
         simpler
     }
 
-    /// The message that it stands for. None if what it refers to was never seen.
+    /// Returns the message to send, or `None` if the request refers to a token that was never received.
     pub fn message(&self, case: &str, past: &Past<Memcached>) -> Option<Message> {
         let name = |key: &u32| named(case, *key);
         let wrap = |command: Command, noreply: bool| if noreply { command.hushed() } else { command.asked() };
@@ -186,7 +187,9 @@ impl TokenRef {
         let replies = past.exchanges.iter().filter(|exchange| exchange.step == step);
         replies.flat_map(|exchange| &exchange.replies).find_map(|reply| match reply {
             Message::Answer(answer) => match &answer.line {
-                Line::Value { key: seen, unique: Some(unique), .. } if *seen == key => Some(unique.clone()),
+                ResponseLine::Value { key: seen, unique: Some(unique), .. } if *seen == key => {
+                    Some(unique.clone())
+                }
                 _ => None,
             },
             Message::Ask(_) => None,
@@ -194,7 +197,7 @@ impl TokenRef {
     }
 }
 
-/// What a key is called in a case.
+/// Returns the name of a key in this case.
 fn named(case: &str, key: u32) -> Key {
     format!("{case}-k{key}").into()
 }

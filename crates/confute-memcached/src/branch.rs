@@ -1,8 +1,8 @@
-//! What there is to reach: commands, and what a correct server can make of each.
+//! The coverage goals: every response that a correct server can give to each command.
 
-use crate::message::{Command, Line};
+use crate::message::{Command, ResponseLine};
 
-/// A command and an answer.
+/// The coverage goals, as pairs of a command and a response.
 pub(crate) const BRANCHES: [(&str, &str); 25] = [
     ("get", "VALUE"),
     ("get", "END"),
@@ -31,20 +31,23 @@ pub(crate) const BRANCHES: [(&str, &str); 25] = [
     ("touch", "NOT_FOUND"),
 ];
 
-/// Which of them this is. What is no number can be counted neither up nor down.
-pub(crate) fn reached(command: &Command, line: &Line) -> Option<usize> {
+/// Returns the index in [`BRANCHES`] of this command and response. Errors for non-numeric data count as one
+/// goal for incr and decr together.
+pub(crate) fn reached(command: &Command, line: &ResponseLine) -> Option<usize> {
     let answer = match line {
-        Line::Value { .. } => "VALUE",
-        Line::Miss => "END",
-        Line::Stored => "STORED",
-        Line::NotStored => "NOT_STORED",
-        Line::Exists => "EXISTS",
-        Line::NotFound => "NOT_FOUND",
-        Line::Deleted => "DELETED",
-        Line::Touched => "TOUCHED",
-        Line::Number(_) => "a number",
-        Line::ClientError(_) => "CLIENT_ERROR",
-        Line::Ok | Line::Error | Line::ServerError(_) | Line::Garbage(_) => return None,
+        ResponseLine::Value { .. } => "VALUE",
+        ResponseLine::Miss => "END",
+        ResponseLine::Stored => "STORED",
+        ResponseLine::NotStored => "NOT_STORED",
+        ResponseLine::Exists => "EXISTS",
+        ResponseLine::NotFound => "NOT_FOUND",
+        ResponseLine::Deleted => "DELETED",
+        ResponseLine::Touched => "TOUCHED",
+        ResponseLine::Number(_) => "a number",
+        ResponseLine::ClientError(_) => "CLIENT_ERROR",
+        ResponseLine::Ok | ResponseLine::Error | ResponseLine::ServerError(_) | ResponseLine::Garbage(_) => {
+            return None;
+        }
     };
     let name = match command {
         Command::Get { unique: false, .. } => "get",
@@ -67,10 +70,11 @@ mod tests {
     fn what_can_come_has_a_place() {
         let key = || "k".into();
         let incr = Command::Count { key: key(), up: true, by: 1 };
-        let told = |command: &Command, line: &Line| reached(command, line).map(|place| BRANCHES[place]);
-        assert_eq!(told(&incr, &Line::Number("2".into())), Some(("incr", "a number")));
-        assert_eq!(told(&incr, &Line::Stored), None);
+        let told =
+            |command: &Command, line: &ResponseLine| reached(command, line).map(|place| BRANCHES[place]);
+        assert_eq!(told(&incr, &ResponseLine::Number("2".into())), Some(("incr", "a number")));
+        assert_eq!(told(&incr, &ResponseLine::Stored), None);
         let gets = Command::Get { key: key(), more: Vec::new(), unique: true };
-        assert_eq!(told(&gets, &Line::Miss), Some(("gets", "END")));
+        assert_eq!(told(&gets, &ResponseLine::Miss), Some(("gets", "END")));
     }
 }

@@ -1,33 +1,33 @@
-//! Bytes that are stored and sent back.
+//! Data blocks: the bytes that clients store and read back.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Unstructured data: any bytes. Written to files as text with one character a byte, so nothing is lost and ASCII stays
-/// readable.
+/// The data block of an item: arbitrary bytes. Serialized as text with one character per byte, which is
+/// lossless and keeps ASCII readable.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Data(Arc<[u8]>);
 confute::plain!(Data);
 
 impl Data {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// This, then another.
+    /// Returns these bytes followed by those of `other`.
     #[must_use]
     pub fn join(&self, other: &Data) -> Data {
         Self([self.bytes(), other.bytes()].concat().into())
@@ -52,14 +52,14 @@ impl From<String> for Data {
     }
 }
 
-/// Shows the bytes with escapes, without quotes.
+/// Prints the bytes with ASCII escapes and without quotes.
 impl fmt::Display for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.escape_ascii())
     }
 }
 
-/// For programmers a text in quotes is easier to read than a list of bytes.
+/// Prints the bytes as escaped text in quotes, which is easier to read than a list of numbers.
 impl fmt::Debug for Data {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{self}\"")

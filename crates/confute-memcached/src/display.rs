@@ -1,11 +1,12 @@
-//! Messages for people: as on the wire, in a line, with `|` where a line ends before data. Keys are short, and times are left
-//! out. The short form is the command with its key, or the first word of the answer.
+//! Messages as printed for people: one line in wire syntax, with `|` where a line break precedes data. Keys
+//! are shortened and times are left out. The alternate form (`{:#}`) is the command with its key, or the
+//! first word of the response.
 
 use std::fmt::{Display, Formatter, Result};
 
 use confute_drive::short_name;
 
-use crate::message::{Command, Key, Line, Message, Request, Store};
+use crate::message::{Command, Key, Message, Request, ResponseLine, Store};
 
 impl Display for Message {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -44,37 +45,37 @@ impl Display for Request {
     }
 }
 
-impl Display for Line {
+impl Display for ResponseLine {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Line::Value { key, .. } if f.alternate() => write!(f, "VALUE {}", short_name(key)),
-            Line::Value { key, flags, data, unique } => {
+            ResponseLine::Value { key, .. } if f.alternate() => write!(f, "VALUE {}", short_name(key)),
+            ResponseLine::Value { key, flags, data, unique } => {
                 let unique = unique.as_ref().map(|unique| unique as &dyn Display);
                 value(f, key, &flags, data.len(), unique, &data)
             }
-            Line::Miss => f.write_str("END (no VALUE)"),
-            Line::Stored => f.write_str("STORED"),
-            Line::NotStored => f.write_str("NOT_STORED"),
-            Line::Exists => f.write_str("EXISTS"),
-            Line::NotFound => f.write_str("NOT_FOUND"),
-            Line::Deleted => f.write_str("DELETED"),
-            Line::Touched => f.write_str("TOUCHED"),
-            Line::Ok => f.write_str("OK"),
-            // Blanks after a number can be what is wrong with it.
-            Line::Number(text) if text.ends_with(' ') => write!(f, "{text:?}"),
-            Line::Number(text) => f.write_str(text),
-            Line::Error => f.write_str("ERROR"),
-            Line::ClientError(_) if f.alternate() => f.write_str("CLIENT_ERROR"),
-            Line::ClientError(text) => write!(f, "CLIENT_ERROR{text}"),
-            Line::ServerError(_) if f.alternate() => f.write_str("SERVER_ERROR"),
-            Line::ServerError(text) => write!(f, "SERVER_ERROR{text}"),
-            Line::Garbage(_) if f.alternate() => f.write_str("what is no answer"),
-            Line::Garbage(data) => write!(f, "what is no answer: {data}"),
+            ResponseLine::Miss => f.write_str("END (no VALUE)"),
+            ResponseLine::Stored => f.write_str("STORED"),
+            ResponseLine::NotStored => f.write_str("NOT_STORED"),
+            ResponseLine::Exists => f.write_str("EXISTS"),
+            ResponseLine::NotFound => f.write_str("NOT_FOUND"),
+            ResponseLine::Deleted => f.write_str("DELETED"),
+            ResponseLine::Touched => f.write_str("TOUCHED"),
+            ResponseLine::Ok => f.write_str("OK"),
+            // Quoted, because trailing blanks can be the violation.
+            ResponseLine::Number(text) if text.ends_with(' ') => write!(f, "{text:?}"),
+            ResponseLine::Number(text) => f.write_str(text),
+            ResponseLine::Error => f.write_str("ERROR"),
+            ResponseLine::ClientError(_) if f.alternate() => f.write_str("CLIENT_ERROR"),
+            ResponseLine::ClientError(text) => write!(f, "CLIENT_ERROR{text}"),
+            ResponseLine::ServerError(_) if f.alternate() => f.write_str("SERVER_ERROR"),
+            ResponseLine::ServerError(text) => write!(f, "SERVER_ERROR{text}"),
+            ResponseLine::Garbage(_) if f.alternate() => f.write_str("an invalid response"),
+            ResponseLine::Garbage(data) => write!(f, "an invalid response: {data}"),
         }
     }
 }
 
-/// Writes a `VALUE`, of which parts may be secret or free.
+/// Writes a `VALUE` line, parts of which may be secret or unconstrained.
 pub(crate) fn value(
     f: &mut Formatter<'_>,
     key: &Key,
@@ -99,7 +100,7 @@ mod tests {
         let store = Command::Store { how, key: key.clone(), flags: 3, exptime: 0, data: "a\r\n\"".into() };
         assert_eq!(store.clone().hushed().to_string(), r#"cas …k0 3 0 4 17 noreply | a\r\n\""#);
         assert_eq!(format!("{:#}", store.asked()), "cas …k0");
-        let value = Line::Value { key, flags: 3, data: "hi".into(), unique: Some("17".into()) };
+        let value = ResponseLine::Value { key, flags: 3, data: "hi".into(), unique: Some("17".into()) };
         assert_eq!(value.to_string(), "VALUE …k0 3 2 17 | hi");
         assert_eq!(format!("{:#}", Message::from(value)), "VALUE …k0");
     }

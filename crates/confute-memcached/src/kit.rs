@@ -1,8 +1,8 @@
-//! The memcached kit.
+//! The memcached kit: its command line, its settings and its subject.
 
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use confute_drive::{AnyGenerator, Target};
-use confute_run::kit::{Run, Stored, setting};
+use confute_run::kit::{Run, StoredSettings, setting};
 use confute_run::{Book, Kit, RunError, Subject, address};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::{Memcached, MemcachedModel, rules};
 #[derive(Clone, Copy, Debug)]
 pub struct MemcachedKit;
 
-/// How long a case waits where items must have expired, in milliseconds.
+/// Milliseconds that a case with `--expiry` waits until its items must have expired.
 const NAP: u64 = 7_000;
 
 const ABOUT: &str = "Test a memcached server";
@@ -37,17 +37,16 @@ Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage, 3 inconclusive or nothing was
 /// The arguments of `confute memcached`.
 #[derive(Clone, Debug, Default, clap::Args)]
 struct Arguments {
-    /// Where it listens: HOST, or HOST:PORT [default port: 11211].
+    /// Address of the server: HOST, or HOST:PORT [default port: 11211].
     #[arg(value_name = "ADDR")]
     address: String,
-    /// The server has room and time enough: an item that disappears before it expires is a violation.
+    /// The server has enough memory for all items: an item that disappears before it expires is a violation.
     #[arg(long)]
     keeps: bool,
-    /// Also count with numbers of 2^63 and more, which memcached 1.6 gets wrong now and then
-    /// (memcached/count-large).
+    /// Also use numbers of 2^63 and more, which memcached 1.6 sometimes gets wrong (memcached/count-large).
     #[arg(long)]
     large: bool,
-    /// Also wait in every case until items must have expired: seven seconds each.
+    /// Also test expiration: every case waits seven seconds until its items must have expired.
     #[arg(long)]
     expiry: bool,
 }
@@ -71,7 +70,7 @@ impl Kit for MemcachedKit {
     }
 
     fn command(&self, command: Command) -> Option<Command> {
-        // In this order: the arguments bring a description of their own.
+        // Descriptions come after the arguments, because `augment_args` overwrites them.
         let command = Arguments::augment_args(command);
         Some(command.about(ABOUT).long_about(LONG_ABOUT).after_help(EXAMPLES))
     }
@@ -84,10 +83,10 @@ impl Kit for MemcachedKit {
         server(&arguments.address, arguments.keeps, habits)
     }
 
-    fn reopen(&self, stored: &Stored<'_>) -> Option<Result<Subject, RunError>> {
+    fn reopen(&self, stored: &StoredSettings<'_>) -> Option<Result<Subject, RunError>> {
         (stored.model == "memcached").then(|| {
             let keeps = setting(stored.settings, "keeps")?;
-            // Without a server nobody is asked.
+            // Without a target the stored case is only judged: no connection is opened to this address.
             let place = stored.target.unwrap_or("127.0.0.1:0");
             let subject = server(place, keeps, Habits::default())?;
             Ok(Subject { shown: stored.target.unwrap_or(stored.server).to_owned(), ..subject })
@@ -95,7 +94,7 @@ impl Kit for MemcachedKit {
     }
 }
 
-/// The memcached server at this address, `HOST` or `HOST:PORT`.
+/// Returns the subject for the memcached server at this address, `HOST` or `HOST:PORT`.
 pub fn server(place: &str, keeps: bool, habits: Habits) -> Result<Subject, RunError> {
     let shown = if place.contains(':') { place.to_owned() } else { format!("{place}:11211") };
     let protocol = Memcached::new(MemcachedModel { keeps });

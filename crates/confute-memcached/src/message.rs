@@ -1,4 +1,4 @@
-//! What travels: requests one way, answers the other, each with the moment at which the tester met it.
+//! Messages of the protocol: requests and responses, each with the time at which the tester sent or received it.
 
 use std::sync::Arc;
 
@@ -6,82 +6,82 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::Data;
 
-/// The name of an item.
+/// The key of an item.
 pub type Key = Arc<str>;
 
-/// A `cas unique` as it was written. Compared, never understood.
+/// A `cas unique`, as it appears on the wire. It is only compared, never interpreted.
 pub type Unique = Arc<str>;
 
-/// What travels.
+/// A message on a connection, in either direction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// From the tester.
+    /// A request from the tester.
     Ask(Request),
-    /// From the server.
+    /// A response from the server.
     Answer(Answer),
 }
 
-/// A request.
+/// A request with the time at which it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Request {
-    /// When its first byte was sent, in microseconds.
+    /// Time at which the first byte was sent, in microseconds.
     #[serde(default)]
     pub sent_at: u64,
-    /// Whether the server is told not to answer.
+    /// `true` if the server must not respond.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub noreply: bool,
-    /// What the server is to do.
+    /// The command with its arguments.
     pub command: Command,
 }
 
-/// What a server can be told to do.
+/// The commands of the text protocol that Confute sends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// `get` or `gets`.
     Get {
-        /// Which item.
+        /// The first key.
         key: Key,
-        /// More items. Each key is read at a moment of its own, so the model is told of each by itself: see
-        /// [`Message::parts`].
+        /// Further keys. The server may read each key at a different moment, so the model receives one
+        /// message per key: see [`Message::parts`].
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         more: Vec<Key>,
-        /// Whether the `cas unique` is wanted: `gets`.
+        /// `true` for `gets`, which also returns each item's `cas unique`.
         unique: bool,
     },
     /// A storage command.
     Store {
-        /// Which.
+        /// The kind of storage command.
         how: Store,
-        /// Which item.
+        /// The key to store under.
         key: Key,
-        /// Kept with the data.
+        /// Opaque flags, stored with the data.
         flags: u32,
-        /// In how many seconds it expires: 0 is never, less is at once.
+        /// Expiration time in seconds from now: 0 never expires, a negative value expires at once.
         exptime: i64,
-        /// The data.
+        /// The data to store.
         data: Data,
     },
     /// `delete`.
     Delete {
-        /// Which item.
+        /// The key to delete.
         key: Key,
     },
     /// `incr` or `decr`.
     Count {
-        /// Which item.
+        /// The key whose number changes.
         key: Key,
-        /// Whether to add.
+        /// `true` for `incr`, `false` for `decr`.
         up: bool,
-        /// How much.
+        /// The amount to add or subtract.
         by: u64,
     },
     /// `touch`.
     Touch {
-        /// Which item.
+        /// The key to touch.
         key: Key,
-        /// In how many seconds it expires.
+        /// The new expiration time in seconds from now.
         exptime: i64,
     },
 }
@@ -90,22 +90,22 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Store {
-    /// Store this.
+    /// Stores unconditionally.
     Set,
-    /// Only if there is nothing.
+    /// Stores only if the key holds no item.
     Add,
-    /// Only if there is something.
+    /// Stores only if the key holds an item.
     Replace,
-    /// After what is there.
+    /// Adds the data after that of the existing item.
     Append,
-    /// Before what is there.
+    /// Adds the data before that of the existing item.
     Prepend,
-    /// Only if nobody has changed it since it had this `cas unique`.
+    /// Stores only if the item's `cas unique` is still this one.
     Cas(Unique),
 }
 
 impl Store {
-    /// What it is called.
+    /// Returns the name of the command on the wire.
     pub fn name(&self) -> &'static str {
         match self {
             Store::Set => "set",
@@ -118,33 +118,33 @@ impl Store {
     }
 }
 
-/// An answer.
+/// A response with the time at which it was received.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Answer {
-    /// When its last byte was received, in microseconds.
+    /// Time at which the last byte was received, in microseconds.
     #[serde(default)]
     pub received_at: u64,
-    /// What it says.
-    pub line: Line,
+    /// The parsed response.
+    pub line: ResponseLine,
 }
 
-/// What an answer says.
+/// A parsed response. A response to a get is split into one `ResponseLine` per key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
-    /// `VALUE`: an item, in answer to one key of a `get`.
+pub enum ResponseLine {
+    /// `VALUE`: an item, in response to one key of a `get`.
     Value {
-        /// Its key.
+        /// The key of the item.
         key: Key,
-        /// Its flags.
+        /// The flags of the item.
         flags: u32,
-        /// Its data.
+        /// The data of the item.
         data: Data,
-        /// Its `cas unique`, if sent.
+        /// The `cas unique` of the item, if the response has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unique: Option<Unique>,
     },
-    /// `END` came, and this key had no `VALUE`.
+    /// `END` without a `VALUE` for this key.
     Miss,
     /// `STORED`.
     Stored,
@@ -160,20 +160,21 @@ pub enum Line {
     Touched,
     /// `OK`.
     Ok,
-    /// A line that begins with a digit: a number, perhaps with blanks after it.
+    /// A line of digits, perhaps followed by blanks.
     Number(Arc<str>),
     /// `ERROR`.
     Error,
-    /// `CLIENT_ERROR`, with what comes after it.
+    /// `CLIENT_ERROR`, with the rest of the line.
     ClientError(Data),
-    /// `SERVER_ERROR`, with what comes after it.
+    /// `SERVER_ERROR`, with the rest of the line.
     ServerError(Data),
-    /// Bytes that are no answer to what was asked. Of a flood only the beginning is kept.
+    /// Bytes that are no valid response to the request. Long input is truncated.
     Garbage(Data),
 }
 
 impl Message {
-    /// What the model is told of: of a `get` every key by itself, everything else as it is.
+    /// Splits a message into those that the model receives: a `get` becomes one message per key, all others
+    /// are unchanged.
     pub fn parts(&self) -> Vec<Message> {
         match self {
             Message::Ask(Request { sent_at, noreply, command: Command::Get { key, more, unique } }) => {
@@ -189,7 +190,7 @@ impl Message {
 }
 
 impl Command {
-    /// The item that it is about; of several, the first.
+    /// Returns the key that the command is about; of several keys, the first.
     pub fn key(&self) -> &Key {
         match self {
             Command::Get { key, .. }
@@ -200,42 +201,42 @@ impl Command {
         }
     }
 
-    /// Whether an answer has the form of one to this command.
-    pub fn may_get(&self, line: &Line) -> bool {
-        if matches!(line, Line::Error | Line::ClientError(_) | Line::ServerError(_)) {
+    /// Returns `true` if `line` has the form of a response to this command.
+    pub fn may_get(&self, line: &ResponseLine) -> bool {
+        if matches!(line, ResponseLine::Error | ResponseLine::ClientError(_) | ResponseLine::ServerError(_)) {
             return true;
         }
         match self {
             Command::Get { key: asked, unique: wanted, .. } => match line {
-                Line::Value { key, unique, .. } => key == asked && (!wanted || unique.is_some()),
-                line => *line == Line::Miss,
+                ResponseLine::Value { key, unique, .. } => key == asked && (!wanted || unique.is_some()),
+                line => *line == ResponseLine::Miss,
             },
             Command::Store { how: Store::Cas(_), .. } => {
-                matches!(line, Line::Stored | Line::Exists | Line::NotFound)
+                matches!(line, ResponseLine::Stored | ResponseLine::Exists | ResponseLine::NotFound)
             }
-            Command::Store { .. } => matches!(line, Line::Stored | Line::NotStored),
-            Command::Delete { .. } => matches!(line, Line::Deleted | Line::NotFound),
-            Command::Touch { .. } => matches!(line, Line::Touched | Line::NotFound),
+            Command::Store { .. } => matches!(line, ResponseLine::Stored | ResponseLine::NotStored),
+            Command::Delete { .. } => matches!(line, ResponseLine::Deleted | ResponseLine::NotFound),
+            Command::Touch { .. } => matches!(line, ResponseLine::Touched | ResponseLine::NotFound),
             Command::Count { .. } => match line {
-                Line::Number(text) => text.trim_end_matches(' ').parse::<u64>().is_ok(),
-                line => *line == Line::NotFound,
+                ResponseLine::Number(text) => text.trim_end_matches(' ').parse::<u64>().is_ok(),
+                line => *line == ResponseLine::NotFound,
             },
         }
     }
 
-    /// As a message that is answered.
+    /// Returns this command as a request that expects a response.
     pub fn asked(self) -> Message {
         Message::Ask(Request { sent_at: 0, noreply: false, command: self })
     }
 
-    /// As a message that is not answered.
+    /// Returns this command as a request with `noreply`.
     pub fn hushed(self) -> Message {
         Message::Ask(Request { sent_at: 0, noreply: true, command: self })
     }
 }
 
-impl From<Line> for Message {
-    fn from(line: Line) -> Self {
+impl From<ResponseLine> for Message {
+    fn from(line: ResponseLine) -> Self {
         Message::Answer(Answer { received_at: 0, line })
     }
 }

@@ -1,4 +1,4 @@
-//! What the driver needs to know.
+//! The driver's protocol traits, implemented for memcached.
 
 use confute_drive::{Asks, Dialogue, Evidence, Exchange, Past, Protocol, Setup, Side, Talk, Trouble};
 
@@ -16,7 +16,7 @@ pub struct Memcached {
 }
 
 impl Memcached {
-    /// The protocol, with what else is known of the server.
+    /// Creates the protocol with this model, which holds the settings of the server.
     pub fn new(model: MemcachedModel) -> Self {
         Self { model }
     }
@@ -61,7 +61,7 @@ impl Protocol for Memcached {
 }
 
 impl Dialogue<Memcached> for Memcached {
-    /// A get of several keys is one read per key.
+    /// Splits a get of several keys into one read per key.
     fn parts(&self, message: &Message) -> Option<Vec<Message>> {
         Some(message.parts()).filter(|parts| parts.len() > 1)
     }
@@ -101,7 +101,7 @@ impl Evidence<Memcached> for Memcached {
         BRANCHES.iter().map(|(command, answer)| format!("{command}: {answer}")).collect()
     }
 
-    /// Of several keys, the last one counts.
+    /// Of a get of several keys, only the last key counts.
     fn reached(&self, exchange: &Exchange<Ask, Message>) -> Option<usize> {
         match (&exchange.request, exchange.replies.last()?) {
             (Message::Ask(request), Message::Answer(answer)) => {

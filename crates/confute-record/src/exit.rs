@@ -1,6 +1,6 @@
-//! Exit codes: what a script can learn without reading.
+//! Exit codes, for scripts that do not parse the output.
 //!
-//! Of several files the worst counts: broken input before refuted before inconclusive before unrefuted.
+//! The exit code for several files is the worst one: broken input before refuted before inconclusive before unrefuted.
 
 use std::process::ExitCode;
 
@@ -11,18 +11,18 @@ use crate::Conclusion;
 /// The result of a program, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Everything was explained.
+    /// Every observation was explained.
     Unrefuted,
-    /// Something is not known.
+    /// The search reached no verdict on some input.
     Inconclusive,
-    /// Something was proven wrong.
+    /// Some input was refuted.
     Refuted,
-    /// Some input, or the command line, made no sense.
+    /// Some input, or the command line, was invalid.
     Broken,
 }
 
 impl Exit {
-    /// The result in a word.
+    /// Returns the result as one word.
     pub fn name(self) -> &'static str {
         match self {
             Exit::Unrefuted => "unrefuted",
@@ -32,7 +32,7 @@ impl Exit {
         }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Exit::Unrefuted => 0,

@@ -1,4 +1,4 @@
-//! What a case or a campaign has come to, in numbers.
+//! Statistics of a case or a campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,37 +11,37 @@ use crate::spread::Spread;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
-    /// The server was proven wrong.
+    /// The server was refuted.
     Refuted,
-    /// Everything that was seen is explained.
+    /// Every observation was explained.
     Unrefuted,
-    /// It is not known, for this reason.
+    /// No verdict was reached, for this reason.
     Inconclusive(String),
 }
 
-/// How many cases ended how.
+/// Numbers of cases by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
-    /// All.
+    /// Number of all cases.
     pub cases: u64,
-    /// Explained to the end.
+    /// Cases in which every observation was explained.
     pub unrefuted: u64,
-    /// Refuted.
+    /// Cases that were refuted.
     pub refuted: u64,
-    /// The tester's budget ran out.
+    /// Cases in which the budget of the search ran out.
     pub inconclusive: u64,
-    /// Nothing came back: nothing was judged.
+    /// Cases without any response, in which there was nothing to judge.
     pub empty: u64,
-    /// Ended before its script did, for want of time or because too much was open.
+    /// Cases that ended before their scripts did, for lack of time or because too many alternatives were open.
     pub early: u64,
-    /// Under way when it was time to stop.
+    /// Cases that were running when the run ended.
     pub stopped: u64,
-    /// Among those: what had been seen by then was not judged, or there was nothing yet.
+    /// Stopped cases whose observations were not judged, or that had none yet.
     pub unfinished: u64,
-    /// Refuted while it ran, but not when it was judged again: not counted as a violation.
+    /// Cases that were refuted while they ran, but not when they were judged again: they do not count as violations.
     pub doubtful: u64,
-    /// Among those that were explained to the end of their scripts: some requests were never answered, for their connections
-    /// ended. Of these nothing is known.
+    /// Cases explained to the end of their scripts in which some requests got no response because their
+    /// connections ended. Nothing is known about these requests.
     pub unanswered: u64,
 }
 
@@ -49,70 +49,76 @@ pub struct Tally {
 pub const NEEDED: u64 = 95;
 
 impl Tally {
-    /// The cases that were judged: the search came to a verdict on at least one answer and on everything else that was seen.
-    /// A case that ended early, or when it was time to stop, counts if what was seen by then is explained.
+    /// Returns the number of cases that were judged: the search reached a verdict on at least one response
+    /// and on all other observations. A case that ended early, or with the run, counts if its observations up
+    /// to then are explained.
     pub fn judged(&self) -> u64 {
         self.unrefuted + self.refuted
     }
 
-    /// The cases that should have been judged: all but those that the end of the run interrupted before they could be. Cases
-    /// that ran out of their own budget, cases without any answer and doubtful ones are among them.
+    /// Returns the number of cases that should have been judged: all except those that the end of the run
+    /// interrupted before they could be. Cases that exhausted their own budget, cases without any response
+    /// and doubtful ones are included.
     pub fn due(&self) -> u64 {
         self.cases - self.unfinished
     }
 
-    /// `true` if enough cases were judged to call a server unrefuted.
+    /// Returns `true` if enough cases were judged to call a server unrefuted.
     pub fn is_enough(&self) -> bool {
         self.judged() > 0 && self.judged() * 100 >= self.due() * NEEDED
     }
 
-    /// Whether so many cases ran to their ends and were judged. What was refuted ran up to where that was seen.
+    /// Returns `true` if this many cases ran to completion and were judged. A refuted case ran up to the
+    /// event that refuted it, and counts.
     pub fn is_all_of(&self, cases: u64) -> bool {
         self.early + self.stopped + self.unanswered == 0 && self.unrefuted + self.refuted == cases
     }
 }
 
-/// Counts and distributions.
+/// Counts and distributions of a case or a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Messages that the tester sent.
+    /// Number of messages that the tester sent.
     pub requests: u64,
-    /// Messages that came.
+    /// Number of messages that the tester received.
     pub answers: u64,
-    /// Events told to the tester.
+    /// Number of events that the tester observed.
     pub events: u64,
-    /// Connections opened.
+    /// Number of connections that the tester opened.
     pub opened: u64,
-    /// Connections accepted that carried something.
+    /// Number of accepted connections that carried messages.
     pub accepted: u64,
-    /// Connections that the server ended.
+    /// Number of connections that the server closed.
     pub ended: u64,
-    /// Requests that were lost with their connections: no answer will come.
+    /// Number of requests that were lost with their connections and will get no response.
     pub lost: u64,
-    /// Asks that were not sent because what they refer to was not there.
+    /// Number of requests that were not sent because the response that they refer to was missing.
     pub skipped: u64,
-    /// Requests that the server declined to serve.
+    /// Requests that the server refused to serve.
     pub refusals: Refusals,
-    /// Barriers that were put in to help the tester think.
+    /// Responses that broke off.
+    #[serde(default)]
+    pub broken_off: BrokenOff,
+    /// Number of barriers that were inserted to reduce open alternatives of the search.
     pub barriers: u64,
-    /// Outstanding answers at each send, its own included.
+    /// Number of outstanding responses at each send, including that of the request itself.
     pub outstanding: Spread,
-    /// Open alternatives of the tester, sampled.
+    /// Number of open alternatives of the search, sampled.
     pub alternatives: Spread,
-    /// Rules that were put to the test, or at least considered.
+    /// Names of the rules that some hypothesis consulted.
     pub rules: BTreeSet<String>,
-    /// Turns of the model that were tried.
+    /// Number of turns of the model that the search executed.
     pub turns: u64,
-    /// How long the tester thought.
+    /// Time that the search took.
     pub thinking: Duration,
-    /// How long it waited for the server.
+    /// Time spent waiting for the server.
     pub waiting: Duration,
-    /// How long it all took.
+    /// Total time.
     pub elapsed: Duration,
 }
 
 impl Figures {
-    /// Adds another's.
+    /// Adds the statistics of `other`.
     pub fn merge(&mut self, other: &Figures) {
         self.requests += other.requests;
         self.answers += other.answers;
@@ -123,6 +129,7 @@ impl Figures {
         self.ended += other.ended;
         self.skipped += other.skipped;
         self.refusals.merge(&other.refusals);
+        self.broken_off.merge(&other.broken_off);
         self.barriers += other.barriers;
         self.outstanding.merge(&other.outstanding);
         self.alternatives.merge(&other.alternatives);
@@ -134,41 +141,74 @@ impl Figures {
     }
 }
 
-/// How often a server declined to serve requests, and what the tester did about it.
+/// Responses whose connection ended before they did. A server may end a connection at any time (RFC 9112, 8).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenOff {
+    /// Number of these responses.
+    pub count: u64,
+    /// Description of the first one.
+    pub first: Option<String>,
+}
+
+impl BrokenOff {
+    /// Counts a response with this description.
+    pub fn add(&mut self, what: impl FnOnce() -> String) {
+        self.count += 1;
+        self.first.get_or_insert_with(what);
+    }
+
+    /// Returns the reason why the run is inconclusive, if most responses broke off.
+    pub fn prevail(&self, answers: u64) -> Option<String> {
+        (2 * self.count > answers).then(|| {
+            let (count, first) = (self.count, self.first.as_deref().unwrap_or_default());
+            format!("most responses broke off: {count} of {answers}, the first being {first}")
+        })
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        if self.first.is_none() {
+            self.first.clone_from(&other.first);
+        }
+    }
+}
+
+/// Requests that the server refused to serve, and the reaction of the tester.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusals {
-    /// How many replies there were of each status.
+    /// Number of refusals by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// How many of them told when to try again.
+    /// Number of refusals with a time at which to retry.
     pub retry_after: u64,
-    /// How often the tester sent nothing until then. All refusals during one pause are honoured by it.
+    /// Number of pauses in which the tester sent nothing until then. One pause covers all refusals that
+    /// arrive during it.
     pub pauses: u64,
-    /// How long these pauses were, all together.
+    /// Total length of these pauses.
     pub paused: Duration,
-    /// How often the tester went on before the time it was told, because a pause has a limit.
+    /// Number of times that the tester resumed before the requested time, because pauses are limited.
     pub ignored: u64,
 }
 
 impl Refusals {
-    /// How many there were.
+    /// Returns the number of refusals.
     pub fn count(&self) -> u64 {
         self.statuses.values().sum()
     }
 
-    /// How often each status came: `503 (12 times), 429 (once)`.
+    /// Formats the count of each status: `503 (12 times), 429 (once)`.
     pub fn told(&self) -> String {
         let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
         let each = self.statuses.iter().map(|(status, count)| format!("{status} ({})", times(*count)));
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// Why a run says nothing in which the server refused more than it served.
+    /// Returns the reason why the run is inconclusive, if the server refused more requests than it served.
     pub fn prevail(&self, answers: u64) -> Option<String> {
         let refused = self.count();
         (2 * refused > answers).then(|| {
             let told = self.told();
             format!(
-                "the server refused more than it served: {refused} of {answers} answers were refusals: {told}"
+                "the server refused more requests than it served: {refused} of {answers} responses were refusals: {told}"
             )
         })
     }

@@ -1,12 +1,12 @@
-//! Runs a part of the program apart from the rest: a panic in it costs that part only.
+//! Isolation of a part of the program: a panic ends only that part.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `work`. If it panics, the message of the panic is returned as the error.
 ///
-/// Whatever `work` changes may be left half done: use it for what writes to a place of its own, or where every step leaves
-/// something that can be read.
+/// A panic may leave the data that `work` modifies in an inconsistent state: use this for work on separate
+/// data, or where the data is readable after every step.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| message(&*panic))
 }

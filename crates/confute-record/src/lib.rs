@@ -1,8 +1,8 @@
 //! The record of a run: plain data that can be stored, read again and merged.
 //!
-//! A [`RunRecord`] holds everything that a report says about a run. The crates that run testers make it; the crate that writes reports
-//! reads nothing else. So every report can be made again from a stored record, and nothing here knows a protocol, a server or a
-//! format for people.
+//! A [`RunRecord`] holds all data of every report about a run. The crates that run testers create it; the
+//! crate that writes reports reads nothing else. Every report can therefore be regenerated from a stored
+//! record, and this crate depends on no protocol, server or output format.
 
 mod exit;
 mod figures;
@@ -20,152 +20,168 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use exit::Exit;
-pub use figures::{Conclusion, Figures, NEEDED, Refusals, Tally};
+pub use figures::{BrokenOff, Conclusion, Figures, NEEDED, Refusals, Tally};
 pub use guard::guarded;
 pub use notes::{BoundRecord, BudgetsRecord, Compared, Rate, Tried};
 pub use spread::{Quantiles, Spread};
 pub use violation::{
-    CaseRecord, Chunk, DiagnosisRecord, ExcerptRecord, ExpectationRecord, FileRecord, MessageRecord,
-    ProofRecord, RefutationRecord, Shown, ShrunkRecord, Standing, Violation, name_of, numbered,
-    with_messages,
+    ByteRecord, CaseRecord, DiagnosisRecord, ExcerptRecord, ExpectationRecord, ExperimentKind,
+    ExperimentRecord, FileRecord, MessageRecord, ProofRecord, RefutationRecord, SetAsideRecord,
+    ShownViolation, ShrunkRecord, Standing, Violation, name_of, numbered, with_messages,
 };
 
 /// The version of records that this crate writes and reads.
 pub const VERSION: u32 = 1;
 
-/// Everything that reports say about a run.
+/// All data of the reports about a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Always `record`.
     pub confute: String,
-    /// The version of the form.
+    /// The version of the format.
     pub version: u32,
-    /// The name of the model.
+    /// Name of the model.
     pub model: String,
     /// The server, as the user named it.
     pub server: String,
-    /// The premise that the verdict rests on, and that cannot be seen.
+    /// The premise that the verdict rests on and that the tester cannot observe.
     pub premise: String,
-    /// The rules of the model, in its order.
+    /// Rules of the model, in its order.
     pub rules: Vec<RuleRecord>,
-    /// The plan of the run.
+    /// Parameters of the run.
     pub plan: PlanRecord,
-    /// The verdict.
+    /// The verdict on the server.
     pub conclusion: Conclusion,
-    /// Every distinct violation and warning.
+    /// All distinct violations and warnings.
     pub violations: Vec<Violation>,
-    /// Troubles, each with how often it was met.
+    /// Troubles, each with its number of occurrences.
     pub troubles: Vec<TroubleRecord>,
-    /// The number of cases by how they ended.
+    /// Numbers of cases by result.
     pub tally: Tally,
     /// Counts and distributions over all cases.
     pub figures: Figures,
-    /// The time that testing took.
+    /// Time that testing took.
     pub elapsed: Duration,
-    /// Rules that were no longer required at the end.
+    /// Names of the rules that were relaxed at the end.
     pub relaxed: Vec<String>,
-    /// The branches that there were to reach, and how often each was.
+    /// The coverage goals, each with the number of times it was reached.
     pub branches: Vec<(String, u64)>,
-    /// Remarks about what the server can do.
+    /// Remarks about the capabilities of the server.
     pub remarks: Vec<String>,
     /// The claim of an exhaustive run.
     pub bound: Option<BoundRecord>,
-    /// What there is to say beside the violations.
+    /// Notes beside the violations.
     pub notes: RunNotes,
     /// Cases and troubles in order, one JSON object each.
     pub log: Log,
 }
 
 impl RunRecord {
-    /// The rule of this name.
+    /// Returns the rule of this name.
     pub fn rule(&self, name: &str) -> Option<&RuleRecord> {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
-    /// `true` if the binary `confute` has the model, so that its `explain` knows the rules and its `replay` the cases.
+    /// Returns `true` if the binary `confute` includes the model, so that `confute explain` knows its rules
+    /// and `confute replay` its cases.
     pub fn is_shipped(&self) -> bool {
         self.rules.iter().any(|rule| rule.more.is_some())
     }
 
-    /// The violations that stand like this.
+    /// Returns the violations with this standing.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &Violation> {
         self.violations.iter().filter(move |one| one.standing == standing)
     }
 }
 
-/// What a run has to say beside its violations.
+/// Notes of a run beside its violations.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunNotes {
-    /// The stored cases that were tried first.
+    /// Stored cases that were run first.
     pub tried: Vec<Tried>,
-    /// The files that were added to the folder of regressions.
+    /// Files that were added to the folder of regressions.
     pub stored: Vec<std::path::PathBuf>,
-    /// The comparison with the baseline.
+    /// Comparison with the baseline.
     pub baseline: Option<Compared>,
-    /// Steps that ended in a defect, each with what it said: what they would have added is missing.
+    /// Steps that failed because of a defect in Confute, each with its message: their results are missing.
     pub missing: Vec<String>,
-    /// The time that the run took, and was to take.
+    /// Time limits of the run, and the time that it took.
     pub budgets: Option<BudgetsRecord>,
 }
 
 /// A rule of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleRecord {
-    /// The name, for reports and for `--allow`.
+    /// Name of the rule, for reports and for `--allow`.
     pub name: String,
-    /// The level.
+    /// Level of the rule.
     pub level: Level,
     /// The requirement, in one sentence.
     pub summary: String,
-    /// The clause of the standard that has the requirement.
+    /// The clause of the standard that states the requirement.
     pub clause: Option<String>,
-    /// Where to read more about it: a command that works for whoever reads the report.
+    /// A command that explains the rule, if there is one that works for the reader of the report.
     pub more: Option<String>,
 }
 
-/// The plan of a run, as far as reports tell it.
+impl RuleRecord {
+    /// Returns the document and the section that the name refers to, or else the group. A name is `GROUP/NAME`, and
+    /// the group of a rule that a standard states is `rfcNUMBER-SECTION`.
+    pub fn place(&self) -> (String, Option<&str>) {
+        let (group, _) = self.name.split_once('/').unwrap_or((&self.name, ""));
+        match group.strip_prefix("rfc").and_then(|place| place.split_once('-')) {
+            Some((number, section)) => (format!("RFC {number}"), Some(section)),
+            None => (group.to_owned(), None),
+        }
+    }
+}
+
+/// Parameters of a run that appear in reports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
-    /// The seed of all choices.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The level from which on a violation refutes.
+    /// Lowest level at which a violation refutes the server.
     pub level: Level,
-    /// Rules that were not required.
+    /// `true` if a violation also refutes the server whose level is high enough only by experiment.
+    #[serde(default)]
+    pub by_experiment: bool,
+    /// Names of the rules that were not required.
     pub allowed: Vec<String>,
-    /// The number of connections of a case.
+    /// Number of connections in a case.
     pub connections: u32,
-    /// The number of cases at once.
+    /// Number of cases that run at the same time.
     pub workers: usize,
-    /// The most cases.
+    /// Maximum number of cases.
     pub cases: Option<u64>,
-    /// The most time.
+    /// Maximum testing time.
     pub max_time: Option<Duration>,
 }
 
-/// A trouble: something that kept the run from going on, and is no violation.
+/// A condition that prevented the run from continuing and is not a violation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TroubleRecord {
-    /// What happened.
+    /// Description of the condition.
     pub what: String,
-    /// The next step; empty where nobody knows one.
+    /// Suggested next step; empty if there is none.
     pub next: String,
-    /// The number of times.
+    /// Number of occurrences.
     pub times: u64,
 }
 
-/// The most lines at the beginning of a log, and as many at its end.
+/// Maximum number of lines at the beginning of a log, and also at its end.
 const HALF: usize = 5_000;
 
-/// Cases and troubles in the order in which they happened, bounded however long the run is.
+/// Cases and troubles in the order in which they happened, bounded regardless of the length of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Log {
     /// The first lines.
     pub first: Vec<Value>,
     /// The latest lines.
     pub latest: VecDeque<Value>,
-    /// The number of cases between them that are not kept.
+    /// Number of cases between them that were dropped.
     pub cut_cases: u64,
-    /// The number of troubles between them that are not kept.
+    /// Number of troubles between them that were dropped.
     pub cut_troubles: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a run has to say beside its violations: stored cases, the baseline, exhaustive bounds, budgets.
+//! Notes of a run beside its violations: stored cases, the baseline, exhaustive bounds, budgets.
 
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
@@ -6,33 +6,34 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// What came of doing a stored case again.
+/// The result of replaying a stored case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
-    /// The file.
+    /// The file of the stored case.
     #[serde(rename = "file")]
     pub path: PathBuf,
-    /// What it was blamed on when it was stored.
+    /// The diagnosis when the case was stored.
     pub rule: String,
-    /// In how many runs it showed.
+    /// Number of runs in which the violation reproduced.
     pub shown: u32,
-    /// How many runs were judged.
+    /// Number of runs that were judged.
     pub runs: u32,
-    /// What a run was refuted for instead, if one was.
+    /// Diagnosis of a different violation, if a run had one.
     pub otherwise: Option<String>,
-    /// Why a run was not judged, if one was not.
+    /// The reason why a run was not judged, if there was one.
     pub unknown: Option<String>,
-    /// Whether it is none of this run's: it is about a server that is tested in another way.
+    /// `true` if the case is about a server that is tested in another way, and does not apply to this run.
     pub foreign: bool,
 }
 
 impl Tried {
-    /// What the file is called.
+    /// Returns the name of the file.
     fn name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The reason why the run owes an answer, if it does: a case that somebody counts on was not judged at all.
+    /// Returns the reason why the run is incomplete, if it is: a stored case that applies to it was not
+    /// judged at all.
     pub fn owed(&self) -> Option<String> {
         (self.runs == 0 && !self.foreign).then(|| self.to_string())
     }
@@ -43,7 +44,9 @@ impl Display for Tried {
         let (name, Self { rule, shown, runs, .. }) = (self.name(), self);
         match (shown, runs, &self.otherwise, &self.unknown) {
             (1.., ..) => write!(f, "{name}: still fails ({rule})"),
-            (0, _, Some(other), _) => write!(f, "{name}: fails, but not as it did ({rule}): {other}"),
+            (0, _, Some(other), _) => {
+                write!(f, "{name}: fails in another way than recorded ({rule}): {other}")
+            }
             (0, 1.., None, None) => write!(f, "{name}: no longer fails in {runs} runs ({rule})"),
             (0, 1.., None, Some(why)) => {
                 write!(f, "{name}: no longer fails in {runs} runs ({rule}); others were not judged: {why}")
@@ -54,56 +57,56 @@ impl Display for Tried {
     }
 }
 
-/// What a run says about what is known.
+/// Comparison of a run with the baseline of known violations.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compared {
-    /// How many violations were met that were known.
+    /// Number of violations that were observed and are known.
     pub met: usize,
-    /// Known, put to the test in a run that came to its end, and not met.
+    /// Known violations that were tested in a completed run and not observed.
     pub gone: Vec<String>,
-    /// Known and not met, but that says nothing.
+    /// Known violations that were not observed, which proves nothing.
     pub open: Vec<String>,
-    /// What that rests on: so many cases,
+    /// Number of cases that the comparison rests on.
     pub cases: u64,
-    /// and so many answers.
+    /// Number of responses that the comparison rests on.
     pub answers: u64,
-    /// The file that says what is known from now on, if one was written.
+    /// The new baseline file, if one was written.
     pub written: Option<PathBuf>,
 }
 
-/// The claim of an exhaustive run: every script of up to so many requests.
+/// The claim of an exhaustive run: all scripts of up to this many requests were run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundRecord {
-    /// The most requests of a script.
+    /// Maximum number of requests in a script.
     pub requests: u64,
-    /// The number of such scripts.
+    /// Number of such scripts.
     pub scripts: u64,
 }
 
-/// The two budgets of a run, and what it took of them.
+/// The two time budgets of a run, and the time used of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BudgetsRecord {
-    /// The time that testing took.
+    /// Time that testing took.
     pub tested: Duration,
-    /// The time that testing was to take at most, if it was bounded.
+    /// Time limit of testing, if there is one.
     pub testing: Option<Duration>,
-    /// The time that everything after testing had taken when the record was made.
+    /// Time that all work after testing had taken when the record was made.
     pub took: Duration,
-    /// The time that everything after testing may take.
+    /// Time limit of all work after testing.
     pub after: Duration,
 }
 
-/// In so many of so many runs.
+/// Reproduction rate of a violation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rate {
-    /// In so many it showed.
+    /// Number of runs in which the violation reproduced.
     pub shown: u32,
-    /// So many there were.
+    /// Number of all runs.
     pub of: u32,
 }
 
 impl Rate {
-    /// Between which shares of all runs the true one lies, at 95 % (Wilson's interval).
+    /// Returns the 95 % confidence interval of the true rate (Wilson's interval).
     pub fn interval(self) -> (f64, f64) {
         if self.of == 0 {
             return (0.0, 1.0);

@@ -1,22 +1,24 @@
-//! Writes a file as a whole or not at all: beside it first, under another name, which then becomes its own.
+//! Atomic writes: a file is written under a temporary name in the same folder and then renamed, so it is
+//! complete or absent.
 //!
-//! That holds whenever the process ends: by an error, a panic, or a signal that cannot be caught. What such a signal leaves behind
-//! has a name that ends in `.part`; the next run takes it away. It is not promised for a machine that loses power, and
-//! nothing waits for the disk here (`fsync`): a run can have hundreds of files, which would cost seconds of the
-//! budget for reports, and a run that was lost with its machine can be done again from its seed.
+//! This holds however the process ends: by an error, a panic, or a signal that cannot be caught. Such a
+//! signal leaves a file whose name ends in `.part`; the next run removes it. It is not guaranteed if the
+//! machine loses power: there is no `fsync`, because a run can have hundreds of files, for which it would
+//! cost seconds of the budget for reports, and a run that was lost with its machine can be repeated from its seed.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// The name under which a file is written before it has its own.
+/// Returns the temporary name under which a file is written.
 pub fn part(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     path.with_file_name(name)
 }
 
-/// Removes a file when it is dropped, so also when whoever fills it panics. Where it has got its own name there is none.
+/// A temporary file that is removed when dropped, also if its writer panics. After the rename there is
+/// nothing to remove.
 struct Part(PathBuf);
 
 impl Drop for Part {
@@ -25,7 +27,7 @@ impl Drop for Part {
     }
 }
 
-/// Writes what `fill` writes. Whoever finds the file finds all of it.
+/// Writes a file with the output of `fill`. A reader finds the complete file or none.
 pub fn put(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
     let beside = Part(part(path));
     let mut file = BufWriter::new(File::create(&beside.0)?);
@@ -34,14 +36,14 @@ pub fn put(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()
     fs::rename(&beside.0, path)
 }
 
-/// Lets the file be run as a program.
+/// Makes the file executable.
 #[cfg(unix)]
 pub fn make_executable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     file.set_permissions(fs::Permissions::from_mode(0o755))
 }
 
-/// Other systems go by its name.
+/// Does nothing: other systems decide by the name of the file.
 #[cfg(not(unix))]
 pub fn make_executable(_: &File) -> io::Result<()> {
     Ok(())

@@ -1,11 +1,11 @@
-//! How a number was distributed: exactly for small numbers, by powers of two for large ones.
+//! Distributions of numbers: exact for small numbers, by powers of two for large ones.
 
 use serde::{Deserialize, Serialize};
 
-/// Up to here every number is counted by itself.
+/// Limit below which every number is counted separately.
 const EXACT: usize = 256;
 
-/// A distribution.
+/// A distribution of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     counts: Vec<u64>,
@@ -13,23 +13,23 @@ pub struct Spread {
     largest: u64,
 }
 
-/// A distribution in a few numbers.
+/// Quantiles of a distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quantiles {
-    /// How many were counted.
+    /// Number of values.
     pub count: u64,
-    /// One in ten was not larger.
+    /// 10th percentile.
     pub p10: u64,
-    /// Half were not larger.
+    /// Median.
     pub median: u64,
-    /// Nine in ten were not larger.
+    /// 90th percentile.
     pub p90: u64,
-    /// The largest.
+    /// Largest value.
     pub max: u64,
 }
 
 impl Spread {
-    /// Counts one.
+    /// Adds one value.
     pub fn add(&mut self, value: u64) {
         let place = place(value);
         if self.counts.len() <= place {
@@ -40,7 +40,7 @@ impl Spread {
         self.largest = self.largest.max(value);
     }
 
-    /// Counts what another counted.
+    /// Adds the values of another distribution.
     pub fn merge(&mut self, other: &Spread) {
         if self.counts.len() < other.counts.len() {
             self.counts.resize(other.counts.len(), 0);
@@ -52,13 +52,13 @@ impl Spread {
         self.largest = self.largest.max(other.largest);
     }
 
-    /// How many were counted.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.total
     }
 
-    /// The smallest number that so many in a hundred did not exceed; 0 if nothing was counted. Large numbers are
-    /// rounded up to a power of two, less one.
+    /// Returns the smallest number that this percentage of the values do not exceed; 0 if there are no
+    /// values. Large numbers are rounded up to a power of two, less one.
     pub fn percentile(&self, percent: u64) -> u64 {
         let wanted = (self.total * percent).div_ceil(100).max(1);
         let mut sum = 0;
@@ -71,12 +71,12 @@ impl Spread {
         0
     }
 
-    /// Half were not larger.
+    /// Returns the median.
     pub fn median(&self) -> u64 {
         self.percentile(50)
     }
 
-    /// In a few numbers.
+    /// Returns the quantiles.
     pub fn quantiles(&self) -> Quantiles {
         Quantiles {
             count: self.total,
@@ -95,7 +95,7 @@ fn place(value: u64) -> usize {
     EXACT + (value / EXACT as u64).ilog2() as usize
 }
 
-/// The largest number in this place.
+/// Returns the largest number that is counted in this place.
 fn value(place: usize) -> u64 {
     if place < EXACT { place as u64 } else { ((EXACT as u64) << (place - EXACT + 1)) - 1 }
 }

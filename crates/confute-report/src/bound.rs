@@ -1,4 +1,4 @@
-//! All scripts up to a size: what is claimed of them, and how long they take.
+//! Reports of exhaustive runs: the claim and the progress.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use serde_json::{Value, json};
 
 use crate::text::{count, grouped};
 
-/// How far an exhaustive run is.
+/// Progress of an exhaustive run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// The time since the start.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// The number of scripts that have run.
+    /// Number of scripts that have run.
     pub cases: u64,
-    /// The number of violations so far.
+    /// Number of violations so far.
     pub violations: usize,
 }
 
-/// What there is to do.
+/// Describes the scripts of an exhaustive run.
 pub fn all(bound: BoundRecord) -> String {
     format!("{} of up to {}", count(bound.scripts, "script"), count(bound.requests, "request"))
 }
 
-/// What was done: all, only if every one ran to its end and was judged.
+/// Describes the scripts that ran. The claim covers all of them only if every one ran to its end and was judged.
 pub fn done(bound: BoundRecord, run: &RunRecord) -> String {
     let tally = &run.tally;
     if is_done(bound, run) {
@@ -35,31 +35,34 @@ pub fn done(bound: BoundRecord, run: &RunRecord) -> String {
     format!("{} of {} ran and were judged", grouped(ran), all(bound))
 }
 
-/// Whether every one ran. Where a conversation broke off, that one did not.
+/// Returns `true` if every script ran to its end and was judged. A script that was cut short by a trouble did not.
 fn is_done(bound: BoundRecord, run: &RunRecord) -> bool {
     run.tally.is_all_of(bound.scripts) && run.troubles.is_empty()
 }
 
-/// What that rests on.
+/// Returns notes on the evidence for the claim.
 pub fn notes(bound: BoundRecord, run: &RunRecord) -> Vec<String> {
     let mut notes = vec![done(bound, run)];
     if !run.violations.is_empty() {
-        notes.push("a violation is shown as found with the fewest requests; what is found is".to_owned());
-        notes.push("relaxed for the scripts that come after".to_owned());
+        notes.push("each violation is shown with the fewest requests; its rule is".to_owned());
+        notes.push("relaxed for later scripts".to_owned());
     }
     let unanswered = run.tally.unanswered;
     if unanswered > 0 {
         let scripts = count(unanswered, "script");
-        notes.push(format!("{scripts} lost a request, for its connection ended"));
+        notes.push(format!("in {scripts} a connection ended before its request was answered"));
     }
     let left_out = run.figures.skipped;
     if left_out > 0 {
-        notes.push(format!("{} left out: no answer had told their tags", count(left_out, "request")));
+        notes.push(format!(
+            "{} left out: no response contained the tags they refer to",
+            count(left_out, "request")
+        ));
     }
     notes
 }
 
-/// How far it is, and how long the rest will take if it goes on like this.
+/// Formats the progress, with an estimate of the remaining time.
 pub fn line(bound: BoundRecord, progress: &Progress) -> String {
     let left = bound.scripts.saturating_sub(progress.cases);
     #[expect(clippy::cast_precision_loss, reason = "an estimate")]
@@ -74,7 +77,7 @@ pub fn line(bound: BoundRecord, progress: &Progress) -> String {
     )
 }
 
-/// For programs.
+/// Returns the claim as JSON.
 pub fn json(bound: BoundRecord, run: &RunRecord) -> Value {
     json!({
         "requests": bound.requests,
@@ -85,7 +88,7 @@ pub fn json(bound: BoundRecord, run: &RunRecord) -> Value {
     })
 }
 
-/// Roughly so long: what is told of the future is not exact.
+/// Formats an estimated duration, rounded up.
 fn about(time: Duration) -> String {
     match time.as_secs() {
         seconds @ ..90 => format!("{} s", seconds + 1),
@@ -104,7 +107,7 @@ mod tests {
         let progress = Progress { elapsed: Duration::from_secs(2), cases: 10_000, violations: 0 };
         assert_eq!(line(bound, &progress), "2 s: 10,000 of 110,000 scripts, about 21 s left, 0 violations");
         assert_eq!(all(bound), "110,000 scripts of up to 3 requests");
-        // Before the first has ended nobody knows.
+        // Before the first script has ended there is no estimate.
         let progress = Progress { cases: 0, ..progress };
         assert!(line(bound, &progress).len() <= crate::text::WIDTH, "{}", line(bound, &progress));
     }

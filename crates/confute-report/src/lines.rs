@@ -1,22 +1,26 @@
-//! The run for programs: one JSON object a line, with a version. Fields are only ever added within a version.
+//! The run as JSON Lines for programs: one JSON object per line, with a version. Within a version fields are
+//! only added.
 //!
-//! Of cases and troubles the record keeps the first and the latest; a line between them says how many are missing. All violations are
-//! listed, and the run with its counts comes last.
+//! The record keeps the first and the latest cases and troubles; a line between them has the number of those
+//! omitted. All violations are listed, and the run with its counts comes last.
 
 use std::io::{self, Write};
 
 use confute::trace::Event;
-use confute_record::{Conclusion, Exit, MessageRecord, Refusals, RunRecord, Standing, Violation, guarded};
+use confute_record::{
+    Conclusion, DiagnosisRecord, Exit, ExperimentKind, ExperimentRecord, MessageRecord, Refusals, RunRecord,
+    Standing, Violation, guarded,
+};
 use serde_json::{Value, json};
 
 use crate::bound;
 
 const VERSION: u32 = 1;
 
-/// What `summary.json` looks like, as a JSON Schema.
+/// JSON Schema of `summary.json`.
 pub const SUMMARY_SCHEMA: &str = include_str!("../../../docs/summary.schema.json");
 
-/// Writes the run, with what happened on the way or without.
+/// Writes the run as JSON Lines; the log of cases and troubles only with `all`.
 pub fn write(run: &RunRecord, all: bool, out: &mut dyn Write) -> io::Result<()> {
     if all {
         writeln!(out, "{}", start(run))?;
@@ -41,7 +45,7 @@ pub fn write(run: &RunRecord, all: bool, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "{}", summary(run))
 }
 
-/// What was to be done.
+/// Returns the parameters of the run as JSON.
 fn start(run: &RunRecord) -> Value {
     let plan = &run.plan;
     json!({
@@ -51,6 +55,7 @@ fn start(run: &RunRecord) -> Value {
         "model": run.model,
         "seed": plan.seed,
         "level": plan.level.name(),
+        "by_experiment": plan.by_experiment,
         "allowed": plan.allowed,
         "connections": plan.connections,
         "workers": plan.workers,
@@ -59,12 +64,8 @@ fn start(run: &RunRecord) -> Value {
     })
 }
 
-/// One violation.
+/// Returns a violation as JSON.
 pub fn violation(finding: &Violation) -> Value {
-    let diagnoses = finding
-        .diagnoses
-        .iter()
-        .map(|one| json!({ "rules": one.rules, "deviations": one.deviations, "level": one.level.name() }));
     let found = &finding.found;
     let expected = found.refutation.expected.iter();
     let expected = expected
@@ -76,7 +77,8 @@ pub fn violation(finding: &Violation) -> Value {
         "refutes": finding.standing == Standing::Refutes,
         "known": finding.standing == Standing::Known,
         "level": finding.level.map(confute::lang::Level::name),
-        "blame": diagnoses.collect::<Vec<_>>(),
+        "blame": diagnoses(&finding.diagnoses),
+        "experiment": finding.experiment.as_ref().map(experiment),
         "incomplete": finding.incomplete,
         "times": finding.times,
         "case": found.name,
@@ -108,10 +110,38 @@ pub fn violation(finding: &Violation) -> Value {
             }),
             Err(why) => json!({ "error": why }),
         }),
+        "command": finding.command,
     })
 }
 
-/// An event: its kind, named as in traces, and its connection and message, if it has them.
+fn diagnoses(list: &[DiagnosisRecord]) -> Vec<Value> {
+    let one = |one: &DiagnosisRecord| json!({ "rules": one.rules, "deviations": one.deviations, "level": one.level.name() });
+    list.iter().map(one).collect()
+}
+
+fn experiment(experiment: &ExperimentRecord) -> Value {
+    let set_aside = experiment.set_aside.iter().map(|one| {
+        let (kind, runs) = match one.kind {
+            ExperimentKind::Extension => ("extension", 1),
+            ExperimentKind::Comparison(runs) => ("comparison", runs),
+            ExperimentKind::Control(runs) => ("control", runs),
+        };
+        json!({
+            "rules": one.rules,
+            "kind": kind,
+            "runs": runs,
+            "exchange": one.exchange,
+            "events": one.trace.iter().map(event).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "left": diagnoses(&experiment.left),
+        "level": experiment.level.name(),
+        "set_aside": set_aside.collect::<Vec<_>>(),
+    })
+}
+
+/// Returns an event as JSON: its kind, named as in traces, and its connection and message, if it has them.
 fn event(event: &Event<MessageRecord>) -> Value {
     let (kind, message) = match event {
         Event::Opened(_) => ("opened", None),
@@ -144,7 +174,7 @@ fn refusals(refusals: &Refusals) -> Value {
     })
 }
 
-/// The whole run.
+/// Returns the whole run as JSON.
 pub fn summary(run: &RunRecord) -> Value {
     let (figures, tally, plan) = (&run.figures, &run.tally, &run.plan);
     let never = run.rules.iter().map(|rule| &*rule.name).filter(|name| !figures.rules.contains(*name));
@@ -176,6 +206,7 @@ pub fn summary(run: &RunRecord) -> Value {
         "exit": exit.code(),
         "seed": plan.seed,
         "level": plan.level.name(),
+        "by_experiment": plan.by_experiment,
         "allowed": plan.allowed,
         "relaxed": run.relaxed,
         "violations": run.standing(Standing::Refutes).count(),
@@ -207,6 +238,7 @@ pub fn summary(run: &RunRecord) -> Value {
         "accepted": figures.accepted,
         "ended": figures.ended,
         "refusals": refusals(&figures.refusals),
+        "broken_off": { "count": figures.broken_off.count, "first": figures.broken_off.first },
         "barriers": figures.barriers,
         "outstanding": figures.outstanding.quantiles(),
         "alternatives": figures.alternatives.quantiles(),

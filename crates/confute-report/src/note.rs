@@ -1,4 +1,4 @@
-//! Remarks below what is shown: a label, and lines beside it.
+//! Notes below a diagram: a label, and lines beside it.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use confute_record::RefutationRecord;
 use crate::style::{NOTE, STRONG};
 use crate::text::{WIDTH, clip_alike, differing, wrap};
 
-/// How many expectations are shown.
+/// Maximum number of expectations that are shown.
 const MOST: usize = 6;
 
-/// A remark on what was drawn: a label, and lines beside it.
+/// Writes a note: a label, and lines beside it.
 pub fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()> {
     for (place, line) in lines.iter().enumerate() {
         if place == 0 {
@@ -23,8 +23,42 @@ pub fn note(out: &mut dyn Write, label: &str, lines: &[String]) -> io::Result<()
     Ok(())
 }
 
-/// What was seen and what would have been right, in the same notation and cut at the same place; of messages with many fields
-/// those that differ, whole.
+/// Returns the observed message and the expected ones, in at most two lines each, and all in one line if they are short.
+/// Long messages are truncated at the same place.
+pub(crate) fn in_brief(refutation: &RefutationRecord) -> (Vec<String>, Vec<String>) {
+    const NOTE: usize = WIDTH - 14;
+    let seen = refutation.seen.trim().to_owned();
+    let mut expected: Vec<String> = Vec::new();
+    for one in &refutation.expected {
+        let text = one.message.as_deref().unwrap_or("nothing").trim();
+        if !expected.iter().any(|known| known == text) {
+            expected.push(text.to_owned());
+        }
+    }
+    let others = refutation.more.then(|| "others".to_owned());
+    let joined = expected.iter().cloned().chain(others).collect::<Vec<_>>().join("; or ");
+    let both = format!("{seen}; expected {joined}");
+    if !seen.is_empty() && !joined.is_empty() && both.chars().count() <= NOTE {
+        return (vec![both], Vec::new());
+    }
+    let lines = wrap(&joined, NOTE);
+    if lines.len() <= 2 && seen.chars().count() <= NOTE {
+        return ([seen].into_iter().filter(|seen| !seen.is_empty()).collect(), lines);
+    }
+    let is_more = refutation.more || expected.len() > 2;
+    expected.truncate(2);
+    let texts: Vec<String> = [seen].into_iter().chain(expected).collect();
+    let mut lines = clip_alike(&texts, NOTE - 2);
+    let mut expected = lines.split_off(1);
+    if let (Some(last), true) = (expected.last_mut(), is_more) {
+        last.push_str(" …");
+    }
+    lines.retain(|line| !line.is_empty());
+    (lines, expected)
+}
+
+/// Writes the observed message and the expected ones, in the same notation and truncated at the same place;
+/// messages with many fields are reduced to those that differ, in full.
 pub fn expected(refutation: &RefutationRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
     let shown = &refutation.expected[..refutation.expected.len().min(MOST)];
     let told = shown.iter().map(|one| one.message.clone().unwrap_or_else(|| "nothing".to_owned()));
@@ -53,7 +87,7 @@ pub fn expected(refutation: &RefutationRecord, in_full: bool, out: &mut dyn Writ
         }
     }
     if refutation.more || shown.len() < refutation.expected.len() {
-        lines.push("and other things".to_owned());
+        lines.push("and others".to_owned());
     }
     note(out, "expected", &lines)
 }

@@ -1,14 +1,14 @@
-//! What stands out, and how. Whoever shows it where there is no colour strips it.
+//! Text styles. Output without colour support strips them.
 
 use anstyle::{AnsiColor, Style};
 
-/// As it should be.
+/// Style of a good result.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// Proven wrong.
+/// Style of a refutation.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// Not known, or not serious.
+/// Style of an inconclusive result or a warning.
 pub const OPEN: Style = AnsiColor::Yellow.on_default().bold();
-/// What belongs to the form.
+/// Style of the layout.
 pub const NOTE: Style = AnsiColor::Cyan.on_default();
-/// What matters most.
+/// Style of emphasized text.
 pub const STRONG: Style = Style::new().bold();

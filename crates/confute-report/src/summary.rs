@@ -1,58 +1,62 @@
-//! What came of a run, for people: the violations, the verdict, and what it rests on.
+//! The report of a run for the terminal: the violations, the verdict, and its basis.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anstyle::Style;
-use confute_record::{Compared, Conclusion, Exit, Figures, Refusals, RunRecord, Spread, Standing, guarded};
+use confute_record::{
+    BrokenOff, Compared, Conclusion, Exit, Figures, Refusals, RunRecord, Spread, Standing, guarded,
+};
 
 use crate::bound;
 use crate::note::note;
+use crate::several;
 use crate::style::{BAD, GOOD, OPEN};
 use crate::text::{WIDTH, count, elapsed, grouped, wrap};
-use crate::violation::{kept, violation};
 
-/// So many things that were never put to the test are named.
+/// Maximum number of untested rules or goals that are named.
 const NEVER: usize = 8;
 
-/// How a run is to be shown.
+/// Options of the report.
 #[derive(Clone, Copy, Default)]
 pub struct Manner<'a> {
     /// The files that were written.
     pub paths: &'a [PathBuf],
-    /// How to have files written, where none were.
+    /// Advice on writing files, for runs that wrote none.
     pub hint: &'a str,
-    /// Only the verdict.
-    pub quiet: bool,
-    /// Everything in full.
-    pub verbose: bool,
+    /// Amount of detail.
+    pub detail: Detail,
 }
 
-/// Writes the whole report: the violations, the verdict, the figures, the paths.
+/// Amount of detail of a report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The verdict only.
+    Verdict,
+    /// Of several violations a table, and a short text about each that decides the verdict.
+    Brief,
+    /// The whole proof of each violation.
+    #[default]
+    Whole,
+    /// Also every message and every list in full.
+    Full,
+}
+
+/// Writes the whole report: the violations, the verdict, the statistics, the paths.
 pub fn write(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result<()> {
-    if !manner.quiet {
-        for finding in &run.violations {
-            let mut next = kept(run, finding, manner.paths);
-            if next.is_empty() && manner.paths.is_empty() {
-                next = wrap(manner.hint, WIDTH - 14);
-            }
-            let what = format!("violation {}", finding.number);
-            part(&what, out, |out| violation(&run.rules, finding, manner.verbose, &next, out))?;
-        }
+    if manner.detail == Detail::Verdict {
+        return part("verdict", out, |out| verdict(run, manner.detail, out));
     }
-    part("verdict", out, |out| verdict(run, manner, out))?;
-    if !manner.quiet {
-        let remarks = run.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
-        note(out, "server", &remarks.collect::<Vec<_>>())?;
-        part("basis", out, |out| basis(run, manner.verbose, out))?;
-        notes(run).iter().try_for_each(|(label, lines)| note(out, label, lines))?;
-        let paths: Vec<String> = manner.paths.iter().map(|path| path.display().to_string()).collect();
-        note(out, "reports", &paths)?;
-    }
-    Ok(())
+    several::write(run, manner, out)?;
+    part("verdict", out, |out| verdict(run, manner.detail, out))?;
+    let remarks = run.remarks.iter().flat_map(|remark| wrap(remark, WIDTH - 14));
+    note(out, "server", &remarks.collect::<Vec<_>>())?;
+    part("basis", out, |out| basis(run, manner, out))?;
+    notes(run).iter().try_for_each(|(label, lines)| note(out, label, lines))?;
+    note(out, "reports", &several::reports(manner))
 }
 
-/// Remarks beside the verdict: a label, and lines beside it.
+/// Returns notes beside the verdict: labels, each with its lines.
 pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
     let wrapped = |texts: Vec<String>| texts.iter().flat_map(|text| wrap(text, WIDTH - 14)).collect();
     let budgets = run.notes.budgets.map_or_else(Vec::new, |budgets| {
@@ -60,7 +64,7 @@ pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
         vec![
             format!("testing took {}{}", elapsed(budgets.tested), of(budgets.testing)),
             format!(
-                "blame, smaller cases, proofs and reports took {}{}",
+                "blame, shrinking, proofs and reports took {}{}",
                 elapsed(budgets.took),
                 of(Some(budgets.after))
             ),
@@ -75,28 +79,28 @@ pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
     ]
 }
 
-/// The comparison with the baseline, in lines.
+/// Formats the comparison with the baseline, as lines.
 fn compared(compared: &Compared) -> Vec<String> {
-    let mut lines = vec![format!("{} met again", count(compared.met as u64, "known violation"))];
+    let mut lines = vec![format!("{} seen again", count(compared.met as u64, "known violation"))];
     let list = |what: &str, rules: &[String]| wrap(&format!("{what}: {}", rules.join("; ")), WIDTH - 14);
     if !compared.gone.is_empty() {
-        let (cases, answers) = (count(compared.cases, "case"), count(compared.answers, "answer"));
-        let what = format!("no longer met in {cases} with {answers}, though put to the test");
+        let (cases, answers) = (count(compared.cases, "case"), count(compared.answers, "response"));
+        let what = format!("not seen again in {cases} with {answers}, although tested");
         lines.extend(list(&what, &compared.gone));
     }
     if !compared.open.is_empty() {
-        lines.extend(list("not put to the test, or not to the end", &compared.open));
+        lines.extend(list("not tested, or not completely", &compared.open));
     }
     match &compared.written {
         Some(path) => lines.push(format!("written to {}", path.display())),
         None if compared.gone.is_empty() => {}
-        None => lines.push("--baseline-update removes what is no longer met".to_owned()),
+        None => lines.push("--baseline-update removes the violations that were not seen again".to_owned()),
     }
     lines
 }
 
-/// Writes a part of the report. If its writer panics, what it had written stays, and a line says that the rest is missing:
-/// the other parts are not to be lost with it.
+/// Writes a part of the report. If its writer panics, the output up to then is kept and a line reports that
+/// the rest is missing, so that the other parts are not lost with it.
 pub fn part(
     what: &str,
     out: &mut dyn Write,
@@ -108,23 +112,24 @@ pub fn part(
     match ended {
         Ok(result) => result,
         Err(why) => {
-            let line = format!("the rest of this report ({what}), for a defect of its writer: {why}");
-            // The styles of what was begun end here.
+            let line = format!("the rest of this part of the report ({what}): internal error: {why}");
+            // Resets the styles of the interrupted output.
             writeln!(out, "{OPEN:#}")?;
             note(out, "missing", &wrap(&line, WIDTH - 14))
         }
     }
 }
 
-fn verdict(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn verdict(run: &RunRecord, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
     let shown = &run.server;
     let mut say = |style: Style, what: String| {
         let word = Exit::from(&run.conclusion).name();
-        // In a line of its own for programs, and where everything is shown as it is.
-        let width = if manner.quiet || manner.verbose { usize::MAX } else { WIDTH - word.len() - 2 };
+        // One line for programs, and in the verbose report.
+        let is_one_line = matches!(detail, Detail::Verdict | Detail::Full);
+        let width = if is_one_line { usize::MAX } else { WIDTH - word.len() - 2 };
         writeln!(out, "{style}{word}{style:#}: {}", wrap(&format!("{shown}: {what}"), width).join("\n  "))
     };
-    let answers = count(run.figures.answers, "answer");
+    let answers = count(run.figures.answers, "response");
     if run.figures.requests == 0
         && let Conclusion::Inconclusive(why) = &run.conclusion
     {
@@ -132,14 +137,14 @@ fn verdict(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Resu
     }
     let time = elapsed(run.elapsed).replace(' ', "\u{a0}");
     let over = match run.bound {
-        // How many there were is said already.
+        // The number of scripts is printed elsewhere.
         Some(_) => format!("{answers}, {time}"),
         None => format!("{answers} in {}, {time}", count(run.tally.cases, "case")),
     };
     let alone = match run.figures.outstanding.median() {
-        // What is tried out to the end says itself what is concurrent.
+        // The concurrency of an exhaustive run is part of its scripts.
         1 if run.figures.requests > 0 && run.bound.is_none() => {
-            "; median outstanding was one: hardly anything was concurrent"
+            "; the median of outstanding requests was one: the test was nearly sequential"
         }
         _ => "",
     };
@@ -153,11 +158,11 @@ fn verdict(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Resu
             let known = run.standing(Standing::Known).count() as u64;
             let explained = match run.bound {
                 Some(bound) if run.violations.is_empty() => {
-                    format!("{}; nothing was refuted", bound::done(bound, run))
+                    format!("{}; no violation", bound::done(bound, run))
                 }
-                Some(bound) => format!("{}; nothing new was refuted", bound::done(bound, run)),
-                None if known > 0 => format!("nothing but {}", count(known, "known violation")),
-                None => format!("all explained by {}", run.model),
+                Some(bound) => format!("{}; no new violation", bound::done(bound, run)),
+                None if known > 0 => format!("only {}", count(known, "known violation")),
+                None => format!("every response explained by {}", run.model),
             };
             say(GOOD, format!("{explained} ({over}{alone})"))
         }
@@ -165,20 +170,19 @@ fn verdict(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Resu
     }
 }
 
-/// What the verdict rests on.
-fn basis(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the basis of the verdict.
+fn basis(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (figures, tally) = (&run.figures, &run.tally);
     note(out, "seed", &[run.plan.seed.to_string()])?;
-    let mut next: Vec<&str> = run.troubles.iter().map(|trouble| &*trouble.next).collect();
+    let mut next: Vec<String> = run.troubles.iter().map(|trouble| trouble.next.clone()).collect();
     next.retain(|advice| !advice.is_empty());
     next.dedup();
+    let mut next: Vec<String> = next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect();
+    // Commands are not broken.
+    next.extend(several::next(run, manner));
     if figures.requests == 0 {
-        // There are no figures of nothing.
-        return note(
-            out,
-            "next",
-            &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>(),
-        );
+        // Nothing was sent, so there are no statistics.
+        return note(out, "next", &next);
     }
     note(out, "premise", &wrap(&run.premise, WIDTH - 14))?;
     if let Some(bound) = run.bound {
@@ -190,16 +194,16 @@ fn basis(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> 
         cases.push(format!("{} not judged within the budget", grouped(tally.inconclusive)));
     }
     if tally.empty > 0 {
-        cases.push(format!("{} without any answer", grouped(tally.empty)));
+        cases.push(format!("{} without any response", grouped(tally.empty)));
     }
     if tally.early > 0 {
         cases.push(format!("{} ended early", grouped(tally.early)));
     }
     if tally.stopped > 0 {
-        cases.push(format!("{} under way when it was time to stop", grouped(tally.stopped)));
+        cases.push(format!("{} unfinished when testing ended", grouped(tally.stopped)));
     }
     if tally.doubtful > 0 {
-        cases.push(format!("{} refuted at first, but not when judged again", grouped(tally.doubtful)));
+        cases.push(format!("{} refuted online, but not when judged again offline", grouped(tally.doubtful)));
     }
     note(out, "cases", &cases)?;
     note(
@@ -207,27 +211,45 @@ fn basis(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> 
         "refusals",
         &refusals(figures).iter().flat_map(|one| wrap(one, WIDTH - 14)).collect::<Vec<_>>(),
     )?;
+    let broken = broken_off(figures).map_or_else(Vec::new, |broken| wrap(&broken, WIDTH - 14));
+    note(out, "broken", &broken)?;
     let outstanding = format!("outstanding requests at each send: {}", spread(&figures.outstanding));
     let open = format!("open alternatives: {}", spread(&figures.alternatives));
     note(out, "load", &[outstanding, open].map(|one| wrap(&one, WIDTH - 14)).concat())?;
-    coverage(run, in_full, out)?;
+    coverage(run, manner.detail, out)?;
     let share =
         |part: std::time::Duration| 100.0 * part.as_secs_f64() / figures.elapsed.as_secs_f64().max(1e-9);
-    let times = format!("{:.0} % thinking, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
+    let times = format!("{:.0} % judging, {:.0} % waiting", share(figures.thinking), share(figures.waiting));
     note(out, "time", &[format!("{}, {times}", elapsed(run.elapsed))])?;
     let troubles = run.troubles.iter().flat_map(|trouble| {
         let often = if trouble.times > 1 { format!(" ({} times)", trouble.times) } else { String::new() };
         wrap(&format!("{}{often}", trouble.what), WIDTH - 14)
     });
     note(out, "trouble", &troubles.collect::<Vec<_>>())?;
-    note(out, "next", &next.iter().flat_map(|advice| wrap(advice, WIDTH - 14)).collect::<Vec<_>>())?;
-    if !run.relaxed.is_empty() {
-        note(out, "relaxed", &wrap(&run.relaxed.join(", "), WIDTH - 14))?;
+    note(out, "next", &next)?;
+    // A violated rule is not required of later cases, so that they can show other violations. The table has it.
+    let in_table = |rule: &&String| {
+        several::is_brief(run, manner.detail) && run.violations.iter().any(|one| one.is_named_after(rule))
+    };
+    let relaxed: Vec<&str> = run.relaxed.iter().filter(|rule| !in_table(rule)).map(|rule| &**rule).collect();
+    if relaxed.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let text = format!("not required at the end (allowed, or violated before): {}", relaxed.join(", "));
+    note(out, "relaxed", &wrap(&text, WIDTH - 14))
 }
 
-/// How often the server declined to serve a request, and whether the tester asked again too soon.
+/// Describes the responses that broke off, if there are any.
+pub(crate) fn broken_off(figures: &Figures) -> Option<String> {
+    let BrokenOff { count, first } = &figures.broken_off;
+    let (count, answers) = (grouped(*count), grouped(figures.answers));
+    let first = first.as_ref()?;
+    Some(format!(
+        "{count} of {answers} responses broke off: the server ended the connection, as it may; the first: {first}"
+    ))
+}
+
+/// Describes the refusals of the server, and the retries that were too early.
 pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
     let Refusals { retry_after, pauses, paused, ignored, .. } = &figures.refusals;
     let count = figures.refusals.count();
@@ -235,7 +257,7 @@ pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec![format!(
-        "{} of {} answers: {}",
+        "{} of {} responses: {}",
         grouped(count),
         grouped(figures.answers),
         figures.refusals.told()
@@ -244,22 +266,25 @@ pub(crate) fn refusals(figures: &Figures) -> Vec<String> {
         let paused = format!("{} pauses ({} in all)", grouped(*pauses), elapsed(*paused));
         let ignored = match ignored {
             0 => "all honoured".to_owned(),
-            _ => format!("{} times the tester went on sooner, because pauses are limited", grouped(*ignored)),
+            _ => {
+                format!("{} times the tester continued early, because pauses are limited", grouped(*ignored))
+            }
         };
         lines.push(format!("{} with Retry-After: {paused}; {ignored}", grouped(*retry_after)));
     } else {
-        lines.push("none with Retry-After".to_owned());
+        lines.push("no Retry-After".to_owned());
     }
     lines
 }
 
-/// Which rules were never put to the test, and what was never reached: of that the verdict says nothing.
-fn coverage(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
-    let (figures, rules) = (&run.figures, &run.rules);
+/// Writes the rules that were never tested and the coverage goals that were never reached: the verdict does
+/// not cover them.
+fn coverage(run: &RunRecord, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+    let (figures, rules, in_full) = (&run.figures, &run.rules, detail == Detail::Full);
     let never: Vec<&str> =
         rules.iter().map(|rule| &*rule.name).filter(|name| !figures.rules.contains(*name)).collect();
     let tested = rules.len() - never.len();
-    let lines = [format!("{tested} of {} were put to the test", rules.len())];
+    let lines = [format!("{tested} of {} were tested", rules.len())];
     note(out, "rules", &[&lines[..], &nevers(&never, in_full)].concat())?;
     if run.branches.is_empty() {
         return Ok(());
@@ -267,8 +292,11 @@ fn coverage(run: &RunRecord, in_full: bool, out: &mut dyn Write) -> io::Result<(
     let never: Vec<&str> =
         run.branches.iter().filter(|(_, times)| *times == 0).map(|(name, _)| &**name).collect();
     let reached = run.branches.len() - never.len();
-    let lines = [format!("{reached} of {} were reached", run.branches.len())];
-    note(out, "branches", &[&lines[..], &nevers(&never, in_full)].concat())
+    let line = format!("{reached} of {} were reached", run.branches.len());
+    if several::is_brief(run, detail) && !never.is_empty() {
+        return note(out, "branches", &[format!("{line} (-v lists the others)")]);
+    }
+    note(out, "branches", &[&[line][..], &nevers(&never, in_full)].concat())
 }
 
 fn nevers(never: &[&str], in_full: bool) -> Vec<String> {

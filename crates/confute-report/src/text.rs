@@ -1,11 +1,11 @@
-//! Numbers, times and long texts, made fit for a line of 80 columns.
+//! Formatting of numbers, times and long texts for lines of 80 columns.
 
 use std::time::Duration;
 
-/// How wide a report is.
+/// Width of a report, in columns.
 pub const WIDTH: usize = 80;
 
-/// `12,345`.
+/// Formats a number with separators: `12,345`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
@@ -18,12 +18,12 @@ pub fn grouped(number: u64) -> String {
     shown
 }
 
-/// `1 event`, `2 events`.
+/// Formats a count with its noun: `1 event`, `2 events`.
 pub fn count(number: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// `0.3 ms`, `42 ms`, `1.5 s`.
+/// Formats a duration: `0.3 ms`, `42 ms`, `1.5 s`.
 pub fn elapsed(time: Duration) -> String {
     let milliseconds = time.as_secs_f64() * 1e3;
     match milliseconds {
@@ -33,7 +33,7 @@ pub fn elapsed(time: Duration) -> String {
     }
 }
 
-/// At most so many characters, the end left out.
+/// Truncates a text to at most `width` characters.
 pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -41,14 +41,14 @@ pub fn clip(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// Several texts that are too long, cut alike so that the first difference is in sight.
+/// Truncates several long texts at the same place, so that their first difference is visible.
 pub fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     let Some(first) = texts.first() else { return Vec::new() };
     let shared = texts
         .iter()
         .map(|text| first.chars().zip(text.chars()).take_while(|(left, right)| left == right).count());
     let shared = shared.skip(1).min().unwrap_or(0);
-    // The beginning tells what kind of message it is.
+    // The beginning shows the kind of the message.
     let lead = 12;
     if texts.iter().all(|text| text.chars().count() <= width) || shared < width / 2 {
         return texts.iter().map(|text| clip(text, width)).collect();
@@ -62,11 +62,12 @@ pub fn clip_alike(texts: &[String], width: usize) -> Vec<String> {
     texts.iter().map(cut).collect()
 }
 
-/// Messages with many fields, each with its first part and the fields that differ from the first message (in the first: from any of
-/// the others), whole. `None` where they are short enough, or have no fields.
+/// Shortens messages with many fields: each keeps its first part and, in full, the fields that differ from
+/// those of the first message (in the first message: from those of any other). Returns `None` if they are
+/// short enough, or have no fields.
 pub fn differing(texts: &[String], width: usize) -> Option<Vec<String>> {
     let (first, others) = texts.split_first()?;
-    // Where it was seen is no part of the message.
+    // The connection is not part of the message.
     let (message, place) = first.rsplit_once(" on connection ").unwrap_or((first, ""));
     let (own, others): (Vec<_>, Vec<_>) = (fields(message), others.iter().map(|text| fields(text)).collect());
     if own.len() < 3 || texts.iter().all(|text| text.chars().count() <= width) {
@@ -82,13 +83,13 @@ pub fn differing(texts: &[String], width: usize) -> Option<Vec<String>> {
     Some(std::iter::once(seen).chain(others).collect())
 }
 
-/// The parts of a message: its beginning, and its fields.
+/// Splits a message into its beginning and its fields.
 fn fields(text: &str) -> Vec<&str> {
     let is_field = |part: &str| {
         let name =
             part.strip_prefix("after the content ").unwrap_or(part).split(": ").next().unwrap_or_default();
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        // Fields of messages are written with a capital; those of a Rust value are not.
+        // Field names of messages begin with a capital; those of a Rust value do not.
         name.len() < part.len()
             && name.starts_with(|c: char| c.is_ascii_uppercase())
             && name.chars().all(is_name)
@@ -105,7 +106,7 @@ fn fields(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The first part and those that count, with a mark for what is left out.
+/// Joins the first part and those selected by `counts`, with an ellipsis for the others.
 fn shorter(parts: &[&str], counts: &dyn Fn(&&str) -> bool) -> String {
     let mut shown: Vec<&str> = Vec::new();
     for (place, part) in parts.iter().enumerate() {
@@ -118,7 +119,7 @@ fn shorter(parts: &[&str], counts: &dyn Fn(&&str) -> bool) -> String {
     shown.join(", ")
 }
 
-/// Words in lines of this width. A no-break space keeps two words together.
+/// Breaks a text into lines of this width, between words. A no-break space keeps two words together.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -175,7 +176,8 @@ mod tests {
             "GET /confute-1234567890-r3, …, Cache-Control: no-store, no-transform, …, Via: 1.1 gateway"
         );
         assert_eq!(shown[2], "nothing");
-        // Where nothing is like it, all of it is shown; what is short, or has no fields, is shown otherwise.
+        // If no alternative has fields, all of them are shown; short messages and those without fields are
+        // not handled here.
         assert_eq!(differing(&[seen.to_owned(), "nothing".to_owned()], 66).expect("long")[0], seen);
         assert_eq!(differing(&texts, 500), None);
         assert_eq!(differing(&["x".repeat(100), "y".repeat(100)], 66), None);

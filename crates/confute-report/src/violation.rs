@@ -1,4 +1,4 @@
-//! One violation, for people: the rule, the messages, what was expected, and what to do next.
+//! One violation as terminal text: the rule, the messages, the expected alternatives, and advice.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,22 +8,23 @@ use confute_record::{
     MessageRecord, RefutationRecord, RuleRecord, RunRecord, ShrunkRecord, Standing, Violation, numbered,
 };
 
+use crate::experiment;
 use crate::files::{CASE, folder};
 use crate::ladder;
 use crate::note::{self, note};
 use crate::style::{BAD, OPEN, STRONG};
 use crate::text::{WIDTH, clip, count, grouped, wrap};
 
-/// How many of the last events of a case are shown.
+/// Maximum number of events in a list, counted from the end of a case.
 const LAST: usize = 8;
-/// Up to so many are drawn.
+/// Maximum number of events in a ladder.
 const DRAWN: usize = 24;
 
-/// What was seen in the case that is shown, and what was expected: each thing once, and in brief only by rules that are to blame.
-/// A turn looks at many others.
+/// Returns the refutation of the displayed case without duplicate expectations. Unless `in_full`, only blamed
+/// rules are kept, because a turn consults many others.
 pub(crate) fn refutation(finding: &Violation, in_full: bool) -> RefutationRecord {
     let mut refutation = finding.shown().refutation.clone();
-    let blamed = |rule: &String| finding.is_blamed_on(rule);
+    let blamed = |rule: &String| finding.is_named_after(rule);
     let mut told = Vec::new();
     refutation.expected.retain_mut(|one| {
         if !in_full {
@@ -37,7 +38,7 @@ pub(crate) fn refutation(finding: &Violation, in_full: bool) -> RefutationRecord
     refutation
 }
 
-/// What to do with the files that were written about it. The binary replays cases whose model it has.
+/// Returns advice on using the files about a violation. `confute replay` is included only if the binary has the model.
 pub(crate) fn kept(run: &RunRecord, finding: &Violation, paths: &[PathBuf]) -> Vec<String> {
     let (folder, server) = (folder(finding), quoted(&run.server));
     let find = |name: &str| paths.iter().find(|path| path.ends_with(Path::new(&folder).join(name)));
@@ -45,47 +46,61 @@ pub(crate) fn kept(run: &RunRecord, finding: &Violation, paths: &[PathBuf]) -> V
         format!("`{with} {} {server}` {what}", quoted(&path.display().to_string()))
     };
     let replay = find(CASE).filter(|_| run.is_shipped());
-    let replay = replay.map(|path| command("confute replay", path, "does it again"));
-    let script = find("reproduce.sh").map(|path| command("bash", path, "does it with curl alone"));
+    let replay = replay.map(|path| command("confute replay", path, "replays it"));
+    let script = find("reproduce.sh").map(|path| command("bash", path, "reproduces it with curl"));
     replay.into_iter().chain(script).collect()
 }
 
-/// As a shell reads it.
-fn quoted(word: &str) -> String {
+/// Quotes a word for a shell.
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-._~/:%+,=@".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Shows it, in full or fit for 80 columns; and what can be done next, besides reading about the rule.
+/// The extent of the text about a violation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// At most [`BRIEF`] lines: one violation of several.
+    Brief,
+    /// The whole proof, fitted to 80 columns.
+    Normal,
+    /// Also every message in full, and the rules that experiments set aside.
+    Full,
+}
+
+/// Maximum number of lines about one violation of several.
+pub const BRIEF: usize = 25;
+
+/// Writes a violation. `next` is advice that follows the one on explaining the rule, or replaces it in a brief text.
 pub fn violation(
     rules: &[RuleRecord],
     finding: &Violation,
-    in_full: bool,
+    extent: Extent,
     next: &[String],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let style = if finding.standing == Standing::Refutes { BAD } else { OPEN };
-    let what = format!("{} {}", finding.standing.title(), finding.number);
-    let called = wrap(&finding.name(), WIDTH - what.len() - 2).join("\n  ");
-    writeln!(out, "{style}{what}{style:#}: {STRONG}{called}{STRONG:#}")?;
-    let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
+    if extent == Extent::Brief {
+        return brief(rules, finding, next, out);
+    }
+    let in_full = extent == Extent::Full;
+    title(finding, &wrap(&finding.name(), title_width(finding)), out)?;
+    let names = if in_full { finding.blamed_rules() } else { finding.named_rules() };
     let mut lines = Vec::new();
-    for rule in broken.filter_map(|name| rules.iter().find(|rule| rule.name == *name)) {
-        lines.extend(wrap(&rule.summary, WIDTH - 14));
+    for rule in names.iter().filter_map(|name| rules.iter().find(|rule| rule.name == *name)) {
+        lines.extend(wrap(&rule.summary, NOTE));
         if let Some(clause) = &rule.clause {
-            lines.extend(wrap(&format!("({clause})"), WIDTH - 14));
+            lines.extend(wrap(&format!("({clause})"), NOTE));
         }
     }
-    note(out, "asked", &lines)?;
+    note(out, "required", &lines)?;
     let trace = finding.shown().trace;
-    let is_drawn = !in_full && numbered(trace).len() <= DRAWN;
+    let is_drawn = numbered(trace).len() <= DRAWN;
     if is_drawn {
-        let events: Vec<_> =
-            trace.iter().map(|event| event.as_ref().map(|message| message.text.clone())).collect();
-        ladder::draw(&events, "nothing explains this", out)?;
-    } else {
-        let width = if in_full { usize::MAX } else { WIDTH - 14 };
-        let from = trace.len().saturating_sub(LAST);
+        ladder::draw(&texts(trace), UNEXPLAINED, out)?;
+    }
+    if !is_drawn || in_full {
+        let width = if in_full { usize::MAX } else { NOTE };
+        let from = if is_drawn { 0 } else { trace.len().saturating_sub(LAST) };
         let events: Vec<String> = trace[from..].iter().map(|event| clip(&told(event), width)).collect();
         note(out, if from > 0 { "at last" } else { "events" }, &events)?;
     }
@@ -93,70 +108,154 @@ pub fn violation(
     if let Some(proof) = &finding.proof {
         let mut lines = Vec::new();
         if !is_drawn {
-            // Nobody knows the numbers otherwise.
+            // Without a ladder the event numbers are shown nowhere else.
             let one = |event: &usize| format!("({}) {}", number(trace, *event), told(&trace[*event]));
-            lines.extend(proof.matter.iter().map(|event| clip(&one(event), WIDTH - 14)));
+            lines.extend(proof.matter.iter().map(|event| clip(&one(event), NOTE)));
         }
-        lines.extend(proof.sentences.iter().flat_map(|sentence| wrap(sentence, WIDTH - 14)));
+        lines.extend(proof.sentences.iter().flat_map(|sentence| wrap(sentence, NOTE)));
         note(out, "because", &lines)?;
     }
+    if let Some(experiment) = &finding.experiment {
+        let sentences = experiment::sentences(experiment, true);
+        note(out, "narrowed", &sentences.iter().flat_map(|one| wrap(one, NOTE)).collect::<Vec<_>>())?;
+    }
     let (events, steps) = (finding.found.trace.len() as u64, finding.found.steps as u64);
-    let met = format!(
-        "met in {}; here {} of {}",
+    let seen = format!(
+        "seen in {}; shown here: {} ({}, {})",
         count(finding.times, "case"),
+        finding.found.name,
         count(events, "event"),
-        finding.found.name
+        count(steps, "step")
     );
-    note(out, "case", &wrap(&format!("{met}, {}", count(steps, "step")), WIDTH - 14))?;
-    let mut small = finding.shrunk.as_ref().map(how_small).unwrap_or_default();
-    if let Some(Ok(shrunk)) = &finding.shrunk {
-        let known = |rules: &Vec<String>| finding.diagnoses.iter().any(|one| one.rules == *rules);
-        let others: Vec<String> = shrunk
-            .case
-            .diagnoses
-            .iter()
-            .filter(|one| !known(&one.rules))
-            .map(|one| one.rules.join(" and "))
-            .collect();
-        if !others.is_empty() {
-            small = format!("{small}; by itself it could be blamed on {} too", others.join(", or "));
-        }
+    note(out, "case", &wrap(&seen, NOTE))?;
+    if let Some(shrunk) = &finding.shrunk {
+        let others = others(finding).map(|others| format!("; {others}")).unwrap_or_default();
+        let part = excerpt(finding).map(|part| format!("; {part}")).unwrap_or_default();
+        note(out, "shrunk", &wrap(&format!("{}{others}{part}", how_small(shrunk)), NOTE))?;
     }
-    if let Some(part) = &finding.excerpt {
-        let enough = grouped(part.trace.len() as u64);
-        small = format!("{small}; of its {} the {enough} that are shown are enough", count(events, "event"));
-    }
-    if finding.shrunk.is_some() {
-        note(out, "shrunk", &wrap(&small, WIDTH - 14))?;
-    }
-    let rule = finding.diagnoses.iter().find_map(|one| one.rules.first());
-    let more = rule.and_then(|name| rules.iter().find(|rule| rule.name == *name)?.more.as_ref());
-    let explain = more.map(|command| format!("`{command}` says what it asks"));
-    note(out, "next", &explain.into_iter().chain(next.iter().cloned()).collect::<Vec<_>>())?;
+    let one_line = finding.command.iter().map(|command| format!("`{command}` shows it"));
+    let advice = explain(rules, finding).into_iter().chain(one_line).chain(next.iter().cloned());
+    note(out, "next", &advice.collect::<Vec<_>>())?;
     writeln!(out)
 }
 
-/// What came of shrinking.
+/// Width of a line of a note.
+const NOTE: usize = WIDTH - 14;
+/// Remark at the event that no hypothesis explains.
+const UNEXPLAINED: &str = "nothing explains this";
+
+fn title_width(finding: &Violation) -> usize {
+    WIDTH - finding.standing.title().len() - finding.number.to_string().len() - 3
+}
+
+fn title(finding: &Violation, name: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let style = if finding.standing == Standing::Refutes { BAD } else { OPEN };
+    let what = format!("{} {}", finding.standing.title(), finding.number);
+    writeln!(out, "{style}{what}{style:#}: {STRONG}{}{STRONG:#}", name.join("\n  "))
+}
+
+fn texts(trace: &[Event<MessageRecord>]) -> Vec<Event<String>> {
+    trace.iter().map(|event| event.as_ref().map(|message| message.text.clone())).collect()
+}
+
+/// Returns advice on explaining the first rule that the violation is named after.
+fn explain(rules: &[RuleRecord], finding: &Violation) -> Option<String> {
+    let name = *finding.named_rules().first()?;
+    let command = rules.iter().find(|rule| rule.name == name)?.more.as_ref()?;
+    Some(format!("`{command}` explains the rule"))
+}
+
+/// Writes a violation in at most [`BRIEF`] lines: each note has a few, and the ladder has the rest.
+fn brief(rules: &[RuleRecord], finding: &Violation, next: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let required =
+        finding.named_rules().into_iter().filter_map(|name| rules.iter().find(|rule| rule.name == name));
+    let required = required.flat_map(|rule| {
+        let clause = rule.clause.as_ref().map(|clause| format!(" ({})", clause.replace(' ', "\u{a0}")));
+        wrap(&format!("{}{}", rule.summary, clause.unwrap_or_default()), WIDTH - 2)
+    });
+    let required = few(required.collect(), 3, WIDTH - 2);
+    let main = finding.proof.as_ref().and_then(|proof| proof.sentences.get(proof.main));
+    let because = main.map(|sentence| wrap(sentence, NOTE)).unwrap_or_default();
+    let sentences = finding.experiment.iter().flat_map(|experiment| experiment::sentences(experiment, false));
+    let narrowed = sentences.flat_map(|one| wrap(&one, NOTE));
+    // The table has the size of a case that was shrunk.
+    let shrunk = finding.shrunk.as_ref().filter(|shrunk| shrunk.as_ref().is_ok_and(|small| small.unfinished));
+    let shrunk = finding.shrunk.as_ref().filter(|shrunk| shrunk.is_err()).or(shrunk).map(|shrunk| {
+        let part = excerpt(finding).map(|part| format!("; {part}")).unwrap_or_default();
+        wrap(&format!("{}{part}", how_small(shrunk)), NOTE)
+    });
+    let next = next.first().cloned().or_else(|| explain(rules, finding));
+    let (seen, expected) = note::in_brief(&refutation(finding, false));
+    let width = title_width(finding);
+    let name = few(wrap(&finding.name(), width), 2, width);
+    let notes = [
+        ("seen", seen),
+        ("expected", expected),
+        ("because", few(because, 3, NOTE)),
+        ("narrowed", few(narrowed.collect(), 3, NOTE)),
+        ("shrunk", few(shrunk.unwrap_or_default(), 2, NOTE)),
+        ("next", next.into_iter().collect()),
+    ];
+    // An empty line follows.
+    let used = 1 + name.len() + required.len() + notes.iter().map(|(_, lines)| lines.len()).sum::<usize>();
+    title(finding, &name, out)?;
+    required.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    let matter = finding.proof.as_ref().map(|proof| &proof.matter[..]).unwrap_or_default();
+    let trace = texts(finding.shown().trace);
+    ladder::draw_within(BRIEF.saturating_sub(used), &trace, matter, UNEXPLAINED, out)?;
+    notes.iter().try_for_each(|(label, lines)| note(out, label, lines))?;
+    writeln!(out)
+}
+
+/// Truncates to this many lines, which are at most `width` wide. An ellipsis says so.
+pub(crate) fn few(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            let short: String = last.chars().take(width - 2).collect();
+            *last = format!("{} …", short.trim_end());
+        }
+    }
+    lines
+}
+
+/// Returns a remark on rules that explain the smaller case, but not other cases of the violation.
+fn others(finding: &Violation) -> Option<String> {
+    let Some(Ok(shrunk)) = &finding.shrunk else { return None };
+    let known = |rules: &Vec<String>| finding.diagnoses.iter().any(|one| one.rules == *rules);
+    let others = shrunk.case.diagnoses.iter().filter(|one| !known(&one.rules));
+    let others: Vec<String> = others.map(|one| one.rules.join(" and ")).collect();
+    (!others.is_empty()).then(|| format!("on its own it could also be blamed on {}", others.join(", or ")))
+}
+
+/// Returns a remark on the part of the case that is shown.
+fn excerpt(finding: &Violation) -> Option<String> {
+    let part = finding.excerpt.as_ref()?;
+    let (enough, all) = (grouped(part.trace.len() as u64), count(finding.found.trace.len() as u64, "event"));
+    Some(format!("the {enough} shown, of {all}, contradict each other"))
+}
+
+/// Describes the result of shrinking.
 fn how_small(shrunk: &Result<ShrunkRecord, String>) -> String {
     match shrunk {
         Ok(shrunk) => {
             let (before, now) = shrunk.requests;
-            let more = if shrunk.unfinished { "; with more time perhaps fewer" } else { "" };
+            let more = if shrunk.unfinished { "; more time may shrink it further" } else { "" };
             let (shown, runs) = shrunk.again;
             let again =
-                if runs == 0 { String::new() } else { format!("; shown again in {shown} of {runs} runs") };
-            format!("from {} to {}{more}{again}", count(before as u64, "request"), grouped(now as u64))
+                if runs == 0 { String::new() } else { format!("; reproduced in {shown} of {runs} runs") };
+            format!("{} to {}{more}{again}", count(before as u64, "request"), grouped(now as u64))
         }
         Err(why) => format!("no: {why}"),
     }
 }
 
-/// The number that reports give an event.
+/// Returns the number of an event in reports.
 fn number<M>(trace: &[Event<M>], event: usize) -> usize {
     numbered(trace).iter().filter(|place| **place <= event).count()
 }
 
-/// An event in a line, as in the files that `confute check` shows.
+/// Formats an event on one line, as `confute check` does.
 fn told(event: &Event<MessageRecord>) -> String {
     event.as_ref().map(|message| &message.text).to_string()
 }

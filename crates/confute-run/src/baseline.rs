@@ -1,4 +1,5 @@
-//! A file of violations that are known: they do not fail a run, new ones do, and those that are gone are announced.
+//! Baseline: a file of known violations. They do not fail a run, new ones do, and those that are gone are
+//! reported.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,30 +15,30 @@ use crate::error::While as _;
 
 const VERSION: u64 = 1;
 
-/// What is known of a server.
+/// The known violations of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     confute: String,
     version: u64,
-    /// The model that it was judged by.
+    /// Model that the violations were judged by.
     model: String,
-    /// Each violation: the sets of rules that explain it by being broken, one of which is.
+    /// The known violations, each as the sets of rules that explain it if broken; one of them was.
     violations: Vec<Vec<Vec<String>>>,
 }
 
 impl Baseline {
-    /// Of a server of which nothing is known.
+    /// Creates the baseline of a server without known violations.
     pub fn new(model: &str) -> Self {
         let (confute, model) = ("baseline".to_owned(), model.to_owned());
         Self { confute, version: VERSION, model, violations: Vec::new() }
     }
 
-    /// Reads it. One that is not there yet is empty if it is to be written.
+    /// Reads a baseline. A file that does not exist yet is an empty baseline if it is to be written.
     pub fn read(path: &Path, model: &str, is_to_be_written: bool) -> Result<Self, RunError> {
         let shown = path.display();
         if is_to_be_written && !path.exists() {
-            // It is written at the end, which would be a bad time to find out.
+            // The file is written at the end of the run, which is too late to report a missing folder.
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
                 return Err(RunError::Usage(format!(
@@ -63,13 +64,14 @@ impl Baseline {
         Ok(read)
     }
 
-    /// Sets of rules that the server is known to break for sure, for a [`Plan`]: while it runs, nobody need know of the others.
+    /// Returns the sets of rules that the server is certain to break, for a [`Plan`]: the run itself does not
+    /// need the other violations.
     pub fn sure(&self) -> Vec<Vec<String>> {
         self.violations.iter().filter(|one| one.len() == 1).flatten().cloned().collect()
     }
 
-    /// Whether a violation is nothing new: whichever of the rules is broken that are known to be, that explains it. What is
-    /// known to break A or B does not excuse breaking A for sure.
+    /// Returns `true` if a violation is not new: every set of rules of a known violation explains it. A known
+    /// "A or B" does not excuse a violation that only A explains.
     pub fn knows(&self, finding: &Finding) -> bool {
         let explains = |one: &Vec<Vec<String>>| {
             !one.is_empty() && one.iter().all(|rules| finding.is_explained_by(std::slice::from_ref(rules)))
@@ -77,7 +79,8 @@ impl Baseline {
         self.violations.iter().any(explains)
     }
 
-    /// What a run has shown. If it was cut short, what it did not meet says nothing.
+    /// Compares the baseline with the violations of a run. If the run was cut short, a known violation that
+    /// it did not meet is not gone, but open.
     pub fn compared(&self, plan: &Plan, outcome: &Outcome, cut_short: bool) -> Compared {
         let (cases, answers) = (outcome.tally.cases, outcome.figures.answers);
         let met = outcome.findings.iter().filter(|finding| self.knows(finding)).count();
@@ -97,8 +100,8 @@ impl Baseline {
         compared
     }
 
-    /// What is known after a run: less what is gone, and more by what is new. What no rule explains cannot be told from
-    /// anything else like it, so that stays new.
+    /// Returns the baseline after a run: without the violations that are gone, and with the new ones. A
+    /// violation that no rule explains cannot be distinguished from others like it, so it stays new.
     #[must_use]
     pub fn updated(&self, plan: &Plan, outcome: &Outcome, compared: &Compared) -> Self {
         let is_new = |finding: &&Finding| finding.refutes(plan.level) && !finding.diagnoses.is_empty();
@@ -116,7 +119,7 @@ impl Baseline {
         Self { violations, ..self.clone() }
     }
 
-    /// Writes it.
+    /// Writes the baseline to a file.
     pub fn write(&self, path: &Path) -> Result<(), RunError> {
         let cannot = format!("cannot write {}", path.display());
         let text = serde_json::to_string_pretty(self).writing(&cannot)?;

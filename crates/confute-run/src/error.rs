@@ -4,28 +4,28 @@ use std::fmt::Display;
 
 use confute_drive::Trouble;
 
-/// Why a session could not be run, or something of it not be stored. The text says what to do.
+/// Error of a session that could not be run, or whose results could not be stored. The text says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Something that the user said makes no sense.
+    /// An argument of the user makes no sense.
     #[error("{0}")]
     Usage(String),
-    /// A file could not be read as what it should be.
+    /// A file could not be read, or does not have the expected contents.
     #[error("{0}")]
     Input(String),
     /// A file could not be written.
     #[error("{0}")]
     Output(String),
-    /// The model is wrong, so nothing was found out about the server.
+    /// The model has a mistake, so nothing was found out about the server.
     #[error("{0}")]
     Mistake(String),
-    /// The server, or this machine, kept it from going on.
+    /// Trouble with the server, or with this machine, ended the session.
     #[error(transparent)]
     Trouble(#[from] Trouble),
 }
 
-/// Adds what was being done to an error, as `{what}: {why}`.
+/// Adds the operation that failed to an error, as `{what}: {why}`.
 pub(crate) trait While<T> {
     fn reading(self, what: impl Display) -> Result<T, RunError>;
     fn writing(self, what: impl Display) -> Result<T, RunError>;

@@ -1,4 +1,4 @@
-//! What the protocol makes of a counterexample for people without Confute.
+//! Exports: files that the protocol makes of a counterexample for people without Confute.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use confute_drive::{AnyMessage, Exports, Finding, KeptAny, is_refuted};
 
 use crate::{Subject, record};
 
-/// The files that the protocol makes of a finding. It may have traces judged for so long; from then on nothing is known of
-/// them, and what cannot do without is left out.
+/// Returns the files that the protocol makes of a finding. It may have traces judged within this time;
+/// afterwards they stay undecided, and files that need a judgement are left out.
 pub(crate) fn of(subject: &Subject, finding: &Finding, time: Option<Duration>) -> Exports {
     let end = time.map(|time| Instant::now() + time);
     let mut about = vec![format!("Violation {}: {}", finding.number, record::name(finding))];

@@ -22,16 +22,24 @@ pub struct Book {
     pub command: &'static str,
 }
 
-/// What the standard says about a rule.
+/// The requirement of a standard behind a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Explanation {
     /// The clause; empty if there is none.
     pub clause: &'static str,
     /// The requirement, in our words.
     pub text: &'static str,
+    /// Why it matters; empty if there is nothing to say.
+    pub why: &'static str,
+    /// An exchange that breaks it, line by line.
+    pub example: &'static [&'static str],
+    /// A command that shows it; empty if there is none.
+    pub curl: &'static str,
+    /// Rules that it is often confused with.
+    pub confused_with: &'static [&'static str],
 }
 
-/// How a user reaches a server: settings that belong to the run, and are not stored with a case.
+/// Access to a server: settings that belong to the run, and are not stored with a case.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// Header fields for every request, `NAME: VALUE`. Their values do not appear in reports.
@@ -40,41 +48,41 @@ pub struct Reach {
     pub ca: Option<std::path::PathBuf>,
     /// `true` to trust any certificate.
     pub insecure: bool,
-    /// The address where the tester listens as origin, if not where it did when a case was stored.
+    /// Address on which the tester listens as origin, if it is not the one in the stored case.
     pub origin: Option<String>,
 }
 
-/// A server of a stored case: what the file says, and the server to do it to.
-pub struct Stored<'a> {
-    /// The model that it was judged by.
+/// A stored case to reopen: the contents of its file, and the server to run it on.
+pub struct StoredSettings<'a> {
+    /// Model that the case was judged by.
     pub model: &'a str,
     /// The settings of the kit, as they were stored.
     pub settings: &'a Value,
     /// The server, as the user named it then.
     pub server: &'a str,
-    /// The server to do it to; without one, the trace is judged again.
+    /// The server to run the case on; without one, the trace is judged again.
     pub target: Option<&'a str>,
-    /// How the user reaches that server.
+    /// Access to that server.
     pub reach: &'a Reach,
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     pub patience: std::time::Duration,
 }
 
 /// Everything that Confute knows about one kind of server.
 pub trait Kit: Sync {
-    /// The name of the kit, which is also that of its command.
+    /// Returns the name of the kit, which is also that of its command.
     fn name(&self) -> &'static str;
 
-    /// The models of the kit, with their rules.
+    /// Returns the models of the kit, with their rules.
     fn books(&self) -> Vec<Book>;
 
-    /// What the standard says about a rule, where there is more to say than its summary.
+    /// Returns the explanation of a rule, if there is more to say than its summary.
     fn explain(&self, rule: &str) -> Option<Explanation> {
         let _ = rule;
         None
     }
 
-    /// An example for the help of the whole program: a command, and what it does.
+    /// Returns an example for the help of the whole program: a command, and its description.
     fn example(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -85,26 +93,27 @@ pub trait Kit: Sync {
         None
     }
 
-    /// The server that parsed arguments name.
+    /// Opens the server that parsed arguments name.
     fn open(&self, arguments: &ArgMatches, run: &Run<'_>) -> Result<Subject, RunError> {
         let _ = (arguments, run);
-        Err(RunError::Usage(format!("no live server is tested by {}", self.name())))
+        Err(RunError::Usage(format!("{} has no tester for live servers", self.name())))
     }
 
-    /// The server of a stored case, to do it again or to judge it again; `None` if the model is not one of this kit.
-    fn reopen(&self, stored: &Stored<'_>) -> Option<Result<Subject, RunError>> {
+    /// Opens the server of a stored case, to run or judge the case again; `None` if the model is not one of
+    /// this kit.
+    fn reopen(&self, stored: &StoredSettings<'_>) -> Option<Result<Subject, RunError>> {
         let _ = stored;
         None
     }
 }
 
-/// Settings of a run that a kit may want to know when it opens a server.
+/// Settings of a run that a kit may need to open a server.
 pub struct Run<'a> {
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     pub patience: std::time::Duration,
     /// The prefix of every name that the run creates.
     pub prefix: &'a str,
-    /// Checks the address before anything is sent to it.
+    /// Check of the address before anything is sent to it.
     pub guard: &'a dyn Fn(std::net::SocketAddr) -> Result<(), RunError>,
 }
 
@@ -123,20 +132,20 @@ pub struct ReachArguments {
 }
 
 impl ReachArguments {
-    /// The reach that these arguments describe.
+    /// Returns the access that these arguments describe.
     pub fn reach(&self) -> Reach {
         Reach { fields: self.header.clone(), ca: self.ca.clone(), insecure: self.insecure, origin: None }
     }
 }
 
-/// A setting of a stored case.
+/// Returns a setting of a stored case.
 pub fn setting<T: serde::de::DeserializeOwned>(settings: &Value, name: &str) -> Result<T, RunError> {
     serde_json::from_value(settings[name].clone()).map_err(|why| {
         RunError::Input(format!("the header of the case has no settings.{name} that makes sense: {why}"))
     })
 }
 
-/// The secrets in header fields.
+/// Returns the secrets in header fields.
 pub fn secrets_of(fields: &[(String, String)]) -> Secrets {
     Secrets::new(fields.iter().map(|(_, value)| &**value))
 }

@@ -1,8 +1,9 @@
 //! A session, from a target to a record: stored cases first, then the campaign, then smaller cases, proofs and files.
 //!
-//! A [`Kit`] is everything that Confute knows about one kind of server. [`Kit::open`] turns its settings into a [`Subject`] to test;
-//! [`session::run`] tests it, and [`record::of`] makes the plain [`RunRecord`](confute_record::RunRecord) that reports are made from.
-//! [`replay`] does a stored case again. Nothing here knows a terminal or a format for people.
+//! A [`Kit`] is everything that Confute knows about one kind of server. [`Kit::open`] turns its settings into
+//! a [`Subject`] to test; [`session::run`] tests it, and [`record::of`] makes the plain
+//! [`RunRecord`](confute_record::RunRecord) that reports are made from. [`replay`] repeats a stored case.
+//! Nothing here knows a terminal or an output format.
 
 pub mod advice;
 pub mod baseline;
@@ -34,28 +35,28 @@ pub use rust_test::rust_test;
 pub use secrets::Secrets;
 pub use target::{address, guard};
 
-/// Makes the generator of a case, by its number.
-pub type Traffic = Box<dyn Fn(u64) -> AnyGenerator<'static> + Send + Sync>;
+/// Function that makes the generator of a case from its number.
+pub type TrafficFactory = Box<dyn Fn(u64) -> AnyGenerator<'static> + Send + Sync>;
 
-/// A server to test, and everything that there is to know about testing it.
+/// A server to test, and everything that is needed to test it.
 pub struct Subject {
-    /// The name of the model, for stored cases.
+    /// Name of the model, for stored cases.
     pub model: String,
-    /// What is spoken with the server.
+    /// Protocol of the server.
     pub protocol: Box<dyn AnyProtocol>,
     /// The traffic of each case.
-    pub traffic: Traffic,
-    /// The premise that verdicts rest on, and that cannot be seen.
+    pub traffic: TrafficFactory,
+    /// The premise that verdicts rest on, and that cannot be observed.
     pub premise: String,
     /// The server, as the user named it.
     pub shown: String,
     /// The address of the server.
     pub target: Target,
-    /// The clause of a standard that requires what a rule requires.
+    /// Function that returns the clause of a standard behind a rule.
     pub clause: fn(&str) -> Option<&'static str>,
-    /// The settings of the kit, for stored cases: without secrets.
+    /// Settings of the kit without secrets, for stored cases.
     pub settings: Value,
-    /// Values that must not be shown.
+    /// Values that must not appear in any output.
     pub secrets: Secrets,
     /// The claim of an exhaustive run.
     pub bound: Option<confute_record::BoundRecord>,
@@ -64,7 +65,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A server that speaks this protocol, with no settings, secrets or clauses.
+    /// Creates a server that speaks this protocol, with no settings, secrets or clauses.
     pub fn new(
         model: &str,
         protocol: impl AnyProtocol + 'static,
@@ -75,7 +76,7 @@ impl Subject {
             model: model.to_owned(),
             protocol: Box::new(protocol),
             traffic: Box::new(traffic),
-            premise: "nobody else changes what is tested".to_owned(),
+            premise: "nobody else writes to the tested resources".to_owned(),
             shown: target.address.to_string(),
             target,
             clause: |_| None,
@@ -86,13 +87,13 @@ impl Subject {
         }
     }
 
-    /// The rules of the model.
+    /// Returns the rules of the model.
     pub fn rules(&self) -> &'static [Rule] {
         self.protocol.model().rules()
     }
 }
 
-/// A seed that is another one each time, and short enough to be typed again.
+/// Returns a seed that differs each time, and is short enough to be typed again.
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(0) & 0xffff_ffff
 }

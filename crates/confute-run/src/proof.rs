@@ -1,4 +1,4 @@
-//! Why nothing explains a case: the proof, in a few sentences.
+//! Proofs that nothing explains a case, in a few sentences.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,20 +8,21 @@ use confute::{Names, Options, Pulse, Reasons};
 use confute_drive::{AnyMessage, AnyProtocol, Finding, Proof, proof_of};
 use confute_record::numbered;
 
-/// How long it may take to find.
+/// Time to find one proof.
 const TIME: Duration = Duration::from_secs(2);
-/// So many events that matter can be told; of more nobody sees what they have to do with each other.
+/// Number of relevant events up to which a proof is given: of more, nobody sees how they are related.
 const MOST: usize = 16;
-/// How long the name of a message may be.
+/// Maximum length of the name of a message.
 const NAME: usize = 24;
 
-/// Looks for the proof for the case that is shown: the smaller one, if there is one. The numbers in its sentences are those
-/// of the ladder.
+/// Searches for the proof of the case that is shown: the smaller one, if there is one. The numbers in its
+/// sentences are those of the ladder.
 pub fn prove(protocol: &dyn AnyProtocol, finding: &mut Finding) {
     finding.proof = proof(protocol, finding, TIME, &AtomicBool::new(false));
 }
 
-/// The same for all of them, which share the time until `end`. Those that are left then, or when `stop` is set, have no proof.
+/// Searches for the proofs of all findings, which share the time until `end`. Those that are left then, or
+/// when `stop` is set, have no proof.
 pub fn prove_all(
     protocol: &dyn AnyProtocol,
     findings: &mut [Finding],
@@ -44,15 +45,15 @@ fn proof(protocol: &dyn AnyProtocol, finding: &Finding, time: Duration, stop: &A
     let trace = finding.shown().trace;
     let found = reasons_for(protocol, finding, time, stop)?;
     if found.matter.len() > MOST {
-        let sentences = vec!["The case is too long to say which messages matter.".to_owned()];
-        return Some(Proof { matter: Vec::new(), sentences });
+        let sentences = vec!["The case is too long to find the contradictory messages.".to_owned()];
+        return Some(Proof { matter: Vec::new(), sentences, main: 0 });
     }
     let names = Names { word: &|event| word(&trace[event]), number: &|event| number(trace, event) };
-    let sentences = found.sentences(&names);
-    Some(Proof { matter: found.matter, sentences })
+    let (sentences, main) = (found.sentences(&names), found.main_sentence());
+    Some(Proof { matter: found.matter, sentences, main })
 }
 
-/// `None` if it cannot be shown in this time.
+/// Returns the reasons why nothing explains the case shown; `None` if they are not found in this time.
 fn reasons_for(
     protocol: &dyn AnyProtocol,
     finding: &Finding,
@@ -60,7 +61,7 @@ fn reasons_for(
     stop: &AtomicBool,
 ) -> Option<Reasons> {
     let shown = finding.shown();
-    // What the case is blamed on after others were seen too.
+    // Only sets of rules that the violation is still blamed on after all other cases.
     let known = |rules: &[&str]| finding.diagnoses.iter().any(|one| one.rules == rules);
     let diagnoses: Vec<_> = shown.diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();
     let start = Instant::now();
@@ -69,12 +70,12 @@ fn reasons_for(
     proof_of(protocol, shown.trace, &diagnoses, &options)
 }
 
-/// The line of the ladder that shows an event.
+/// Returns the line of the ladder that shows an event.
 fn number<M>(trace: &[Event<M>], event: usize) -> usize {
     numbered(trace).iter().filter(|drawn| **drawn <= event).count()
 }
 
-/// The event in short.
+/// Returns a short name of the event.
 fn word(event: &Event<AnyMessage>) -> String {
     match event {
         Event::Sent(_, message) | Event::Received(_, message) => clip(&format!("{message:#}"), NAME),
@@ -83,7 +84,7 @@ fn word(event: &Event<AnyMessage>) -> String {
     }
 }
 
-/// At most so many characters, the end left out.
+/// Cuts a text to at most this many characters.
 fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();

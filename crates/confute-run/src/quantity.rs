@@ -1,15 +1,15 @@
-//! Times and sizes as people write them.
+//! Durations and sizes, as people write them.
 
 use std::time::Duration;
 
-/// `500ms`, `30s`, `1.5m`, `2h`.
+/// Parses a duration such as `500ms`, `30s`, `1.5m`, `2h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let units = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("min", 60.0), ("h", 3600.0)];
     let seconds = quantity(text, &units).ok_or("expected a time such as 500ms, 30s or 5m")?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "that is longer than can be counted".to_owned())
+    Duration::try_from_secs_f64(seconds).map_err(|_| "that duration is too long".to_owned())
 }
 
-/// `64MiB`, `1GiB`, `500MB`.
+/// Parses a size such as `64MiB`, `1GiB`, `500MB`.
 pub fn size(text: &str) -> Result<usize, String> {
     const KIB: f64 = 1024.0;
     let units = [
@@ -23,13 +23,13 @@ pub fn size(text: &str) -> Result<usize, String> {
     ];
     let bytes = quantity(text, &units).ok_or("expected a size such as 64MiB or 1GiB")?;
     if bytes >= 2f64.powi(63) {
-        return Err("that is more than can be addressed".to_owned());
+        return Err("that size is too large".to_owned());
     }
     #[expect(clippy::cast_sign_loss, reason = "quantities have no sign")]
     Ok(bytes as usize)
 }
 
-/// A decimal number and one of these units, without regard to case.
+/// Parses a decimal number with one of these units, without regard to case, and returns their product.
 fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);

@@ -1,4 +1,4 @@
-//! The plain record of a run, made from what the driver found.
+//! The plain record of a run, made from the results of the driver.
 
 use std::time::{Duration, Instant};
 
@@ -6,33 +6,34 @@ use confute::lang::Rule;
 use confute::trace::Event;
 use confute::{Diagnosis, Verdict};
 use confute_drive::{
-    AnyMessage, AnyProtocol, CaseReport, Counterexample, Ended, Finding, Outcome, Plan, Trouble,
+    AnyMessage, AnyProtocol, CaseReport, Counterexample, Ended, Finding, Outcome, Plan, SetAside, Trouble,
     alternatives_of, guarded,
 };
 use confute_record::{
-    CaseRecord, DiagnosisRecord, ExcerptRecord, FileRecord, Log, MessageRecord, PlanRecord, ProofRecord,
-    RuleRecord, RunNotes, RunRecord, ShrunkRecord, Standing, TroubleRecord, VERSION, Violation, name_of,
+    CaseRecord, DiagnosisRecord, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord, PlanRecord,
+    ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, ShrunkRecord, Standing, TroubleRecord,
+    VERSION, Violation, name_of,
 };
 use serde_json::{Value, json};
 
 use crate::session::Beside;
-use crate::stored::{File, Form, Stored};
+use crate::stored::{File, Form, StoredCase};
 use crate::{Subject, advice, exports, rust_test};
 
-/// The version of the lines of a log.
+/// Version of the lines of a log.
 const LINES: u32 = 1;
-/// The name of the smallest case of a violation among its files.
+/// Name of the file with the smallest case of a violation.
 pub const CASE: &str = "violation.case";
-/// The name of the case that was met first.
+/// Name of the file with the case in which a violation was found.
 pub const FOUND: &str = "as-found.case";
-/// The name of a Rust test that does the case again.
+/// Name of the file with a Rust test that repeats the case.
 pub const TEST: &str = "regression.rs";
-/// How long the tester may think again, to count the alternatives that it had open.
+/// Time for a search that counts the alternatives which were open.
 const THOUGHT: Duration = Duration::from_secs(1);
-/// With how much memory.
+/// Memory of that search, in bytes.
 const MEMORY: usize = 256 << 20;
 
-/// The record of a run that is over. `log` and `remarks` were taken down on the way.
+/// Returns the record of a run that is over. `log` and `remarks` were collected during the run.
 pub fn of(
     subject: &Subject,
     plan: &Plan,
@@ -65,6 +66,7 @@ pub fn of(
         plan: PlanRecord {
             seed: plan.seed,
             level: plan.level,
+            by_experiment: plan.by_experiment,
             allowed: names(&plan.allow),
             connections: plan.limits.connections,
             workers: plan.workers,
@@ -92,11 +94,11 @@ pub fn of(
     }
 }
 
-/// The rules of a subject. A defect in a kit's text costs that text only, and is named in `missing`.
+/// Returns the rules of a subject. A defect in a kit's text costs that text only, and is named in `missing`.
 pub fn rules(subject: &Subject, missing: &mut Vec<String>) -> Vec<RuleRecord> {
     let mut record = |rule: &'static Rule| {
         let clause = guarded(|| (subject.clause)(rule.name)).unwrap_or_else(|why| {
-            missing.push(format!("the clause of {}: a defect: {why}", rule.name));
+            missing.push(format!("the clause of {}: internal error: {why}", rule.name));
             None
         });
         RuleRecord {
@@ -110,7 +112,8 @@ pub fn rules(subject: &Subject, missing: &mut Vec<String>) -> Vec<RuleRecord> {
     subject.rules().iter().map(&mut record).collect()
 }
 
-/// The record of a violation with its files, which may take so long to make. What cannot be made is named in `missing`.
+/// Returns the record of a violation with its files, made within this time. Files that cannot be made are
+/// named in `missing`.
 pub fn violation(
     subject: &Subject,
     plan: &Plan,
@@ -124,13 +127,14 @@ pub fn violation(
         let failed = match guarded(|| make(&mut violation)) {
             Ok(Ok(())) => return,
             Ok(Err(why)) => why,
-            Err(why) => format!("a defect: {why}"),
+            Err(why) => format!("internal error: {why}"),
         };
         missing.push(format!("violation {}, {what}: {failed}", finding.number));
     };
     let file = |name: &str, content: String| FileRecord { name: name.to_owned(), content, executable: false };
     attempt(CASE, &mut |violation| {
-        let text = Stored::new(subject, plan, finding, Form::Shrunk).text().map_err(|why| why.to_string())?;
+        let text =
+            StoredCase::new(subject, plan, finding, Form::Shrunk).text().map_err(|why| why.to_string())?;
         let stored = File::parse(CASE.to_owned(), text.clone()).map_err(|why| why.to_string())?;
         violation.files.push(file(CASE, text));
         violation.files.push(file(TEST, rust_test(&stored)));
@@ -138,7 +142,7 @@ pub fn violation(
     });
     if let Some(Ok(_)) = &finding.shrunk {
         attempt(FOUND, &mut |violation| {
-            let stored = Stored::new(subject, plan, finding, Form::Found);
+            let stored = StoredCase::new(subject, plan, finding, Form::Found);
             violation.files.push(file(FOUND, stored.text().map_err(|why| why.to_string())?));
             Ok(())
         });
@@ -147,6 +151,7 @@ pub fn violation(
     attempt("exports", &mut |violation| {
         let exports = exports::of(subject, finding, left());
         violation.remarks = exports.remarks;
+        violation.command = exports.command.map(|command| subject.secrets.clean(&command));
         violation.files.extend(exports.files.into_iter().map(|one| FileRecord {
             name: one.name.to_owned(),
             content: subject.secrets.clean(&one.content),
@@ -163,9 +168,9 @@ pub fn violation(
     violation
 }
 
-/// The record of a violation without files.
+/// Returns the record of a violation without files.
 pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Violation {
-    let standing = if finding.refutes(plan.level) {
+    let standing = if plan.refuted_by(finding) {
         Standing::Refutes
     } else if finding.known {
         Standing::Known
@@ -176,6 +181,12 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
     };
     let events = |trace: &[Event<AnyMessage>]| {
         trace.iter().map(|event| event.as_ref().map(|message| message_record(protocol, message))).collect()
+    };
+    let set_aside = |one: &SetAside| SetAsideRecord {
+        rules: one.rules.iter().map(ToString::to_string).collect(),
+        kind: one.kind,
+        exchange: one.exchange.clone(),
+        trace: events(&one.trace),
     };
     let case = |case: &Counterexample, blamed: &[Diagnosis]| CaseRecord {
         name: case.name.clone(),
@@ -211,11 +222,18 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
             micros: part.micros.clone(),
             refutation: (&part.refutation).into(),
         }),
-        proof: finding
-            .proof
-            .as_ref()
-            .map(|proof| ProofRecord { matter: proof.matter.clone(), sentences: proof.sentences.clone() }),
+        experiment: finding.experiment.as_ref().map(|experiment| ExperimentRecord {
+            set_aside: experiment.set_aside.iter().map(set_aside).collect(),
+            left: diagnoses(&experiment.left),
+            level: experiment.level,
+        }),
+        proof: finding.proof.as_ref().map(|proof| ProofRecord {
+            matter: proof.matter.clone(),
+            sentences: proof.sentences.clone(),
+            main: proof.main,
+        }),
         open: Vec::new(),
+        command: None,
         files: Vec::new(),
         remarks: Vec::new(),
     }
@@ -235,13 +253,13 @@ fn diagnoses(diagnoses: &[Diagnosis]) -> Vec<DiagnosisRecord> {
     diagnoses.iter().map(DiagnosisRecord::from).collect()
 }
 
-/// The name of a finding: the sets of rules that explain it, and the level.
+/// Returns the name of a finding: the sets of rules that it is named after, and the level.
 pub fn name(finding: &Finding) -> String {
-    let sets: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
-    name_of(&sets, finding.level, finding.incomplete)
+    let by_experiment = finding.experiment.as_ref().map(|experiment| experiment.level);
+    name_of(&diagnoses(finding.named()), finding.level, by_experiment, finding.incomplete)
 }
 
-/// The line of a log about a case that has ended.
+/// Returns the line of a log about a case that has ended.
 pub fn case_line(case: &CaseReport) -> Value {
     let verdict = match &case.verdict {
         Verdict::Unrefuted => "unrefuted",
@@ -271,7 +289,7 @@ pub fn case_line(case: &CaseReport) -> Value {
     })
 }
 
-/// The line of a log about a trouble.
+/// Returns the line of a log about a trouble.
 pub fn trouble_line(trouble: &Trouble) -> Value {
     json!({
         "confute": "trouble",

@@ -1,7 +1,7 @@
-//! A folder of violations that were met before: they are tried first, and new ones are added.
+//! Regressions: a folder of violations that were met before. They are tried first, and new ones are added.
 //!
-//! A file is called by the rule that was broken. Of several cases that break the same rule today the one with the fewest
-//! requests is kept; one that no longer fails is kept as well.
+//! A file is named after the rule that was broken. Of several cases that break the same rule today, the one
+//! with the fewest requests is kept; a case that no longer fails is kept as well.
 
 use std::fs;
 use std::io;
@@ -14,17 +14,17 @@ use confute_record::Tried;
 
 use crate::error::While as _;
 use crate::record::name;
-use crate::stored::{About, File, Form, Stored};
+use crate::stored::{About, File, Form, StoredCase};
 use crate::{RunError, Subject};
 
-/// How the names of the files end.
+/// Extension of the files.
 pub const ENDING: &str = "case";
-/// How often a case is done that showed each time,
+/// Minimum number of runs: for a case that failed each time when it was stored.
 const SURE: u32 = 2;
-/// and how often at most one that did not, or that nobody has measured.
+/// Maximum number of runs: for a case that did not fail each time, or whose failures were not counted.
 const UNSURE: u32 = 20;
 
-/// The files of a folder, by name. A folder that is not there has none.
+/// Returns the case files of a folder, by name. A folder that does not exist has none.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>, RunError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -41,8 +41,8 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>, RunError> {
     Ok(files)
 }
 
-/// Does what is stored in a folder once more. What is refuted again, and what came of each file. Files for other models are
-/// left alone; one that cannot be read is an error, because somebody counts on it.
+/// Runs the stored cases of a folder again. Returns the violations that showed, and the result of each file.
+/// Files for other models are skipped; one that cannot be read is an error, because somebody relies on it.
 pub fn try_all(
     subject: &Subject,
     plan: &Plan,
@@ -55,7 +55,7 @@ pub fn try_all(
     for path in files(folder)? {
         let file = File::open(&path)?;
         if file.about.model == subject.model {
-            cases.push((path, Stored::read(&*subject.protocol, file)?));
+            cases.push((path, StoredCase::read(&*subject.protocol, file)?));
         }
     }
     let many = cases.len();
@@ -67,16 +67,16 @@ pub fn try_all(
         let mut one = Tried { path, rule, shown: 0, runs: 0, otherwise, unknown, foreign: false };
         let again = runner(&*subject.protocol, plan, &case.about, stop);
         if stop.load(Ordering::Relaxed) {
-            one.unknown = Some("it was time to stop".to_owned());
+            one.unknown = Some("the run was stopped".to_owned());
         } else if is_late(plan) {
-            one.unknown = Some("there was no time left for it; give --max-time more".to_owned());
+            one.unknown = Some("no time left for it; raise --max-time".to_owned());
         } else if case.about.settings["resources"] != subject.settings["resources"] {
-            // Done all the same, it would write to what is only to be read.
+            // Running it would write to resources that are only to be read.
             one.foreign = true;
-            one.unknown = Some("it was met with other resources (--path)".to_owned());
+            one.unknown = Some("it was recorded with other resources (--path)".to_owned());
         } else if case.about.is_allowed(&plan.allow) {
             one.foreign = true;
-            one.unknown = Some("what it breaks is allowed".to_owned());
+            one.unknown = Some("its rules are allowed (--allow)".to_owned());
         } else if let Err(trouble) = surveyed.get_or_insert_with(|| again.survey(&case.about.name)) {
             one.unknown = Some(trouble.to_string());
         } else {
@@ -87,13 +87,14 @@ pub fn try_all(
     Ok((found, tried))
 }
 
-/// Whether the time for stored cases is over.
+/// Returns `true` if the time for stored cases is over.
 fn is_late(plan: &Plan) -> bool {
     plan.limits.end.is_some_and(|end| Instant::now() >= end)
 }
 
-/// Does it until it shows, or often enough.
-fn try_one(again: &Again<'_>, plan: &Plan, case: &Stored, tried: &mut Tried) -> Option<Finding> {
+/// Runs a case until its violation shows, or often enough. Returns that violation, or else another one that
+/// showed.
+fn try_one(again: &Again<'_>, plan: &Plan, case: &StoredCase, tried: &mut Tried) -> Option<Finding> {
     let ready = case.relaxed(again.protocol).and_then(|relaxed| {
         Ok((relaxed, Net::new(plan.target.listen).map_err(|trouble| trouble.to_string())?))
     });
@@ -127,7 +128,7 @@ fn try_one(again: &Again<'_>, plan: &Plan, case: &Stored, tried: &mut Tried) -> 
     other
 }
 
-/// Runs a stored case like the one it was.
+/// Creates a runner with the settings under which a case was stored.
 pub fn runner<'a>(
     protocol: &'a dyn AnyProtocol,
     plan: &'a Plan,
@@ -139,7 +140,8 @@ pub fn runner<'a>(
     Again { protocol, target: plan.target, limits, blame_time, prefix: &about.prefix, stop }
 }
 
-/// Adds what refutes to the folder, in which these were tried before. Which files were written.
+/// Stores the violations that refute in the folder whose cases were tried before. Returns the files that were
+/// written.
 pub fn store(
     subject: &Subject,
     plan: &Plan,
@@ -147,11 +149,11 @@ pub fn store(
     tried: &[Tried],
     folder: &Path,
 ) -> Result<Vec<PathBuf>, RunError> {
-    // One that did not show does not stand for what was met now.
+    // A stored case that did not show is not the violation that was met now.
     let is_other = |path: &PathBuf| tried.iter().any(|one| one.path == *path && one.shown == 0);
     let mut written = Vec::new();
-    for finding in findings.iter().filter(|finding| finding.refutes(plan.level)) {
-        let case = Stored::new(subject, plan, finding, Form::Shrunk);
+    for finding in findings.iter().filter(|finding| plan.refuted_by(finding)) {
+        let case = StoredCase::new(subject, plan, finding, Form::Shrunk);
         let name = file_name(&case.about);
         let first = folder.join(format!("{name}.{ENDING}"));
         let more = (2..).map(|number| folder.join(format!("{name}-{number}.{ENDING}")));
@@ -168,14 +170,14 @@ pub fn store(
 }
 
 fn requests(protocol: &dyn AnyProtocol, path: &Path) -> Result<usize, RunError> {
-    Ok(asks(&Stored::read(protocol, File::open(path)?)?.script))
+    Ok(asks(&StoredCase::read(protocol, File::open(path)?)?.script))
 }
 
 fn asks<A>(script: &[Step<A>]) -> usize {
     script.iter().filter(|step| matches!(step, Step::Ask { .. })).count()
 }
 
-/// What a file is called: after the rules that were broken.
+/// Returns the name of a file: the model, and the rules that were broken.
 fn file_name(about: &About) -> String {
     let rules = about.blame.first().map_or_else(|| "unexplained".to_owned(), |rules| rules.join("+"));
     format!("{}-{}", about.model, rules.replace(['/', ' '], "-"))

@@ -1,4 +1,4 @@
-//! A stored violation, judged again or done again to a server.
+//! Replay of a stored violation: it is judged again, or run again on a server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,29 +10,30 @@ use confute_record::{Rate, RuleRecord, Violation};
 use crate::kit::{self, Kit, Reach};
 use crate::record::{name, plain, rules};
 use crate::regressions::runner;
-use crate::stored::{About, File, Stored};
+use crate::stored::{About, File, StoredCase};
 use crate::{RunError, Subject, guard, proof};
 
-/// What to do with it.
+/// Settings of a replay.
 #[derive(Clone, Debug)]
-pub struct Replay {
-    /// The server to do it to: a URL, or `HOST:PORT`, as its kit takes it. Without one, what was seen then is judged again.
+pub struct ReplayJob {
+    /// The server to run it on: a URL, or `HOST:PORT`, as its kit takes it. Without one, the stored trace is
+    /// judged again.
     pub target: Option<String>,
-    /// How often to do it.
+    /// Number of runs.
     pub runs: u32,
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     pub patience: Duration,
-    /// How long to judge what was seen then.
+    /// Time to judge the stored trace.
     pub max_time: Duration,
-    /// Rules that the server may break.
+    /// Rules to relax.
     pub allow: Vec<String>,
-    /// How to get through to the server.
+    /// Access to the server.
     pub reach: Reach,
-    /// Whether the server may be on another machine.
+    /// `true` if the server may be on another machine.
     pub remote: bool,
 }
 
-impl Default for Replay {
+impl Default for ReplayJob {
     fn default() -> Self {
         Self {
             target: None,
@@ -46,42 +47,42 @@ impl Default for Replay {
     }
 }
 
-/// What came of it.
+/// The result of a replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// The model that it was judged by.
+    /// Model that the case was judged by.
     pub model: String,
-    /// What it was blamed on then.
+    /// Rules that it was blamed on when it was stored.
     pub then: String,
-    /// In how many runs it showed; nothing without a server.
+    /// Number of runs in which it showed; `None` without a server.
     pub rate: Option<Rate>,
-    /// In how many runs it was refuted for another reason.
+    /// Number of runs that were refuted for another reason.
     pub otherwise: u32,
     /// The violation now, if there is one.
     pub now: Option<Now>,
-    /// Why it could not be judged, the last time it could not.
+    /// Reason why the last run that could not be judged could not.
     pub unknown: Option<String>,
 }
 
 impl Replayed {
-    /// What it comes to, in a sentence.
+    /// Returns the result in a sentence.
     pub fn told(&self) -> String {
         let Replayed { model, then, rate, otherwise, now, unknown } = self;
         match (now, unknown, rate) {
             (Some(_), _, Some(rate)) if rate.shown > 0 => {
                 let more = match otherwise {
                     0 => String::new(),
-                    more => format!("; in {more} more it was refuted for another reason"),
+                    more => format!("; {more} more runs were refuted for another reason"),
                 };
                 format!("still fails in {rate}: {then}{more}")
             }
-            (Some(now), _, Some(rate)) => format!("did not show again ({then}: {rate}), but {}", now.name),
-            (Some(now), _, None) if now.as_then => format!("as it was then: {}", now.name),
-            (Some(now), _, None) => format!("then it was {then}, now it is {}", now.name),
-            (None, Some(why), Some(rate)) if rate.of > 0 => format!("{why}; it did not show in {rate}"),
+            (Some(now), _, Some(rate)) => format!("not reproduced ({then}: {rate}), but {}", now.name),
+            (Some(now), _, None) if now.as_then => format!("same verdict as recorded: {}", now.name),
+            (Some(now), _, None) => format!("recorded as {then}, now judged as {}", now.name),
+            (None, Some(why), Some(rate)) if rate.of > 0 => format!("{why}; not reproduced in {rate}"),
             (None, Some(why), _) => format!("{why}; nothing was judged"),
-            (None, None, Some(rate)) => format!("no longer fails: {rate}; then it was {then}"),
-            (None, None, None) => format!("explained by {model} as it is now; then it was {then}"),
+            (None, None, Some(rate)) => format!("no longer fails: {rate}; recorded as {then}"),
+            (None, None, None) => format!("explained by the current model {model}; recorded as {then}"),
         }
     }
 }
@@ -89,9 +90,9 @@ impl Replayed {
 /// A violation that showed again.
 #[derive(Clone, Debug)]
 pub struct Now {
-    /// The name: what it is blamed on.
+    /// Name of the violation: the rules that it is blamed on.
     pub name: String,
-    /// `true` if it may be the same as then.
+    /// `true` if it may be the stored violation.
     pub as_then: bool,
     /// The violation.
     pub violation: Violation,
@@ -99,14 +100,15 @@ pub struct Now {
     pub rules: Vec<RuleRecord>,
 }
 
-/// After so many runs in a row that could not be judged, no more are tried.
+/// Number of runs in a row that could not be judged, after which no more are tried.
 const FUTILE: u32 = 3;
 
-impl Replay {
-    /// Does the case again, with the kit that knows its model. An error is a mistake in the file or in what was asked for.
+impl ReplayJob {
+    /// Repeats the case, with the kit that knows its model. An error is a mistake in the file or in the
+    /// arguments.
     pub fn go(&self, kits: &[&dyn Kit], file: File, stop: &AtomicBool) -> Result<Replayed, RunError> {
         let about = file.about.clone();
-        let stored = kit::Stored {
+        let stored = kit::StoredSettings {
             model: &about.model,
             settings: &about.settings,
             server: &about.server,
@@ -115,9 +117,9 @@ impl Replay {
             patience: self.patience,
         };
         let subject = kits.iter().find_map(|kit| kit.reopen(&stored)).ok_or_else(|| {
-            RunError::Input(format!("no live server is tested by a model called {}", about.model))
+            RunError::Input(format!("the model {} has no tester for live servers", about.model))
         })??;
-        let case = Stored::read(&*subject.protocol, file)?;
+        let case = StoredCase::read(&*subject.protocol, file)?;
         if self.target.is_some() {
             guard(subject.target.address, self.remote, "--remote")?;
         }
@@ -142,7 +144,7 @@ impl Replay {
         }
         let plan = Plan {
             limits: Limits { patience: self.patience, ..Limits::default() },
-            // Whatever was stored was worth it then.
+            // A violation of any level was worth storing.
             level: Level::Live,
             ..Plan::new(subject.target)
         };
@@ -161,12 +163,12 @@ impl Replay {
         Ok(came)
     }
 
-    /// Does the case to a server until it was judged often enough.
+    /// Runs the case on a server until it was judged often enough.
     fn run(
         &self,
         subject: &Subject,
         plan: &Plan,
-        case: &Stored,
+        case: &StoredCase,
         past: &PastRun<'_>,
         stop: &AtomicBool,
         came: &mut Replayed,
@@ -208,7 +210,7 @@ impl Replay {
     }
 }
 
-/// The violation that a replay shows, with its proof and without secrets.
+/// Returns the violation that a replay shows, with its proof and without secrets.
 fn shown(subject: &Subject, about: &About, plan: &Plan, mut finding: Finding) -> Now {
     finding.number = 1;
     proof::prove(&*subject.protocol, &mut finding);

@@ -1,8 +1,8 @@
-//! A stored case as a test of somebody's own, for `cargo test`.
+//! A stored case as a Rust test, for `cargo test`.
 
 use crate::stored::{About, File};
 
-/// The source of a test that does this case again.
+/// Returns the source of a test that repeats this case.
 pub fn rust_test(file: &File) -> String {
     let About { seen, .. } = &file.about;
     let name: String =
@@ -10,7 +10,7 @@ pub fn rust_test(file: &File) -> String {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let text = file.text();
-    // One more than follow any quote in it, so that none of them ends the literal.
+    // One hash more than follow any quote in the text, so that no quote ends the literal.
     let most = text.split('"').skip(1).map(|rest| rest.len() - rest.trim_start_matches('#').len()).max();
     let hashes = "#".repeat(1 + most.unwrap_or_default());
     let seen = seen.replace(['\n', '\r'], " ");

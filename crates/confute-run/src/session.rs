@@ -1,7 +1,9 @@
-//! A run from end to end: what was stored before is tried first, then the campaign, then smaller cases, which are stored.
+//! A session from end to end: stored cases are tried first, then comes the campaign, then smaller cases,
+//! which are stored.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use confute_drive::{CaseReport, Conclusion, Limits, Outcome, Plan, Sink, Trouble, campaign_after, guarded};
@@ -9,7 +11,8 @@ use confute_record::{Compared, Log, Tried};
 
 use crate::baseline::Baseline;
 use crate::budgets::Budgets;
-use crate::{RunError, Subject, proof, record, regressions, shrink};
+use crate::shrink::{self, Desk, Investigated};
+use crate::{RunError, Subject, proof, record, regressions};
 
 /// A session to run.
 pub struct Job<'a> {
@@ -17,62 +20,62 @@ pub struct Job<'a> {
     pub subject: &'a Subject,
     /// The plan of the campaign.
     pub plan: &'a Plan,
-    /// How long to look for smaller cases, if at all.
+    /// Time for smaller cases, if they are searched for.
     pub shrink_time: Option<Duration>,
     /// The folder of stored cases, which are tried first.
     pub regressions: Option<&'a Path>,
-    /// The baseline of known violations, and the file to write the new one to, if so wanted.
+    /// The baseline of known violations, and the file to write the new one to, if wanted.
     pub baseline: Option<(&'a Baseline, Option<&'a Path>)>,
 }
 
-/// What came of it.
+/// The result of a session.
 pub struct Done {
-    /// Of the campaign.
+    /// Result of the campaign.
     pub outcome: Outcome,
-    /// Of everything else.
+    /// Results of everything else.
     pub beside: Beside,
-    /// What could not be written, if something could not.
+    /// Error, if something could not be written.
     pub unwritten: Option<RunError>,
 }
 
-/// What came of a run beside its outcome.
+/// Results of a run besides its outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
-    /// Of what was stored before.
+    /// Results of the cases that were stored before.
     pub tried: Vec<Tried>,
     /// The files that were added to the folder.
     pub stored: Vec<PathBuf>,
-    /// What it says about what was known, if that was asked for.
+    /// Comparison with the baseline, if there is one.
     pub baseline: Option<Compared>,
-    /// Steps that ended in a defect, each with what it said: what they would have added is missing.
+    /// Steps that ended in a defect, each with its message: their results are missing.
     pub missing: Vec<String>,
-    /// How long it took, and was to take.
+    /// Budgets of the run, and the time used.
     pub budgets: Option<Budgets>,
 }
 
 impl Beside {
-    /// Does a step that only adds to what was found. If it panics, the findings stay as they are by then.
+    /// Performs a step that only adds to the findings. If it panics, the findings stay as they are by then.
     fn step(&mut self, what: &str, work: impl FnOnce()) {
         if let Err(why) = guarded(work) {
-            self.missing.push(format!("{what}: a defect: {why}"));
+            self.missing.push(format!("{what}: internal error: {why}"));
         }
     }
 }
 
-/// Who watches.
-pub trait Watch: Sink {
-    /// What is being done, beside the campaign.
+/// Receiver of the reports of a session.
+pub trait RunObserver: Sink {
+    /// Takes the current activity outside the campaign.
     fn doing(&mut self, what: &str) {
         let _ = what;
     }
 }
 
-/// Takes down what the files of a run need to know.
+/// Receiver that collects the data for the files of a run.
 #[derive(Default)]
 pub struct Recorder {
-    /// What happened on the way.
+    /// Log of the cases and troubles.
     pub log: Log,
-    /// What the server was found to be able to do.
+    /// Remarks of the survey about the server.
     pub remarks: Vec<String>,
 }
 
@@ -90,16 +93,16 @@ impl Sink for Recorder {
     }
 }
 
-impl Watch for Recorder {}
+impl RunObserver for Recorder {}
 
-/// Does it. Ends soon after `stop` is set, with what is known by then.
-pub fn run(job: &Job<'_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Done, RunError> {
+/// Runs a session. It ends soon after `stop` is set, with the results so far.
+pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Result<Done, RunError> {
     let Job { subject, plan, .. } = *job;
     let protocol = &*subject.protocol;
     let began = Instant::now();
     let (found, tried) = match job.regressions {
         Some(folder) => {
-            // They are a part of testing. The other half of its time is for what is new.
+            // StoredCase cases are a part of testing. The other half of its time is for new cases.
             let end = plan.max_time.map(|most| began + most / 2);
             let plan = &Plan { limits: Limits { end, ..plan.limits.clone() }, ..plan.clone() };
             regressions::try_all(subject, plan, folder, stop, &mut |what| watch.doing(what))?
@@ -108,22 +111,37 @@ pub fn run(job: &Job<'_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Do
     };
     let spent = began.elapsed();
     let left = Plan { max_time: plan.max_time.map(|most| most.saturating_sub(spent)), ..plan.clone() };
-    let mut outcome = campaign_after(protocol, &left, found, &|case| (subject.traffic)(case), watch, stop);
-    let budgets = Budgets::new(began, spent + outcome.elapsed, plan.max_time, job.shrink_time);
+    let desk = job.shrink_time.map(|time| Desk::new(protocol, plan, time, stop));
+    let (mut outcome, budgets, defects) = thread::scope(|scope| {
+        let _closing = desk.as_ref().map(Desk::closing);
+        desk.iter().for_each(|desk| desk.staff(scope));
+        let mut passing = Investigated { watch: &mut *watch, desk: desk.as_ref() };
+        let traffic = |case| (subject.traffic)(case);
+        let mut outcome = campaign_after(protocol, &left, found, &traffic, &mut passing, stop);
+        let budgets = Budgets::new(began, spent + outcome.elapsed, plan.max_time, job.shrink_time);
+        let finish = |(desk, time): (&Desk<'_>, Duration)| {
+            let end = Instant::now() + budgets.shrinking(time);
+            desk.finish(&mut outcome.findings, end, &mut |what| watch.doing(what))
+        };
+        let defects = desk.as_ref().zip(job.shrink_time).map(finish).unwrap_or_default();
+        (outcome, budgets, defects)
+    });
     let mut beside = Beside { tried, budgets: Some(budgets), ..Beside::default() };
+    beside.missing.extend(defects.iter().map(|why| format!("a smaller case: internal error: {why}")));
+    outcome.merge(plan);
     let findings = &mut outcome.findings;
-    if let Some(time) = job.shrink_time {
-        let within = (budgets.shrinking(time), budgets.end_of_evidence());
-        beside.step("smaller cases", || {
-            shrink::all_until(protocol, plan, within, findings, stop, &mut |what| watch.doing(what));
+    if job.shrink_time.is_some() {
+        beside.step("excerpts", || {
+            let end = budgets.end_of_evidence();
+            shrink::excerpts(protocol, findings, end, stop, &mut |what| watch.doing(what));
         });
     }
     beside.step("proofs", || {
         let end = budgets.end_of_proofs();
-        proof::prove_all(protocol, findings, end, stop, &mut |what| watch.doing(what));
+        proof::prove_all(protocol, &mut outcome.findings, end, stop, &mut |what| watch.doing(what));
     });
     outcome.findings.iter_mut().for_each(|finding| subject.secrets.clean_finding(finding));
-    let refuting = outcome.findings.iter().filter(|finding| finding.refutes(plan.level)).count();
+    let refuting = outcome.findings.iter().filter(|finding| plan.refuted_by(finding)).count();
     let cut_short = stop.load(Ordering::Relaxed)
         || matches!(outcome.conclusion, Conclusion::Inconclusive(_))
         || refuting >= plan.max_failures;
@@ -133,7 +151,9 @@ pub fn run(job: &Job<'_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Do
     }
     let kept = guarded(|| keep(job, &mut outcome, &mut beside));
     let unwritten = kept
-        .unwrap_or_else(|why| Err(RunError::Output(format!("cannot store what was found: a defect: {why}"))))
+        .unwrap_or_else(|why| {
+            Err(RunError::Output(format!("cannot store the violations: internal error: {why}")))
+        })
         .err();
     if let (Conclusion::Unrefuted, Some(owed)) =
         (&outcome.conclusion, beside.tried.iter().find_map(Tried::owed))
@@ -143,7 +163,7 @@ pub fn run(job: &Job<'_>, watch: &mut dyn Watch, stop: &AtomicBool) -> Result<Do
     Ok(Done { outcome, beside, unwritten })
 }
 
-/// Writes down what the next run is to know.
+/// Writes the results that the next run needs.
 fn keep(job: &Job<'_>, outcome: &mut Outcome, beside: &mut Beside) -> Result<(), RunError> {
     let Job { subject, plan, .. } = *job;
     if let Some(folder) = job.regressions {

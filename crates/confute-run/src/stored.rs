@@ -1,7 +1,8 @@
-//! A violation in a file of its own: what was done, what happened, what it was blamed on, and how to speak to such a server.
+//! Stored cases: a violation in a file of its own, with its script, its trace, its blame, and the settings to
+//! speak to such a server.
 //!
-//! JSON Lines: a header, then a step or an event a line. From it the case is judged again, or done again to a server,
-//! without anything else at hand.
+//! The format is JSON Lines: a header, then one step or event per line. The file alone suffices to judge the
+//! case again, or to run it again on a server.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -19,46 +20,46 @@ use crate::{RunError, Subject};
 
 const VERSION: u64 = 1;
 const EXAMPLE: &str = r#"{"confute":"case","version":1,"model":"http",…}"#;
-/// How likely it may be that what still fails is not seen to.
+/// Acceptable probability that no run shows a case that still fails.
 const MISSED: f64 = 0.05;
-/// Larger files are something else.
+/// Size in bytes above which a file is not a case.
 const LARGEST: u64 = 256 << 20;
 
-/// The header: what the case is a case of.
+/// The header of a stored case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// The model that it was judged by.
+    /// Model that the case was judged by.
     pub model: String,
-    /// What else there is to know to speak to such a server: the path, the address of the origin.
+    /// Settings that are needed to speak to such a server: the path, the address of the origin.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub settings: Value,
     /// The server, as the user named it.
     pub server: String,
-    /// Sets of rules that explain it by being broken.
+    /// Sets of rules each of which explains the case if broken.
     pub blame: Vec<Vec<String>>,
-    /// What the accusation is worth.
+    /// Level of the violation.
     #[serde(default)]
     pub level: Option<String>,
     /// The name of the case on the server.
     pub name: String,
-    /// What its name, and that of every other case, begins with.
+    /// Prefix of its name, and of that of every other case of the run.
     #[serde(default)]
     pub prefix: String,
-    /// What its choices came from.
+    /// Seed of its random choices.
     pub seed: u64,
-    /// How many connections it may have open.
+    /// Number of connections that it may have open.
     pub connections: u32,
-    /// Rules that were not asked for.
+    /// Rules that were relaxed.
     #[serde(default)]
     pub relaxed: Vec<String>,
-    /// What nothing explains.
+    /// The event that nothing explains.
     pub seen: String,
-    /// In how many runs of how many it showed again, when it was stored.
+    /// Number of runs that reproduced it, and number of all runs, when it was stored.
     #[serde(default)]
     pub again: (u32, u32),
 }
 
-/// The first line.
+/// The first line of the file.
 #[derive(Serialize)]
 struct Marked<'a> {
     confute: &'a str,
@@ -70,32 +71,32 @@ struct Marked<'a> {
 /// A line of the file, after the header.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum StoredLine {
     Step(Step<Value>),
     Event(Event<Value>),
 }
 
-/// All of it.
-pub struct Stored {
+/// A stored case.
+pub struct StoredCase {
     /// The header.
     pub about: About,
-    /// What was done.
+    /// The steps that were performed.
     pub script: Vec<Step<AnyAsk>>,
-    /// What happened, up to the event that nothing explains.
+    /// The events, up to the one that nothing explains.
     pub trace: Vec<Event<AnyMessage>>,
 }
 
-/// Which form of a finding is stored.
+/// Form of a finding that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// The smaller case, if there is one.
     Shrunk,
-    /// As it was met.
+    /// The case in which it was found.
     Found,
 }
 
-impl Stored {
-    /// What is to be kept of a finding.
+impl StoredCase {
+    /// Creates the stored case of a finding.
     pub fn new(subject: &Subject, plan: &Plan, finding: &Finding, form: Form) -> Self {
         let case = match form {
             Form::Shrunk => finding.shown(),
@@ -119,7 +120,7 @@ impl Stored {
         Self { about, script: case.script.to_vec(), trace: case.trace.to_vec() }
     }
 
-    /// The file as text.
+    /// Returns the file as text.
     pub fn text(&self) -> Result<String, serde_json::Error> {
         let header = Marked { confute: "case", version: VERSION, about: &self.about };
         let mut text = serde_json::to_string(&header)?;
@@ -138,15 +139,15 @@ impl Stored {
         put(path, |file| file.write_all(text.as_bytes()))
     }
 
-    /// Reads the steps and the events of a file whose header was read.
+    /// Parses the steps and the events of a file whose header was parsed.
     pub fn read(protocol: &dyn AnyProtocol, file: File) -> Result<Self, RunError> {
         let File { about, shown, text } = file;
         let (mut script, mut trace) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty()) {
             let read = serde_json::from_str(line).and_then(|line| {
                 match line {
-                    Line::Step(step) => script.push(step.try_map(|ask| protocol.read_ask(ask))?),
-                    Line::Event(event) => {
+                    StoredLine::Step(step) => script.push(step.try_map(|ask| protocol.read_ask(ask))?),
+                    StoredLine::Event(event) => {
                         trace.push(event.try_map(|message| protocol.read_message(message))?);
                     }
                 }
@@ -165,14 +166,14 @@ impl Stored {
         Ok(Self { about, script, trace })
     }
 
-    /// The rules that were not asked for. If the model does not have one of them any more, nobody can tell what the case would
-    /// be worth without it: that is said instead.
+    /// Returns the rules that were relaxed. If the model no longer has one of them, the case cannot be judged
+    /// as it was then: this is returned as an error.
     pub fn relaxed(&self, protocol: &dyn AnyProtocol) -> Result<Vec<&'static str>, String> {
         let rules = protocol.model().rules();
         let named = |name: &String| {
             let rule = rules.iter().find(|rule| rule.name == name);
             rule.map(|rule| rule.name).ok_or_else(|| {
-                format!("it was met where {name} was not asked for, and the model has no such rule any more")
+                format!("it was recorded with {name} relaxed, and the model no longer has that rule")
             })
         };
         self.about.relaxed.iter().map(named).collect()
@@ -180,7 +181,7 @@ impl Stored {
 }
 
 impl About {
-    /// What it was blamed on, in words.
+    /// Returns the rules that it was blamed on, in words.
     pub fn blamed_on(&self) -> String {
         if self.blame.is_empty() {
             return "no rule of the model".to_owned();
@@ -188,19 +189,20 @@ impl About {
         self.blame.iter().map(|rules| rules.join(" and ")).collect::<Vec<_>>().join(", or ")
     }
 
-    /// Whether a finding may be the same violation.
+    /// Returns `true` if a finding may be the same violation.
     pub fn is_about(&self, finding: &Finding) -> bool {
         let unexplained = finding.diagnoses.is_empty() && self.blame.is_empty();
         unexplained || finding.is_explained_by(&self.blame)
     }
 
-    /// Whether it is explained by breaking nothing but these rules.
+    /// Returns `true` if breaking nothing but these rules explains it.
     pub fn is_allowed(&self, allowed: &[&str]) -> bool {
         self.blame.iter().any(|rules| rules.iter().all(|rule| allowed.contains(&&**rule)))
     }
 
-    /// How often to do it, within bounds, to see it with a probability of 95 % if it shows as often as it did when it was
-    /// stored. As often as may be if nobody counted then, or it never showed.
+    /// Returns the number of runs, within bounds, that show the case with a probability of 95 % if it fails
+    /// as often as it did when it was stored. Returns the upper bound if nobody counted then, or it never
+    /// failed.
     pub fn runs(&self, least: u32, most: u32) -> u32 {
         let (shown, of) = self.again;
         if shown == 0 {
@@ -213,7 +215,7 @@ impl About {
     }
 }
 
-/// A file whose header was read: which model it is for decides how the rest is to be read.
+/// A file whose header was parsed: the model in it decides how the rest is parsed.
 pub struct File {
     /// The header.
     pub about: About,
@@ -222,7 +224,7 @@ pub struct File {
 }
 
 impl File {
-    /// Reads it.
+    /// Reads a file and parses its header.
     pub fn open(path: &Path) -> Result<Self, RunError> {
         let shown = path.display().to_string();
         let size = fs::metadata(path).reading(format!("{shown}: cannot be read"))?.len();
@@ -233,12 +235,12 @@ impl File {
         Self::parse(shown, text)
     }
 
-    /// All of it, as it was read.
+    /// Returns the whole text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The same, of a text that was read otherwise.
+    /// Parses the header of a text, which errors name as `shown`.
     pub fn parse(shown: String, text: String) -> Result<Self, RunError> {
         let first = text.lines().next().unwrap_or_default();
         let value: Value = serde_json::from_str(first).unwrap_or_default();
@@ -269,7 +271,7 @@ mod tests {
         let header = r#"{"confute":"case","version":1,"model":"m","server":"s","blame":[],"name":"n","seed":0,"connections":1,"seen":""}"#;
         let about = File::parse("a".to_owned(), header.to_owned()).unwrap().about;
         let runs = |again| About { again, ..about.clone() }.runs(10, 100);
-        // Of 10 runs that each show it with 20 %, one in ten batches shows it nowhere.
+        // Of batches of 10 runs that each fail with 20 %, one in ten shows no failure.
         assert_eq!([(10, 10), (5, 10), (2, 10), (1, 10)].map(runs), [10, 10, 14, 29]);
         assert_eq!([(1, 1000), (0, 10), (0, 0)].map(runs), [100, 100, 100]);
     }

@@ -1,4 +1,4 @@
-//! A campaign as a test: a few lines, a panic with the counterexample, and a folder of what was found before.
+//! A campaign as a test: it panics with the counterexample, and keeps a folder of earlier violations.
 
 use std::env;
 use std::fmt::{Display, Write as _};
@@ -10,38 +10,40 @@ use confute::lang::Level;
 use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, Trouble};
 use confute_memcached::Habits;
 use confute_report::files::Reports;
-use confute_report::summary;
+use confute_report::summary::{self, Detail, Manner};
 use confute_run::kit::Reach;
 use confute_run::session::{self, Done, Job, Recorder};
 use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
 
-/// How long a test takes if nobody says otherwise.
+/// Default testing time.
 const TIME: Duration = Duration::from_secs(5);
-/// How to have files written.
-const HINT: &str = "`.report_dir(DIR)` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
-/// The same for a model of one's own, which the binary does not have.
-const OWN_HINT: &str = "`.report_dir(DIR)` keeps it in files";
-/// Where violations are kept, beside `Cargo.toml`.
+/// Advice on writing report files.
+const HINT: &str =
+    "`.report_dir(DIR)` stores it for `confute replay`, with scripts for curl and Python where possible";
+/// Advice on writing report files for a model that the binary does not include.
+const OWN_HINT: &str = "`.report_dir(DIR)` stores it in files";
+/// Folder of stored violations, beside `Cargo.toml`.
 const FOLDER: &str = "confute-regressions";
 
 /// A test of one server.
 pub struct Check {
-    /// The server, or the mistake in what was asked for: it is reported when the test runs.
+    /// The server, or an error in its configuration, which is reported when the test runs.
     subject: Result<Subject, RunError>,
     plan: Plan,
     shrink_time: Duration,
     regressions: Option<PathBuf>,
     report_dir: Option<PathBuf>,
-    /// Whether the server may be on another machine.
+    /// `true` if the server may be on another machine.
     remote: bool,
 }
 
-/// Tests the HTTP/1.1 origin server below this URL. It is written to.
+/// Tests the HTTP/1.1 origin server below this URL. The test writes to the server.
 pub fn http(url: &str) -> Check {
     http_through(url, &Reach::default())
 }
 
-/// Tests the HTTP/1.1 origin server below this URL, which requires certain header fields, or whose certificate somebody else has issued.
+/// Tests the HTTP/1.1 origin server below this URL, with required header fields or the certificate of a
+/// private authority.
 pub fn http_through(url: &str, reach: &Reach) -> Check {
     Check::of(confute_http::origin(url, reach))
 }
@@ -52,8 +54,8 @@ pub fn memcached(place: &str) -> Check {
 }
 
 impl Check {
-    /// Tests a server that speaks any protocol. The name of the model goes into stored cases; `make` decides what is asked in
-    /// each case.
+    /// Tests a server of any protocol. The name of the model is stored in cases; `make` creates the traffic
+    /// of each case.
     pub fn new(
         protocol: impl Protocol,
         model: &str,
@@ -73,7 +75,7 @@ impl Check {
             seed: fresh_seed(),
             ..Plan::new(target)
         };
-        // Nobody but its author has ever run a model that is not shipped.
+        // A model that is not shipped has been run only by its author, so all of its turns are repeated.
         plan.limits.repeat_all = subject.as_ref().is_ok_and(|subject| !subject.is_shipped);
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
@@ -86,42 +88,42 @@ impl Check {
         }
     }
 
-    /// What all random choices come from. Another one each time, if nobody says; a failure says which.
+    /// Sets the seed of all random choices. The default differs from run to run, and a failure prints it.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.plan.seed = seed;
         self
     }
 
-    /// How long to test: five seconds, if nobody says.
+    /// Sets the testing time. The default is five seconds.
     #[must_use]
     pub fn max_time(mut self, time: Duration) -> Self {
         self.plan.max_time = Some(time);
         self
     }
 
-    /// How many cases to run at most.
+    /// Sets the maximum number of cases.
     #[must_use]
     pub fn cases(mut self, cases: u64) -> Self {
         self.plan.cases = Some(cases);
         self
     }
 
-    /// How many connections a case has open.
+    /// Sets the number of connections that a case opens.
     #[must_use]
     pub fn connections(mut self, connections: u32) -> Self {
         self.plan.limits.connections = connections.max(1);
         self
     }
 
-    /// How long to wait for an answer.
+    /// Sets the time to wait for a response.
     #[must_use]
     pub fn patience(mut self, patience: Duration) -> Self {
         self.plan.limits.patience = patience;
         self
     }
 
-    /// Lets the server break this rule.
+    /// Permits violations of this rule.
     #[must_use]
     pub fn allow(mut self, rule: &str) -> Self {
         let Ok(subject) = &self.subject else { return self };
@@ -136,48 +138,55 @@ impl Check {
                         all.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", ")
                     ),
                 };
-                self.subject = Err(RunError::Usage(format!("there is no rule called {rule}; {list}")));
+                self.subject = Err(RunError::Usage(format!("no rule is called {rule}; {list}")));
             }
         }
         self
     }
 
-    /// From which level on a violation fails the test.
+    /// Sets the lowest level at which a violation fails the test.
     #[must_use]
     pub fn level(mut self, level: Level) -> Self {
         self.plan.level = level;
         self
     }
 
-    /// How long to look for smaller cases.
+    /// Lets a violation fail the test also if its level is high enough only by experiment.
+    #[must_use]
+    pub fn by_experiment(mut self) -> Self {
+        self.plan.by_experiment = true;
+        self
+    }
+
+    /// Sets the time limit of shrinking and experiments.
     #[must_use]
     pub fn shrink_time(mut self, time: Duration) -> Self {
         self.shrink_time = time;
         self
     }
 
-    /// Where violations are kept and tried first; nowhere with `None`.
+    /// Sets the folder where violations are stored, and from which they are run first; `None` stores nothing.
     #[must_use]
     pub fn regressions(mut self, folder: Option<PathBuf>) -> Self {
         self.regressions = folder;
         self
     }
 
-    /// Also writes the files that `confute --report-dir` writes.
+    /// Writes the files of `confute --report-dir` into this folder.
     #[must_use]
     pub fn report_dir(mut self, folder: PathBuf) -> Self {
         self.report_dir = Some(folder);
         self
     }
 
-    /// Lets the server be on another machine. It is written to.
+    /// Permits a server on another machine. The test writes to the server.
     #[must_use]
     pub fn remote(mut self) -> Self {
         self.remote = true;
         self
     }
 
-    /// Runs it. What was seen is handed back if nothing was wrong.
+    /// Runs the test. Returns the outcome if there is no violation.
     ///
     /// # Panics
     ///
@@ -194,12 +203,12 @@ impl Check {
         }
     }
 
-    /// The same, without a panic: what came of it, and what there is to say about it.
+    /// Runs the test without panicking. Returns the outcome and its report.
     pub fn try_run(self) -> Result<(Outcome, String), RunError> {
         self.go().map(|(outcome, text, _)| (outcome, text))
     }
 
-    /// What came of it, at length and in brief. Without colours: it ends up in logs.
+    /// Runs the test. Returns the outcome, its report and a brief report, without colours because they end up in logs.
     fn go(mut self) -> Result<(Outcome, String, String), RunError> {
         self.obey_environment()?;
         let Check { subject, plan, .. } = self;
@@ -229,9 +238,10 @@ impl Check {
         }
         let written = |quiet: bool| {
             let hint = if subject.is_shipped { HINT } else { OWN_HINT };
-            let manner = summary::Manner { paths: &paths, hint, quiet, verbose: false };
+            let detail = if quiet { Detail::Verdict } else { Detail::Whole };
+            let manner = Manner { paths: &paths, hint, detail };
             let mut text = Vec::new();
-            // Nothing fails to be written into memory.
+            // Writing into memory does not fail.
             let _ = summary::write(&record, manner, &mut text);
             anstream::adapter::strip_str(&String::from_utf8_lossy(&text)).to_string()
         };
@@ -240,20 +250,20 @@ impl Check {
             let _ = writeln!(brief, "  {one}");
         }
         if let Some(why) = unwritten {
-            // What was found is not to be lost with the file.
+            // The report is not lost with the file: it becomes part of the error.
             return Err(output(&format!("{text}\n{why}")));
         }
         if outcome.conclusion != Conclusion::Unrefuted {
-            let _ = writeln!(text, "\nAgain with the same choices: CONFUTE_SEED={} cargo test", plan.seed);
+            let _ = writeln!(text, "\nTo repeat this run: CONFUTE_SEED={} cargo test", plan.seed);
         }
         if outcome.troubles.iter().any(|(trouble, _)| matches!(trouble, Trouble::Mistake(_))) {
-            // The test itself is wrong, so there is no outcome to look at.
+            // The mistake is in the test itself, so there is no verdict on the server.
             return Err(RunError::Mistake(text));
         }
         Ok((outcome, text, brief))
     }
 
-    /// What the environment says goes before what the test says.
+    /// Applies the environment variables, which override the settings of the test.
     fn obey_environment(&mut self) -> Result<(), RunError> {
         let read = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let wrong = |name: &str, value: &str, why: &str| RunError::Usage(format!("{name}={value}: {why}"));
@@ -272,13 +282,13 @@ impl Check {
     }
 }
 
-/// Says what came of a test that passes, for whoever looks.
+/// Prints the brief report of a passing test.
 #[expect(clippy::print_stdout, reason = "that is how a test says something")]
 fn tell(text: &str) {
     println!("{}", text.trim_end());
 }
 
-/// Ends a test. What a stored case shows may have colours.
+/// Fails the test with this text. Colours are removed: the report of a stored case may have some.
 #[expect(clippy::panic, reason = "that is how a test fails")]
 #[track_caller]
 pub(crate) fn fail(text: &str) -> ! {

@@ -9,12 +9,12 @@
 //! }
 //! ```
 //!
-//! A failure prints the smallest counterexample that was found and stores it in `confute-regressions`, beside `Cargo.toml`;
-//! what is stored there is tried first the next time, so commit it. `CONFUTE_SEED`, `CONFUTE_MAX_TIME` and `CONFUTE_CASES`
-//! override what a test says. A server that wants header fields, or has a certificate of its own, is reached with
-//! [`http_through`]; one that speaks another protocol is tested with [`Check::new`].
+//! A failure prints the smallest counterexample that was found and stores it in `confute-regressions`, beside
+//! `Cargo.toml`. Stored cases are run first the next time, so commit them. `CONFUTE_SEED`, `CONFUTE_MAX_TIME`
+//! and `CONFUTE_CASES` override the settings of a test. [`http_through`] tests a server that requires header
+//! fields or has a certificate from a private authority; [`Check::new`] tests a server of another protocol.
 //!
-//! [`still_passes`] does a stored violation again, for exported tests.
+//! [`still_passes`] replays a stored violation, for exported tests.
 
 pub mod check;
 
@@ -24,19 +24,19 @@ pub use confute_run::kit::Reach;
 use std::sync::atomic::AtomicBool;
 
 use confute_kits::KITS;
-use confute_report::violation::violation;
+use confute_report::violation::{Extent, violation};
 use confute_run::RunError;
-use confute_run::replay::Replay;
+use confute_run::replay::ReplayJob;
 use confute_run::stored::File;
 
-/// How often a stored violation is done, within bounds: as often as it takes to see it, going by how often it showed then.
+/// Minimum and maximum number of runs of a stored violation; the number is chosen by its reproduction rate.
 const RUNS: (u32, u32) = (10, 100);
 
-/// Does a stored violation again, to the server at this URL (or `HOST:PORT`).
+/// Replays a stored violation against the server at this URL (or `HOST:PORT`).
 ///
 /// # Panics
 ///
-/// If it still shows, if the case shows something else that is wrong, or if most of the runs could not be judged.
+/// If the violation reproduces, if the case shows another violation, or if most of the runs could not be judged.
 #[track_caller]
 pub fn still_passes(case: &str, server: &str) {
     if let Err(why) = try_case(case, server) {
@@ -47,14 +47,14 @@ pub fn still_passes(case: &str, server: &str) {
 fn try_case(case: &str, server: &str) -> Result<(), RunError> {
     let file = File::parse("the stored case".to_owned(), case.to_owned())?;
     let runs = file.about.runs(RUNS.0, RUNS.1);
-    let replay = Replay { target: Some(server.to_owned()), runs, ..Replay::default() };
+    let replay = ReplayJob { target: Some(server.to_owned()), runs, ..ReplayJob::default() };
     let came = replay.go(KITS, file, &AtomicBool::new(false))?;
     if let Some(now) = &came.now {
         let mut text = Vec::new();
-        // Nothing fails to be written into memory.
-        let _ = violation(&now.rules, &now.violation, false, &[], &mut text);
+        // Writing into memory does not fail.
+        let _ = violation(&now.rules, &now.violation, Extent::Normal, &[], &mut text);
         let text = String::from_utf8_lossy(&text);
-        return Err(RunError::Input(format!("{text}it {}", came.told())));
+        return Err(RunError::Input(format!("{text}the stored case: {}", came.told())));
     }
     let judged = came.rate.unwrap_or_default().of;
     if judged <= runs / 2 {

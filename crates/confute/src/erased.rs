@@ -1,12 +1,12 @@
-//! The border between models and the engine, and the engine for programs that hold many models.
+//! The boundary between models and the engine, and the engine for programs that hold many models.
 //!
-//! [`Tester`](crate::Tester), [`judge`](crate::judge()) and their like are typed faces of the functions here: use those unless your
-//! program, like a driver for any protocol, cannot name the types of its model.
+//! [`Tester`](crate::Tester), [`judge`](crate::judge()) and their like are typed interfaces of the functions here:
+//! use those unless your program, like a driver for any protocol, cannot name the types of its model.
 //!
-//! A model has types of its own: what travels ([`ServerModel::Msg`]), what it sends ([`ServerModel::Out`]). The engine works on
-//! [`Message`]s and [`Letter`]s, which hide them, so that a program with many models holds one copy of the search. Each call
-//! across the border compares types first: values of two models are never equal. A fingerprint is made of the value alone; no
-//! type id and no address enters it.
+//! A model has types of its own: the messages on the wire ([`ServerModel::Msg`]) and the messages that it sends
+//! ([`ServerModel::Out`]). The engine works on `Message`s and `Letter`s, which hide them, so that a program with
+//! many models holds one copy of the search. Each call across the boundary compares types first: values of two models
+//! are never equal. A fingerprint is made of the value alone; no type id and no address enters it.
 
 use std::any::Any;
 use std::fmt::{self, Display};
@@ -28,11 +28,11 @@ use crate::verdict::{Blame, Diagnosis, Refutation, Verdict};
 /// A message of any model, fully known.
 pub(crate) type Message = dyn Opaque;
 
-/// A message whose type is hidden, shared.
+/// A shared message whose type is hidden.
 pub type SharedMessage = Rc<dyn Opaque>;
 
-/// A message whose type is hidden. It is not `Display` itself: then a shared message would be a message too, and could be
-/// taken for the one it holds.
+/// A message whose type is hidden. It is not `Display` itself: otherwise a shared message would be a message too, and
+/// could be taken for the one it holds.
 pub trait Opaque: Any {
     /// Writes the message for people: see [`ServerModel`] for the two forms.
     fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
@@ -53,16 +53,17 @@ impl Display for Shown<'_> {
     }
 }
 
-/// Whether it is a message of this type, and which.
+/// Returns the message if it is of this type.
 pub(crate) fn typed<M: 'static>(message: &Message) -> Option<&M> {
     (message as &dyn Any).downcast_ref()
 }
 
 impl Incoming<Message> {
-    /// The same for the model whose messages these are.
+    /// Converts the message to the type of the model that it belongs to.
     ///
     /// # Panics
-    /// If the message is of another type: a [`Tester`](crate::Tester) gives its model what its events hold, which is of one type.
+    /// If the message is of another type: a [`Tester`](crate::Tester) gives its model the messages of its events,
+    /// which are of one type.
     pub(crate) fn typed<M: 'static>(self) -> Incoming<M> {
         match self {
             Incoming::Message(message) => {
@@ -74,17 +75,17 @@ impl Incoming<Message> {
     }
 }
 
-/// An event without the type of its message. The message is shared.
+/// Hides the type of an event's message. The message is shared.
 pub(crate) fn event<M: Clone + Display + 'static>(event: &Event<M>) -> Event<Rc<Message>> {
     event.as_ref().map(|message| Rc::new(message.clone()) as Rc<Message>)
 }
 
-/// Events without the type of their messages.
+/// Hides the type of the events' messages.
 pub(crate) fn events<M: Clone + Display + 'static>(events: &[Event<M>]) -> Vec<Event<Rc<Message>>> {
     events.iter().map(event).collect()
 }
 
-/// What any model sends: a message that may have unknown parts. See [`Pattern`].
+/// A message that a model sends, with its type hidden; it may have unknown parts. See [`Pattern`].
 pub(crate) trait Letter: Any + Display {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch>;
     fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Rc<Message>;
@@ -93,14 +94,14 @@ pub(crate) trait Letter: Any + Display {
     fn is(&self, other: &dyn Letter) -> bool;
 }
 
-/// What a model sends, with the type of what travels.
+/// A message that a model sends, with the type of the messages on the wire.
 struct Sent<M, O> {
     message: O,
     travels: PhantomData<fn() -> M>,
 }
 
-/// What a model sends, for the engine: in a letter that is no longer needed, if it is of the right type. Most letters are
-/// looked at once, so the search would spend much of its time on allocation.
+/// Hides the type of a message that a model sends. Reuses a letter that is no longer needed, if it has the right
+/// type: most letters are used once, so the search would otherwise spend much of its time on allocation.
 pub(crate) fn letter<M: Display + 'static, O: Pattern<M> + Display>(
     message: O,
     spare: Option<Box<dyn Letter>>,
@@ -143,17 +144,17 @@ impl<M: Display + 'static, O: Pattern<M> + Display + Hash> Letter for Sent<M, O>
 pub struct AnyModel<'m>(&'m dyn Model);
 
 impl<'m> AnyModel<'m> {
-    /// Hides the types of a model. Events that are judged by it have to hold messages of its own type.
+    /// Hides the types of a model. Events that are judged by it must hold messages of its own type.
     pub fn new<S: ServerModel>(model: &'m S) -> Self {
         Self(model)
     }
 
-    /// The rules of the model.
+    /// Returns the rules of the model.
     pub fn rules(self) -> &'static [Rule] {
         self.0.rules()
     }
 
-    /// Derives a tester from the model and one of the network.
+    /// Derives a tester from the model and a network model.
     pub fn tester(self, network: &'m dyn Network, options: Options<'m>) -> Engine<'m> {
         Engine::new(self.0, network, options)
     }
@@ -168,7 +169,7 @@ impl<'m> AnyModel<'m> {
         engine::judge(self.0, network, events, options)
     }
 
-    /// Adds to a refutation what was expected: see [`explain`](crate::explain).
+    /// Adds the expected responses to a refutation: see [`explain`](crate::explain()).
     pub fn explain(
         self,
         network: &dyn Network,
@@ -190,7 +191,7 @@ impl<'m> AnyModel<'m> {
         explain::blame_erased(self.0, network, parts, options, depth)
     }
 
-    /// The proof that nothing explains these events: see [`reasons`](crate::reasons).
+    /// Proves that nothing explains these events: see [`reasons`](crate::reasons).
     pub fn reasons(
         self,
         network: &dyn Network,
@@ -200,9 +201,20 @@ impl<'m> AnyModel<'m> {
     ) -> Option<Reasons> {
         explain::reasons_of(self.0, network, events, diagnoses, options)
     }
+
+    /// Returns the indices of sent messages whose exchanges contradict each other by themselves; `None` if nothing
+    /// refutes the events within the budget.
+    pub fn core(
+        self,
+        network: &dyn Network,
+        events: &[Event<SharedMessage>],
+        options: &Options<'_>,
+    ) -> Option<Vec<usize>> {
+        explain::core_of(self.0, network, events, options)
+    }
 }
 
-/// Any model. See [`ServerModel`].
+/// A model whose types are hidden, as the engine sees it. See [`ServerModel`].
 pub(crate) trait Model {
     fn serve(&self, runner: &mut Runner<'_>) -> Turn;
     fn internal(&self, runner: &mut Runner<'_>) -> Turn;

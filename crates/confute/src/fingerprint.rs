@@ -17,20 +17,20 @@ impl std::fmt::Debug for Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of anything that can be hashed.
+    /// Returns the fingerprint of a value.
     pub fn of<T: Hash + ?Sized>(value: &T) -> Self {
         let mut hasher = FingerprintHasher::default();
         value.hash(&mut hasher);
         hasher.fingerprint()
     }
 
-    /// Combines with another in a way that does not depend on the order: for sets and maps.
+    /// Combines two fingerprints in a way that does not depend on their order: for sets and maps.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self(self.0.wrapping_add(other.0))
     }
 
-    /// Takes back what [`Fingerprint::plus`] added.
+    /// Reverts an addition by [`Fingerprint::plus`].
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0.wrapping_sub(other.0))
@@ -53,7 +53,7 @@ impl Default for FingerprintHasher {
 }
 
 impl FingerprintHasher {
-    /// What was hashed so far.
+    /// Returns the fingerprint of everything hashed so far.
     pub fn fingerprint(&self) -> Fingerprint {
         let high = fold(self.lanes[0] ^ KEYS[1], SEEDS[1] ^ self.lanes[1].rotate_left(17));
         let low = fold(self.lanes[1] ^ KEYS[0], SEEDS[0] ^ self.lanes[0].rotate_left(29));
@@ -100,7 +100,7 @@ impl Hasher for FingerprintHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // The lanes see the word under different keys, so that what makes one lane collide does not help the other.
+        // The lanes mix the word with different keys, so that a collision in one lane does not help the other.
         self.lanes[0] = fold(self.lanes[0] ^ value, KEYS[0]).wrapping_add(value.rotate_left(32));
         self.lanes[1] = fold(self.lanes[1].wrapping_add(value), KEYS[1]) ^ value;
     }

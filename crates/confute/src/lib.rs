@@ -1,9 +1,9 @@
 //! Confute proves networked servers wrong.
 //!
-//! You write down how a *correct* server behaves, as a plain nondeterministic program ([`lang::ServerModel`]). Confute
-//! composes it with a model of the network ([`network::Network`]) and derives a [`Tester`]: it is told what was sent and
-//! seen, keeps every *hypothesis* about what the server chose in secret and about how messages were delayed, and refutes
-//! the server when no hypothesis is left.
+//! You write down how a *correct* server behaves, as a plain nondeterministic program
+//! ([`lang::ServerModel`]). Confute composes it with a network model ([`network::Network`]) and derives a
+//! [`Tester`]. The tester takes the observed events, keeps every *hypothesis* about the server's hidden
+//! choices and about message delays, and refutes the server when no hypothesis is left.
 //!
 //! ```
 //! use confute::lang::{Io, Register, ServerModel, Turn};
@@ -41,13 +41,13 @@
 //! assert!(tester.verdict().is_refuted());
 //! ```
 //!
-//! The words: a *turn* is one round of the model's loop; a *cell* is a piece of its state; a *rule* is a demand that a
-//! server may break once it is relaxed; a *trace* is what happened, as [`trace::Event`]s; a [`Verdict`] is `Unrefuted`,
-//! `Refuted` or `Inconclusive`, never "passed".
+//! Terminology: a *turn* is one iteration of the model's loop; a *cell* is a piece of its state; a *rule* is
+//! a requirement that a server may break once it is relaxed; a *trace* is the sequence of observed
+//! [`trace::Event`]s; a [`Verdict`] is `Unrefuted`, `Refuted` or `Inconclusive`, never "passed".
 //!
-//! What to read next: [`lang`] to write models, [`judge`] and [`blame`] for recorded traces, [`simulate`] to run a model as
-//! a server, [`history`] for histories that others recorded. This crate has no clock, no sockets, no threads and no
-//! protocol.
+//! Further reading: [`lang`] to write models, [`judge`] and [`blame`] for recorded traces, [`simulate`] to
+//! run a model as a server, [`history`] for histories recorded by other tools. This crate has no clock, no
+//! sockets, no threads and no protocol.
 
 mod derive;
 mod engine;
@@ -66,6 +66,8 @@ mod verdict;
 mod explain;
 
 pub use engine::{Options, Pulse};
-pub use explain::{Bar, Depth, Deviation, Ground, Names, Reasons, blame, blame_by_parts, explain, reasons};
+pub use explain::{
+    Bar, Counterfactual, Depth, Ground, Names, Reasons, blame, blame_by_parts, explain, reasons,
+};
 pub use tester::{Tester, judge};
 pub use verdict::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};

@@ -1,8 +1,8 @@
-//! Random numbers that are the same for ever.
+//! Reproducible random numbers.
 //!
-//! A seed in a report must mean the same run next year, so the generator is our own (xoshiro256++ seeded by splitmix64)
-//! and so is the way from its bits to a number below a bound. Neither changes between versions: a test pins both.
-//! Not for secrets.
+//! A seed in a report must denote the same run next year, so the generator is our own (xoshiro256++ seeded by
+//! splitmix64) and so is the mapping from its bits to a number below a bound. Neither changes between versions: a
+//! test pins both. Not for secrets.
 
 /// A stream of random numbers, determined by its seed.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of this seed.
+    /// Returns the stream of this seed.
     pub fn new(seed: u64) -> Self {
         let mut mix = seed;
         let state = [(); 4].map(|()| {
@@ -24,13 +24,13 @@ impl Random {
         Self { state }
     }
 
-    /// A number below `bound`; 0 if there is none.
+    /// Returns a number below `bound`, or 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
-        // The high word of a product is as good as a remainder, and its bias (bound / 2⁶⁴) is out of sight.
+        // The high word of a product is as good as a remainder, and its bias (bound / 2⁶⁴) is negligible.
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// True `numerator` times in `denominator`.
+    /// Returns `true` with probability `numerator` / `denominator`.
     pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }

@@ -1,25 +1,25 @@
-//! What a judgement ends in. Three verdicts, never two.
+//! Verdicts: the results of a judgement. There are three, never two.
 
 use crate::lang::{Level, Mistake};
 
 /// The result of judging a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Some behaviour of the model explains everything that was seen.
+    /// Some behaviour of the model explains all observations.
     Unrefuted,
-    /// No behaviour of the model does.
+    /// No behaviour of the model explains all observations.
     Refuted(Refutation),
-    /// It is not known, for this reason.
+    /// The result is unknown, for this reason.
     Inconclusive(Inconclusive),
 }
 
 impl Verdict {
-    /// Whether the server was proven wrong.
+    /// Returns `true` if the server was proven wrong.
     pub fn is_refuted(&self) -> bool {
         matches!(self, Verdict::Refuted(_))
     }
 
-    /// Whether everything was explained.
+    /// Returns `true` if everything was explained.
     pub fn is_unrefuted(&self) -> bool {
         matches!(self, Verdict::Unrefuted)
     }
@@ -28,30 +28,30 @@ impl Verdict {
 /// Proof that a server is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refutation {
-    /// The place of the event that nothing explains, counted from 0.
+    /// Index of the event that nothing explains, counted from 0.
     pub event: usize,
-    /// What was seen there.
+    /// Description of that event.
     pub seen: String,
-    /// What would have been right instead, by class of hypothesis.
+    /// Messages that would have been right instead, by class of hypothesis.
     pub expected: Vec<Expectation>,
-    /// How many hypotheses were alive before that event (as far as they were counted).
+    /// Number of hypotheses that were alive before that event, as far as they were counted.
     pub hypotheses: usize,
-    /// Whether `expected` leaves some out, because there were too many.
+    /// `true` if `expected` leaves some out, because there were too many.
     pub more: bool,
 }
 
-/// What a class of hypotheses expected instead of what was seen.
+/// The expectation of a class of hypotheses instead of the observation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expectation {
-    /// The message, as the model would have sent it; `None` if nothing at all was to come.
+    /// The message, as the model would have sent it; `None` if nothing was expected.
     pub message: Option<String>,
-    /// The rules by which.
+    /// Rules that the message follows from.
     pub rules: Vec<&'static str>,
-    /// How many hypotheses say so.
+    /// Number of hypotheses with this expectation.
     pub hypotheses: usize,
 }
 
-/// Why nothing was proven.
+/// The reason why nothing was proven.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Inconclusive {
@@ -60,45 +60,45 @@ pub enum Inconclusive {
         "the {what} budget ran out at event {event}: {turns} turns of the model tried, {open} alternatives open (about {bytes} bytes); give it more, or judge a shorter trace"
     )]
     Budget {
-        /// Which one.
+        /// Name of the budget.
         what: &'static str,
-        /// How far every part of the trace was explained.
+        /// Index of the furthest event that the part being searched reached.
         event: usize,
-        /// How many turns were tried.
+        /// Number of turns tried.
         turns: u64,
-        /// How many alternatives were left.
+        /// Number of alternatives left.
         open: usize,
-        /// About how much memory they took.
+        /// Approximate number of bytes that they took.
         bytes: usize,
     },
-    /// The model is wrong.
+    /// The model has a mistake.
     #[error("mistake in the model: {0}")]
     Mistake(#[from] Mistake),
     /// The tester sent although, without a network between them, the server was not waiting for a message.
     #[error(
-        "out of step at event {event}: the tester sent while the server was not ready to receive; without a network, read every answer first"
+        "out of step at event {event}: the tester sent while the server was not ready to receive; without a network, read every response first"
     )]
     OutOfStep {
-        /// The place of the event.
+        /// Index of the event.
         event: usize,
     },
 }
 
-/// Which rules, relaxed, would make a refuted trace explainable.
+/// Rules that, relaxed, would make a refuted trace explainable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blame {
-    /// The smallest sets, all of them, larger ones that need fewer deviations, perhaps one of
-    /// weaker rules, broken any number of times, and where all are weak perhaps one of two stronger rules, each broken once.
-    /// Empty if no set of the size tried explains the trace.
+    /// The smallest sets, all of them; larger ones that need fewer deviations; perhaps one of weaker rules, broken
+    /// any number of times; and where all are weak perhaps one of two stronger rules, each broken once. Empty if no
+    /// set of the sizes tried explains the trace.
     pub diagnoses: Vec<Diagnosis>,
-    /// Up to which size sets were tried.
+    /// Maximum size of the sets that were tried.
     pub tried: usize,
-    /// Whether some set could not be judged within the budget.
+    /// `true` if some set could not be judged within the budget.
     pub incomplete: bool,
 }
 
 impl Blame {
-    /// The weakest level among the diagnoses: what the accusation is worth.
+    /// Returns the weakest level among the diagnoses: the level of the violation.
     pub fn level(&self) -> Option<Level> {
         self.diagnoses.iter().map(|diagnosis| diagnosis.level).min()
     }
@@ -107,10 +107,10 @@ impl Blame {
 /// One way to explain a refuted trace: the server broke these rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnosis {
-    /// The rules.
+    /// Rules that the server broke.
     pub rules: Vec<&'static str>,
-    /// How many deviations are needed at least.
+    /// Minimum number of deviations needed.
     pub deviations: u32,
-    /// The strongest level of the rules: without that one the others do not explain it.
+    /// The strongest level of the rules: without that rule the others do not explain the trace.
     pub level: Level,
 }

@@ -1,9 +1,9 @@
-//! The engine against the oracles, on random small models, networks and traces.
+//! Comparison of the engine with the oracles, on random small models, networks and traces.
 //!
-//! `CONFUTE_TRIPLES` says how many (default 4,000; a tenth as many long ones), `CONFUTE_SEED` where to start: triple `n` is made from seed
-//! `CONFUTE_SEED + n`, so a printed seed is a triple that can be judged again alone
-//! (as long as the oracles stay as they are: the walks that make traces follow their steps). `CONFUTE_FIRST=1` ends the
-//! run at the first difference.
+//! `CONFUTE_TRIPLES` sets the number of triples (default 4,000; a tenth as many long ones), `CONFUTE_SEED`
+//! the first seed: triple `n` is made from seed `CONFUTE_SEED + n`, so the triple of a printed seed can be
+//! judged again alone (as long as the oracles do not change: the walks that generate traces follow their
+//! steps). `CONFUTE_FIRST=1` ends the run at the first difference.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
@@ -22,16 +22,16 @@ use oracle::mini::Msg;
 use oracle::random::{Dice, Net, Triple};
 use oracle::{brute, figure1, figures, random};
 
-/// More configurations than this and a triple is skipped.
+/// Number of configurations above which a triple is skipped.
 const MOST_CONFIGS: usize = 6_000;
-/// More steps than this and the figures are not asked.
+/// Number of steps above which the figures give no verdict.
 const MOST_STEPS: usize = 20_000;
-/// Triples on which the engine was wrong once, as long as the oracles stay as they are.
+/// Seeds of triples that the engine once judged wrongly, valid as long as the oracles do not change.
 const ONCE_WRONG: [u64; 3] = [5_044_067, 5_050_935, 12_001_103];
-/// Long ones.
+/// Seeds of long triples that the engine once judged wrongly.
 const ONCE_WRONG_LONG: [u64; 1] = [9_001_854];
 
-/// The engine's verdict, in the oracle's words.
+/// Returns the engine's verdict as an oracle's judgement.
 fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
     let options = Options {
         turns: 3_000_000,
@@ -63,14 +63,14 @@ fn engine(triple: &Triple, events: &[Event<Msg>], way: Way) -> Judgement {
     }
 }
 
-/// How the engine is told the events.
+/// Order in which the engine gets the events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// All at once: it may use what came later.
+    /// All at once: the engine may use later events.
     Offline,
     /// One by one.
     Online,
-    /// One by one, and the verdict is asked for after each: nothing waits for answers yet to come.
+    /// One by one, with a verdict after each: the engine cannot wait for later responses.
     Impatient,
 }
 
@@ -86,7 +86,7 @@ fn brute(triple: &Triple, events: &[Event<Msg>]) -> Judgement {
     )
 }
 
-/// The figures' verdict, where they apply.
+/// Returns the verdict of the figures, where they apply.
 fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
     if triple.most_deviations.is_some() {
         return None;
@@ -120,7 +120,7 @@ fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
     if silent { None } else { figures::judge(&triple.mini, network, triple.relaxed, events, MOST_STEPS) }
 }
 
-/// Who disagrees with the brute judge, and how.
+/// Returns a description of the judges that disagree with the brute-force judge, if any.
 fn disagreement(triple: &Triple, events: &[Event<Msg>]) -> Option<String> {
     let brute = brute(triple, events);
     if brute == Judgement::TooMany {
@@ -142,7 +142,7 @@ fn who([offline, online, impatient]: [Judgement; 3], brute: Judgement) -> String
     format!("engine offline: {offline:?}, online: {online:?}, impatient: {impatient:?}, brute: {brute:?}")
 }
 
-/// Drops events while the disagreement persists.
+/// Removes events while the disagreement persists.
 fn shrink(triple: &Triple) -> (String, Vec<Event<Msg>>) {
     let mut events = triple.events.clone();
     let mut at = 0;
@@ -187,7 +187,7 @@ struct Count {
 fn engine_brute_and_figures_agree() {
     let first = setting("CONFUTE_SEED", 1);
     let mut counts = BTreeMap::<Family, Count>::new();
-    // Who disagrees, and on which network: how often, and the smallest example.
+    // For each disagreement and network: the number of triples, and the smallest example.
     let mut differences = BTreeMap::<(String, &str), (usize, (usize, String))>::new();
     for seed in ONCE_WRONG.into_iter().chain(first..first + setting("CONFUTE_TRIPLES", 4_000)) {
         let triple = random::triple(seed);
@@ -234,7 +234,7 @@ fn engine_brute_and_figures_agree() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Traces so long that the engine forgets their beginning.
+/// Compares verdicts on traces so long that the engine forgets their beginning.
 #[test]
 fn long_traces_agree() {
     let first = setting("CONFUTE_SEED", 1);

@@ -1,8 +1,8 @@
-//! Feeds broken files to the readers of traces and histories.
+//! Fuzz test of the readers of traces and histories with broken files.
 //!
-//! Bounded and seeded, so that a failure repeats; not guided by coverage, so no substitute for hours of a real fuzzer.
-//! Whatever the bytes, a reader returns, its error is one short line, and what it accepts survives being written again.
-//! `CONFUTE_FUZZ` sets the number of files.
+//! The test is bounded and seeded, so that a failure repeats; it is not guided by coverage, so it does not
+//! replace hours of a real fuzzer. For any bytes, a reader returns, its error is one short line, and every
+//! file it accepts survives being written and read again. `CONFUTE_FUZZ` sets the number of files.
 
 use std::fmt::Display;
 
@@ -26,7 +26,7 @@ fn broken_files() {
     let (mut traces, mut histories) = (0u64, 0u64);
     for _ in 0..files {
         let mut file = seed(&mut random);
-        // Some files stay whole, to see that the seeds are accepted at all.
+        // Some files stay unchanged, to check that the seeds are accepted at all.
         for _ in 0..random.below(5) {
             mutate(&mut file, &mut random);
             file.truncate(1 << 16);
@@ -41,15 +41,15 @@ fn broken_files() {
 }
 
 fn feed_trace(file: &[u8]) -> bool {
-    if let Err(error) = trace::read::<serde_json::Value>(file, trace::Limits::default()) {
+    if let Err(error) = trace::read::<serde_json::Value>(file, trace::ReadLimits::default()) {
         one_line(&error, file);
     }
-    let limits = trace::Limits { line: 2000, events: 30 };
+    let limits = trace::ReadLimits { line: 2000, events: 30 };
     match trace::read::<Message>(file, limits) {
         Ok(trace) => {
             let mut again = Vec::new();
             trace.write(&mut again).expect("a vector takes all");
-            let read = trace::read::<Message>(&again[..], trace::Limits::default());
+            let read = trace::read::<Message>(&again[..], trace::ReadLimits::default());
             assert_eq!(read.expect("what was written reads back"), trace);
             assert_eq!(history::sniff(&again), Some(history::Format::Trace));
             true
@@ -63,7 +63,7 @@ fn feed_trace(file: &[u8]) -> bool {
 
 fn feed_history(file: &[u8]) -> bool {
     let found = history::sniff(file);
-    match history::read(file, history::Limits { line: 2000, entries: 30 }) {
+    match history::read(file, trace::ReadLimits { line: 2000, events: 30 }) {
         Ok(history) => {
             assert_eq!(found, Some(history.format), "{}", file.escape_ascii());
             for operation in &history.operations {
@@ -85,7 +85,7 @@ fn feed_history(file: &[u8]) -> bool {
 }
 
 fn feed_edn(file: &[u8]) {
-    // From the last line, which a mutation of the end makes odd, and from the whole.
+    // The last line, because mutations of the end of the file affect it, and the whole file.
     let last = file.rsplit(|&byte| byte == b'\n').find(|line| !line.is_empty()).unwrap_or(file);
     for text in [last, file].into_iter().filter_map(|bytes| std::str::from_utf8(bytes).ok()) {
         match Edn::parse(text) {
@@ -104,7 +104,7 @@ fn one_line(error: &impl Display, file: &[u8]) {
     assert!(fine, "{message:?} for {}", file.escape_ascii());
 }
 
-/// A valid file of any form.
+/// Returns a valid file of a random format.
 fn seed(random: &mut Random) -> Vec<u8> {
     const HISTORIES: [&str; 3] = [
         "; by hand\n{:process 1, :type :invoke, :f :cas, :key \"a\\u00e9\", :value [1 {:b #{2 3}}]}\n\
@@ -146,7 +146,8 @@ fn trace_seed(random: &mut Random) -> Vec<u8> {
         })
         .collect::<Vec<_>>();
     let mut file = Vec::new();
-    // A first event that ends connection 0 may be followed by more on it: those seeds are meant to be rejected.
+    // A first event that ends connection 0 may be followed by more on it: those seeds are rejected, on
+    // purpose.
     Trace { header, events }.write(&mut file).expect("a vector takes all");
     file
 }
@@ -257,7 +258,7 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Xorshift: poor, but the same everywhere and for ever.
+/// Xorshift generator: weak, but the same on every platform and in every version.
 struct Random(u64);
 
 impl Random {

@@ -1,15 +1,15 @@
-//! `Knowledge` against z3, on random conjunctions.
+//! Property test of `Knowledge` against z3, on random conjunctions.
 //!
-//! Everywhere: a contradiction is one for z3 too, what is decided is entailed, the order of facts changes nothing, and
-//! forgetting loses nothing. For opaque values and for differences of integers the answers must be the same as z3's;
-//! elsewhere misses are counted and printed.
+//! For all families: a contradiction is one for z3 too, a decided literal is entailed, the order of facts
+//! changes nothing, and forgetting loses nothing. For opaque values, booleans and differences of integers the
+//! decisions must equal those of z3; elsewhere missed ones are counted and printed.
 
 use std::process::{Command, Stdio};
 
 use confute::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
 use easy_smt::{Context, ContextBuilder, SExpr};
 
-/// Conjunctions of each family; there are seven.
+/// Number of conjunctions per family; there are seven families.
 const PER_FAMILY: usize = 600;
 
 #[test]
@@ -44,9 +44,9 @@ enum Family {
     Opaque,
     /// Bounds, differences and equalities of integers.
     Differences,
-    /// The same near the ends of 64 bits.
+    /// Bounds, differences and equalities of integers near the limits of 64 bits.
     Extremes,
-    /// The same, with values that differ.
+    /// Bounds, differences, equalities and disequalities of integers.
     Integers,
     /// Booleans only.
     Booleans,
@@ -67,7 +67,7 @@ impl Family {
         Family::Mixed,
     ];
 
-    /// Whether the knowledge must say exactly what z3 says.
+    /// Returns `true` if the knowledge must decide exactly what z3 decides.
     fn exact(self) -> bool {
         matches!(self, Family::Opaque | Family::Differences | Family::Extremes | Family::Booleans)
     }
@@ -112,10 +112,11 @@ impl Case {
         case
     }
 
-    /// A random literal over some of the variables. A `fact` keeps to what the family asserts, a question need not.
+    /// Returns a random literal over some of the variables. A `fact` is limited to what the family asserts; a
+    /// question is not.
     fn literal(&self, among: &[usize], fact: bool, random: &mut Random) -> Literal {
         let left = among[random.below(among.len() as u64) as usize];
-        // Mostly compare what can be compared: chance alone would end nearly every mixed case at once.
+        // Mostly compares variables of the same kind: random pairs would end nearly every mixed case at once.
         let alike: Vec<usize> =
             among.iter().copied().filter(|at| kind(self.sorts[*at]) == kind(self.sorts[left])).collect();
         let right = if random.below(12) == 0 {
@@ -133,7 +134,7 @@ impl Case {
         });
         let equalities_only = fact && matches!(self.family, Family::Differences | Family::Extremes);
         match random.below(6) {
-            // Choices are mostly told apart: that is where counting would help.
+            // Choices are mostly asserted to differ: those are the cases that counting would decide.
             1..=2 if self.family == Family::Choices => Literal::Ne(left, right),
             0..=2 if ordered => {
                 let by =
@@ -193,7 +194,7 @@ impl Case {
                 taken.push(fact);
                 script.push(Step::Keep(oracle.literal(fact)));
             } else {
-                // The case goes on without this fact, so that what follows is tried in company.
+                // The case continues without this fact, so that later facts are tested in combination.
                 refused.push(fact);
             }
         }
@@ -209,7 +210,7 @@ impl Case {
             }
         }
         tally.facts += taken.len();
-        // Taken from behind, the facts must tell the same.
+        // Asserted in reverse order, the facts must give the same knowledge.
         let mut backwards = blank.clone();
         if let Err(contradiction) = taken.iter().rev().try_for_each(|fact| backwards.assert(fact)) {
             return Err(format!("{contradiction} backwards only"));
@@ -235,7 +236,8 @@ impl Case {
         let all: Vec<usize> = (0..self.sorts.len()).collect();
         let questions: Vec<Literal> = (0..4).map(|_| self.literal(&all, false, random)).collect();
         let script = questions.iter().map(|question| oracle.literal(question));
-        // Order of what has no order fails, and so does its opposite: the literal is negated, not its meaning.
+        // An order between unordered values is false, and so is the negated literal; so the formula is
+        // negated in z3, and `Literal::negated` is not used.
         let script = script.flat_map(|holds| [Step::Ask(vec![holds]), Step::Ask(vec![oracle.z3.not(holds)])]);
         let script = script.collect();
         for (question, answers) in questions.iter().zip(oracle.run(script).chunks(2)) {
@@ -255,7 +257,7 @@ impl Case {
         Ok(())
     }
 
-    /// One variable after the other gets a value, as a simulator would do.
+    /// Checks witnesses: each variable in turn gets a value, as in a simulation.
     fn judge_witnesses(
         &self,
         knowledge: &Knowledge,
@@ -320,7 +322,7 @@ impl Case {
             if projected && !full {
                 return Err(format!("{small:?} has lost what {knowledge:?} says about {more:?}"));
             }
-            // Facts may name values that differ here, which is beyond the exact part for integers.
+            // Facts may contain disequalities here, which for integers are beyond the exact part.
             let differing = more.iter().any(|fact| matches!(fact, Literal::Ne(..)));
             let exact = matches!(self.family, Family::Opaque | Family::Booleans) || !differing;
             if self.family.exact() && exact && projected != possible {
@@ -357,7 +359,8 @@ fn extreme(random: &mut Random) -> i64 {
     }
 }
 
-/// One z3 process. Variables are declared once for every kind; opaque values are integers of which no order is asked.
+/// One z3 process. Variables are declared once for every kind; opaque values are integers that are never
+/// ordered.
 struct Oracle {
     z3: Context,
     sorts: Vec<Sort>,
@@ -366,9 +369,9 @@ struct Oracle {
 const MOST_VARS: usize = 6;
 
 enum Step {
-    /// Holds from here on.
+    /// Asserts a fact for the rest of the script.
     Keep(SExpr),
-    /// Can these hold as well?
+    /// Queries whether these facts can hold as well.
     Ask(Vec<SExpr>),
 }
 
@@ -400,7 +403,8 @@ impl Oracle {
         self.z3.pop().expect("z3 answers");
     }
 
-    /// Sends everything before it reads the answers: waiting for each would take most of the time.
+    /// Runs the script. All commands are sent before the first response is read: waiting for each would take
+    /// most of the time.
     fn run(&mut self, script: Vec<Step>) -> Vec<bool> {
         let [push, pop, check, assert] =
             ["push", "pop", "check-sat", "assert"].map(|word| self.z3.atom(word));
@@ -475,16 +479,16 @@ impl Oracle {
     }
 }
 
-/// Numbers that are the same on every run.
+/// Deterministic random numbers.
 struct Random(u64);
 
 impl Random {
-    /// A number from `low` up to, not including, `high`.
+    /// Returns a number from `low` up to, but not including, `high`.
     fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below(low.abs_diff(high)).cast_signed()
     }
 
-    /// A number below this one.
+    /// Returns a number below `bound`.
     fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -1,4 +1,4 @@
-//! Runs the embedded server, for somebody to look at: `cargo run -p confute-testbed --example embedded -- [BUG...]`.
+//! Runs the embedded server for manual inspection: `cargo run -p confute-testbed --example embedded -- [BUG...]`.
 #![allow(clippy::print_stdout, reason = "it has to say where it listens")]
 
 use std::error::Error;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let server = Embedded::start(config)?;
     println!("http://{}/", server.addr());
-    // Until somebody ends it, an hour at most.
+    // The server runs until the process is stopped, at most for an hour.
     std::thread::sleep(Duration::from_hours(1));
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! Runs a real server until its standard input ends: `cargo run -p confute-testbed --example real -- apache`. With an
-//! address, as in `haproxy 127.0.0.1:9090`, it is a gateway to an origin there.
+//! address, as in `haproxy 127.0.0.1:9090`, the server is a gateway to the origin at that address.
 
 #![allow(clippy::print_stdout, reason = "it says where it listens")]
 

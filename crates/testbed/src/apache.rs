@@ -1,7 +1,8 @@
-//! An Apache of one's own: `mod_dav` over a temporary folder, perhaps `mod_proxy` too, on a free port of this machine.
+//! Private Apache: `mod_dav` over a temporary directory, optionally with `mod_proxy`, on a free port of the loopback
+//! interface.
 //!
-//! As Debian has it (the event MPM, several threads), but with `MaxKeepAliveRequests 0`: connections last, so that requests
-//! are concurrent because they were sent so, and not because connections come and go.
+//! The configuration is Debian's (the event MPM, several threads), but with `MaxKeepAliveRequests 0`: connections
+//! persist, so that requests are concurrent because they were sent so, and not because connections come and go.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,7 +18,7 @@ const APACHE: Recipe<'static> = Recipe {
     module: "/usr/lib/apache2/modules/mod_dav_fs.so",
     arguments: |dir| {
         let dir = dir.display();
-        // Startup errors go where the configuration sends all others.
+        // Startup errors go to the file that the configuration names for all others.
         [
             "-DFOREGROUND",
             "-d",
@@ -34,48 +35,50 @@ const APACHE: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// What Debian's program does not have built in.
+/// Modules that are not built into Debian's binary.
 const LOADED: [&str; 4] = ["mpm_event", "authz_core", "dav", "dav_fs"];
-/// The same for forwarding.
+/// Further modules that forwarding requires.
 const LOADED_TO_FORWARD: [&str; 2] = ["proxy", "proxy_http"];
 
 const VIA: &str = "ProxyVia On\n";
 
-/// A running Apache; dropped, it is stopped and its folder removed.
+/// A running Apache. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Apache(Life);
 
 impl Apache {
-    /// Starts one, and waits until it answers.
+    /// Starts an Apache and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Self::with(&APACHE, &load(&LOADED))
     }
 
-    /// Starts one that also forwards what is below `/proxy/` to the root of this origin, as `mod_proxy` does by default.
+    /// Starts an Apache that also forwards paths below `/proxy/` to the root of this origin, with the defaults of
+    /// `mod_proxy`.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
         let modules = [&LOADED[..], &LOADED_TO_FORWARD].concat();
         Self::with(&APACHE, &format!("{}{}", load(&modules), forward(origin)))
     }
 
-    /// The same, but it tells of itself in Via, as a gateway has to.
+    /// Like [`forwarding`](Self::forwarding), but Apache adds itself to Via, as a gateway has to.
     pub fn forwarding_with_via(origin: SocketAddr) -> Result<Self, ServerError> {
         let modules = [&LOADED[..], &LOADED_TO_FORWARD].concat();
         Self::with(&APACHE, &format!("{}{}{VIA}", load(&modules), forward(origin)))
     }
 
-    /// The same, from a program that has all modules built in and may be unable to serve anything.
+    /// Like [`forwarding_with_via`](Self::forwarding_with_via), with a binary that has all modules built in and may
+    /// be unable to serve any request.
     pub fn built(program: &Path, origin: SocketAddr) -> Result<Self, ServerError> {
         let program = &*program.to_string_lossy();
         let recipe = Recipe { program, module: program, serves: false, ..APACHE };
         Self::with(&recipe, &format!("{}{VIA}", forward(origin)))
     }
 
-    /// Starts one with more lines.
+    /// Starts an Apache with additional lines of configuration.
     fn with(recipe: &Recipe<'_>, lines: &str) -> Result<Self, ServerError> {
         Life::begin(recipe, &|dir, address| config(dir, address, lines)).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
@@ -92,7 +95,7 @@ fn forward(origin: SocketAddr) -> String {
 
 fn config(dir: &Path, address: SocketAddr, lines: &str) -> String {
     let dir = dir.display();
-    // It does not run as root.
+    // Apache must not serve as root.
     let user =
         unprivileged().map_or_else(String::new, |(user, group)| format!("User #{user}\nGroup #{group}"));
     format!(

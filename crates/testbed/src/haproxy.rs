@@ -1,7 +1,7 @@
-//! A `HAProxy` of one's own: a gateway on a free port of this machine.
+//! Private `HAProxy`: a gateway on a free port of the loopback interface.
 //!
-//! As it comes (`mode http`, as many threads as there are processors, connections to the origin are kept and shared safely),
-//! but with a bound on connections, as it would prepare for as many as the system allows.
+//! The configuration is the default (`mode http`, one thread per processor, connections to the origin are kept and
+//! shared safely), but with a limit on connections: without one `HAProxy` allocates for as many as the system allows.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -13,29 +13,31 @@ const HAPROXY: Recipe<'static> = Recipe {
     packages: "haproxy",
     program: "/usr/sbin/haproxy",
     module: "/usr/sbin/haproxy",
-    // In the foreground, and one process.
+    // `-db`: one process, in the foreground.
     arguments: |dir| vec!["-db".to_owned(), "-f".to_owned(), dir.join("config").display().to_string()],
     forks: false,
     serves: true,
 };
 
-/// A running `HAProxy`; dropped, it is stopped and its folder removed.
+/// A running `HAProxy`. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Haproxy(Life);
 
 impl Haproxy {
-    /// Starts one that forwards what is below `/proxy/` to the root of this origin, and waits until it answers.
+    /// Starts a `HAProxy` that forwards paths below `/proxy/` to the root of this origin, and waits until it
+    /// responds.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
         Life::begin(&HAPROXY, &|dir, address| config(dir, address, origin)).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// It has no files to serve: what is in the one that shows who it is, it says by itself. It has no file for errors either.
+/// Returns the configuration. `HAProxy` serves no files, so the content of `/ready`, which identifies the server, is
+/// part of the configuration. `HAProxy` has no error log file either.
 fn config(dir: &Path, address: SocketAddr, origin: SocketAddr) -> String {
     let dir = dir.display();
     format!(

@@ -1,12 +1,12 @@
-//! Real servers to test. Unpublished.
+//! Servers to run the tester against. Unpublished.
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
-//! | [`nginx`] | starts and stops an nginx of one's own |
-//! | [`apache`], [`lighttpd`], [`memcached`], [`rclone`], [`tomcat`], [`wsgidav`] | the same for these |
-//! | [`haproxy`], [`nghttpx`], [`squid`], [`varnish`] | the same for these, which are gateways |
+//! | [`nginx`] | starts and stops a private nginx |
+//! | [`apache`], [`lighttpd`], [`memcached`], [`rclone`], [`tomcat`], [`wsgidav`] | likewise for these servers |
+//! | [`haproxy`], [`nghttpx`], [`squid`], [`varnish`] | likewise for these gateways |
 //! | [`embedded`] | a small HTTP server inside this process, with bugs to switch on |
-//! | [`odd`] | servers inside this process that are correct and odd on purpose |
+//! | [`odd`] | servers inside this process that are correct but deliberately unusual |
 
 pub mod apache;
 pub mod embedded;

@@ -1,7 +1,8 @@
-//! The life of a server of one's own: a folder that goes with it, a free port, a process that ends with its owner.
+//! Lifecycle of a private server: a temporary directory, a free port, and a process, all of which end with their
+//! owner.
 //!
-//! A server is up when it serves a file that only this one has, so nobody else who took the port is mistaken for it.
-//! Nothing outside its folder is written.
+//! A server counts as up when it serves a file that only this server has, so that another process that took the port
+//! is not mistaken for it. Nothing outside its directory is written.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -15,85 +16,87 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
-/// How often another port is tried.
+/// Maximum number of ports that are tried.
 const ATTEMPTS: usize = 5;
-/// How long it may take to answer its first request, and to end. A Java virtual machine on a busy computer needs most of it.
+/// Maximum time until a server responds to its first request, and until it exits. A Java virtual machine on a busy
+/// computer needs most of it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
-/// How long children of a server may outlive it. Whoever listens there longer is somebody else, who took the port.
+/// Maximum time that child processes may outlive their server. A process that listens on the port after that is
+/// unrelated and has taken the port.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Why a server does not run.
+/// Reason why a server does not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// There is none.
+    /// The server is not installed.
     #[error("{name} not installed (apt-get install {packages})")]
     NotInstalled {
-        /// The server.
+        /// Name of the server.
         name: &'static str,
-        /// Where it comes from.
+        /// Packages to install.
         packages: &'static str,
     },
-    /// Its folder could not be made, or it could not be started.
+    /// The directory could not be created, or the process could not be started.
     #[error("could not set up {name} in {}: {source}", dir.display())]
     Setup {
-        /// The server.
+        /// Name of the server.
         name: &'static str,
-        /// Its folder.
+        /// Directory of the server.
         dir: PathBuf,
-        /// What went wrong.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It ended, or does not answer.
+    /// The server exited, or does not respond.
     #[error("{name} did not come up on {ATTEMPTS} ports; its last words: {log}")]
     Down {
-        /// The server.
+        /// Name of the server.
         name: &'static str,
-        /// The end of its error log.
+        /// Last lines of the error log.
         log: String,
     },
 }
 
-/// How to start a server.
+/// Description of a server program and how to start it.
 pub(crate) struct Recipe<'a> {
-    /// Its name.
+    /// Name of the server.
     pub(crate) name: &'static str,
-    /// The packages it comes in: Debian's, unless the server says otherwise.
+    /// Packages that contain the server: Debian's, unless the module of the server says otherwise.
     pub(crate) packages: &'static str,
-    /// The program.
+    /// Path or name of the binary.
     pub(crate) program: &'a str,
-    /// Another file that must be there.
+    /// Another file that must exist for the server to count as installed.
     pub(crate) module: &'a str,
-    /// Its arguments, given its folder.
+    /// Command-line arguments, given the directory of the server.
     pub(crate) arguments: fn(&Path) -> Vec<String>,
-    /// Whether it has children that write as somebody else if root starts it.
+    /// `true` if the server, started by root, has child processes that write as another user.
     pub(crate) forks: bool,
-    /// Whether it serves a file, which shows that it is up and which one it is. Otherwise its port and the file with its
-    /// process number do.
+    /// `true` if the server serves a file, which shows that it is up and identifies it. Otherwise an open port and
+    /// the process id in the pid file do.
     pub(crate) serves: bool,
 }
 
-/// The part of a server's setup that depends on its folder and its port.
+/// The part of a server's setup that depends on its directory and port.
 pub(crate) struct Plan {
-    /// Files to write before the start: the path of each below the folder of the server, and its content.
+    /// Files to write before the start: the path of each, relative to the server's directory, and its content.
     pub(crate) files: Vec<(&'static str, String)>,
     /// Arguments that follow those of the recipe.
     pub(crate) arguments: Vec<String>,
 }
 
-/// A running server; dropped, it is stopped and its folder removed.
+/// A running server. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub(crate) struct Life {
     pub(crate) address: SocketAddr,
-    // In this order: the process ends, then its children, and its folder goes last.
+    // Fields are dropped in this order: first the process ends, then its children, and the directory is removed last.
     _process: Process,
     _children: Children,
     _dir: Dir,
 }
 
 impl Life {
-    /// Starts one, and waits until it answers. Its configuration is `config` in its folder; it serves `root` there, and writes
-    /// to `tmp` and `error.log`.
+    /// Starts a server and waits until it responds. In the server's directory, `config` is its configuration and
+    /// `root` the directory that it serves; it writes to `tmp` and `error.log`.
     pub(crate) fn begin(
         recipe: &Recipe<'_>,
         config: &dyn Fn(&Path, SocketAddr) -> String,
@@ -105,8 +108,8 @@ impl Life {
         Self::begin_planned(recipe, &plan)
     }
 
-    /// Like [`begin`](Self::begin), for a server that has any number of configuration files, or that learns its port from an
-    /// argument.
+    /// Like [`begin`](Self::begin), for a server that has any number of configuration files, or that takes its port
+    /// from an argument.
     pub(crate) fn begin_planned(
         recipe: &Recipe<'_>,
         plan: &dyn Fn(&Path, SocketAddr) -> Plan,
@@ -149,7 +152,7 @@ impl Life {
     }
 }
 
-/// A process that ends with its owner.
+/// A process that is stopped when its owner is dropped.
 #[derive(Debug)]
 pub(crate) struct Process(Child);
 
@@ -158,12 +161,12 @@ impl Process {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(Self)
     }
 
-    /// Starts a process that may also write its messages to standard output and standard error: both go to this file.
+    /// Starts a process whose standard output and standard error both go to this file.
     fn spawn_logging(command: &mut Command, log: File) -> io::Result<Self> {
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn().map(Self)
     }
 
-    /// Whether it is up, before it ends or patience does.
+    /// Waits until `is_up` holds. Returns `false` if the process exits or the timeout expires first.
     pub(crate) fn comes_up(&mut self, is_up: impl Fn() -> bool) -> io::Result<bool> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline && self.0.try_wait()?.is_none() {
@@ -178,7 +181,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Asked first, so that it ends its children too.
+        // SIGTERM comes first, so that the process can stop its children too.
         let _ = kill_process(Pid::from_child(&self.0), Signal::TERM);
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -192,8 +195,8 @@ impl Drop for Process {
     }
 }
 
-/// The children of a process that has ended, known by the address where they listen. Those of nghttpx notice a moment later that
-/// they are alone, and end.
+/// The child processes of a server that has exited, identified by the address they listen on. Those of nghttpx notice
+/// a moment later that their parent is gone, and exit.
 #[derive(Debug)]
 struct Children(SocketAddr);
 
@@ -206,7 +209,7 @@ impl Drop for Children {
     }
 }
 
-/// A folder that goes with its owner.
+/// A directory that is removed when its owner is dropped.
 #[derive(Debug)]
 struct Dir(PathBuf);
 
@@ -217,7 +220,7 @@ impl Dir {
         Self(std::env::temp_dir().join(format!("confute-{name}-{}-{count}", std::process::id())))
     }
 
-    /// Makes what every server has, and returns what is in the file that only this one serves.
+    /// Creates the files that every server needs, and returns the content of the file that identifies this server.
     fn furnish(&self, for_others: bool) -> io::Result<String> {
         let token = self.0.display().to_string();
         for part in ["root", "tmp", "error.log"] {
@@ -241,7 +244,8 @@ impl Drop for Dir {
     }
 }
 
-/// Whom servers that root starts run as: Debian's `www-data`. `None` if we are not root.
+/// Returns the user and group that servers started by root run as: Debian's `www-data`. Returns `None` if this
+/// process does not run as root.
 pub(crate) fn unprivileged() -> Option<(u32, u32)> {
     if !geteuid().is_root() {
         return None;
@@ -251,8 +255,8 @@ pub(crate) fn unprivileged() -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-/// A port of this machine where nobody listens. It is not among those that connections get by themselves, so that it stays
-/// free until somebody listens there.
+/// Returns a free port of the loopback interface. It is outside the range of ephemeral ports, so that no outgoing
+/// connection takes it before the server listens.
 pub fn free_port() -> io::Result<SocketAddr> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const FIRST: u32 = 18_000;

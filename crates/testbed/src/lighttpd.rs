@@ -1,6 +1,6 @@
-//! A lighttpd of one's own: `mod_webdav` over a temporary folder, on a free port of this machine.
+//! Private lighttpd: `mod_webdav` over a temporary directory, on a free port of the loopback interface.
 //!
-//! It is one process, which handles requests one after the other.
+//! lighttpd is one process, which handles requests one after the other.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,17 +17,17 @@ const LIGHTTPD: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// A running lighttpd; dropped, it is stopped and its folder removed.
+/// A running lighttpd. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Lighttpd(Life);
 
 impl Lighttpd {
-    /// Starts one, and waits until it answers.
+    /// Starts a lighttpd and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Life::begin(&LIGHTTPD, &config).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }

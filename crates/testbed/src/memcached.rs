@@ -1,4 +1,4 @@
-//! A memcached of one's own, on a free port of this machine.
+//! Private memcached, on a free port of the loopback interface.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use crate::life::{PATIENCE, Process, ServerError, free_port};
 
 const NAME: &str = "memcached";
 
-/// A running memcached; dropped, it is stopped.
+/// A running memcached. Dropping it stops the server.
 #[derive(Debug)]
 pub struct Memcached {
     address: SocketAddr,
@@ -16,12 +16,12 @@ pub struct Memcached {
 }
 
 impl Memcached {
-    /// Starts one with four threads, and waits until it answers.
+    /// Starts a memcached with four threads and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         let setup = |source| ServerError::Setup { name: NAME, dir: std::env::temp_dir(), source };
         let address = free_port().map_err(setup)?;
         let mut command = Command::new(NAME);
-        // Root has to say who it is to run as; others cannot.
+        // memcached refuses to run as root without `-u`; for other users the option has no effect.
         command.args([
             "-l",
             "127.0.0.1",
@@ -46,7 +46,7 @@ impl Memcached {
         Err(ServerError::Down { name: NAME, log: String::new() })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -1,6 +1,6 @@
-//! An nghttpx of one's own: a gateway on a free port of this machine, with HTTP/1.1 and without TLS on both sides.
+//! Private nghttpx: a gateway on a free port of the loopback interface, with HTTP/1.1 and without TLS on both sides.
 //!
-//! It cannot take a prefix off a path, so it forwards every path as it is. It serves nothing itself.
+//! nghttpx cannot remove a prefix from a path, so it forwards every path unchanged. It serves nothing itself.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,24 +17,24 @@ const NGHTTPX: Recipe<'static> = Recipe {
     serves: false,
 };
 
-/// A running nghttpx; dropped, it is stopped and its folder removed.
+/// A running nghttpx. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Nghttpx(Life);
 
 impl Nghttpx {
-    /// Starts one that forwards everything to this origin, and waits until it listens.
+    /// Starts an nghttpx that forwards everything to this origin, and waits until it listens.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
         Life::begin(&NGHTTPX, &|dir, address| config(dir, address, origin)).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// An origin that failed is tried again at once: by default it would be left alone for ever longer. The file with the process
-/// number is that of the first of its two processes.
+/// Returns the configuration. An origin that failed is retried at once: by default nghttpx would avoid it for ever
+/// longer periods. The pid file has the id of the first of its two processes.
 fn config(dir: &Path, address: SocketAddr, origin: SocketAddr) -> String {
     let dir = dir.display();
     format!(

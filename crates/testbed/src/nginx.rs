@@ -1,7 +1,7 @@
-//! An nginx of one's own: a DAV store in a temporary folder, or a gateway, on a free port of this machine.
+//! Private nginx: a DAV store in a temporary directory, or a gateway, on a free port of the loopback interface.
 //!
-//! It is one process (no master, one worker), so that its requests are handled one after the other and it can be
-//! stopped by its own id. With several workers two concurrent puts may both be told that they created the file.
+//! nginx runs as one process (no master, one worker), so that requests are handled one after the other and the server
+//! can be stopped by its process id. With several workers two concurrent PUTs may both get 201 Created.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,18 +23,18 @@ const NGINX: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// A running nginx; dropped, it is stopped and its folder removed.
+/// A running nginx. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Nginx(Life);
 
 impl Nginx {
-    /// Starts one, and waits until it answers.
+    /// Starts an nginx as a DAV store and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Self::with("location / { dav_methods PUT DELETE; create_full_put_path on; }")
     }
 
-    /// Starts one that forwards what is below `/plain/` to the root of this origin, as it does by default, and what is below
-    /// `/kept/` over connections that it keeps.
+    /// Starts an nginx that forwards to the root of this origin: paths below `/plain/` with the default settings,
+    /// paths below `/kept/` over persistent connections.
     pub fn gateway(origin: SocketAddr) -> Result<Self, ServerError> {
         Self::with(&format!(
             "location /plain/ {{ proxy_pass http://{origin}/; }}
@@ -43,19 +43,19 @@ impl Nginx {
         ))
     }
 
-    /// Starts one with these lines for its server.
+    /// Starts an nginx with these lines in its `server` block.
     fn with(lines: &str) -> Result<Self, ServerError> {
         Life::begin(&NGINX, &|dir, address| config(dir, address, lines)).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// It keeps the user that started it (`user` is a master's affair). Temporary files lie on the file system of the
-/// root, so that a put ends in a rename and is atomic.
+/// Returns the configuration. The server runs as the user that started it (`user` only concerns a master process).
+/// Temporary files are on the same file system as the root, so that a PUT ends in a rename and is atomic.
 fn config(dir: &Path, address: SocketAddr, lines: &str) -> String {
     let dir = dir.display();
     format!(

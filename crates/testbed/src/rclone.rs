@@ -1,6 +1,7 @@
-//! An rclone of one's own: `rclone serve webdav` over a temporary folder, on a free port of this machine.
+//! Private rclone: `rclone serve webdav` over a temporary directory, on a free port of the loopback interface.
 //!
-//! It runs with its own defaults: no cache for files (`--vfs-cache-mode off`), and entity tags made of time and length.
+//! rclone runs with its defaults: no cache for files (`--vfs-cache-mode off`), and entity tags derived from time and
+//! length.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,30 +12,30 @@ const RCLONE: Recipe<'static> = Recipe {
     name: "rclone",
     packages: "rclone",
     program: "rclone",
-    // There is no other file: it is one program, wherever the path has it.
+    // No other file is required: rclone is a single binary, found through PATH.
     module: "/",
     arguments: |_| ["serve", "webdav"].map(str::to_owned).to_vec(),
     forks: false,
     serves: true,
 };
 
-/// A running rclone; dropped, it is stopped and its folder removed.
+/// A running rclone. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Rclone(Life);
 
 impl Rclone {
-    /// Starts one, and waits until it answers.
+    /// Starts an rclone and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Life::begin_planned(&RCLONE, &plan).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// The configuration is empty: without one it would read that of whoever starts it.
+/// Returns the arguments and an empty configuration: without one rclone would read that of the user.
 fn plan(dir: &Path, address: SocketAddr) -> Plan {
     let inside = |part: &str| dir.join(part).display().to_string();
     let arguments = [

@@ -1,6 +1,7 @@
-//! A Squid of one's own: a gateway (an accelerator, as Squid says) on a free port of this machine.
+//! Private Squid: a gateway (an accelerator, in Squid's terms) on a free port of the loopback interface.
 //!
-//! It keeps no answers. It cannot take a prefix off a path, so what is below `/proxy/` is below `/proxy/` at the origin too.
+//! Squid caches nothing here. It cannot remove a prefix from a path, so a path below `/proxy/` is below `/proxy/` at
+//! the origin too.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -13,8 +14,8 @@ const SQUID: Recipe<'static> = Recipe {
     program: "/usr/sbin/squid",
     module: "/usr/sbin/squid",
     arguments: |dir| {
-        // In the foreground, and one process. What it shares with itself in memory has the name of the service, which
-        // takes letters and digits only.
+        // `-N`: one process, in the foreground. `-n`: its shared memory is named after the service, whose name may
+        // contain only letters and digits.
         let service = dir.file_name().unwrap_or_default().to_string_lossy().replace('-', "x");
         ["-N", "-n", &service, "-f", &dir.join("config").display().to_string()].map(str::to_owned).to_vec()
     },
@@ -22,38 +23,39 @@ const SQUID: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// What is below this is forwarded.
+/// Prefix of the forwarded paths.
 const PREFIX: &str = "/proxy/";
 
-/// A running Squid; dropped, it is stopped and its folder removed. It takes a second to end.
+/// A running Squid. Dropping it stops the server, which takes a second, and removes its directory.
 #[derive(Debug)]
 pub struct Squid(Life);
 
 impl Squid {
-    /// Starts one that forwards what is below `/proxy/` to this origin, with the path [as it is](Self::inner_prefix), and waits
-    /// until it answers.
+    /// Starts a Squid that forwards paths below `/proxy/` to this origin, with the path
+    /// [unchanged](Self::inner_prefix), and waits until it responds.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
-        // It takes an origin for dead that is not there when it starts, and the first request that comes later is refused.
+        // Squid marks an origin that does not listen when Squid starts as dead, and refuses the first request after
+        // that.
         let _nobody = TcpListener::bind(origin);
         Life::begin(&SQUID, &|dir, address| config(dir, address, origin)).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 
-    /// What paths begin with at the origin.
+    /// Returns the prefix of forwarded paths at the origin.
     pub fn inner_prefix(&self) -> &'static str {
         PREFIX
     }
 }
 
-/// The file that shows who it is, it serves as the page that tells of a refusal; other such pages are its own. The origin may
-/// fail however often, and is asked again.
+/// Returns the configuration. The file that identifies the server is served as the error page of a refusal; other
+/// error pages are Squid's own. However often the origin fails, it is retried.
 fn config(dir: &Path, address: SocketAddr, origin: SocketAddr) -> String {
     let (dir, host, port) = (dir.display(), origin.ip(), origin.port());
-    // It does not run as root, and wants a name.
+    // Squid must not serve as root, and the option takes a user name.
     let user = unprivileged().map_or("", |_| "cache_effective_user www-data");
     format!(
         r#"configuration_includes_quoted_values on

@@ -1,7 +1,7 @@
-//! A Tomcat of one's own: its `WebdavServlet` over a temporary folder, on a free port of this machine.
+//! Private Tomcat: its `WebdavServlet` over a temporary directory, on a free port of the loopback interface.
 //!
-//! The servlet may write; everything else has Tomcat's own defaults, among them entity tags marked as weak and a cache of what
-//! the folder contains. The bound on requests per connection and the time it keeps an idle one are raised.
+//! The servlet may write; everything else has Tomcat's defaults, among them entity tags marked as weak and a cache of
+//! the directory's contents. The limit on requests per connection and the idle timeout are raised.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,13 +16,13 @@ const TOMCAT: Recipe<'static> = Recipe {
     arguments: |dir| {
         let dir = dir.display();
         vec![
-            // Without this it leaves a file outside its folder.
+            // Without this option Java leaves a file outside the directory.
             "-XX:-UsePerfData".to_owned(),
             "-Xmx256m".to_owned(),
             format!("-Djava.io.tmpdir={dir}/tmp"),
             "-Dcatalina.home=/usr/share/tomcat10".to_owned(),
             format!("-Dcatalina.base={dir}"),
-            // It would go on without a port that is taken.
+            // Without this option Tomcat would continue even if its port is taken.
             "-Dorg.apache.catalina.startup.EXIT_ON_INIT_FAILURE=true".to_owned(),
             "-cp".to_owned(),
             "/usr/share/tomcat10/bin/bootstrap.jar:/usr/share/tomcat10/bin/tomcat-juli.jar".to_owned(),
@@ -36,17 +36,17 @@ const TOMCAT: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// A running Tomcat; dropped, it is stopped and its folder removed.
+/// A running Tomcat. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Tomcat(Life);
 
 impl Tomcat {
-    /// Starts one, and waits until it answers.
+    /// Starts a Tomcat and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Life::begin_planned(&TOMCAT, &plan).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
@@ -57,7 +57,7 @@ fn plan(dir: &Path, address: SocketAddr) -> Plan {
     Plan { files, arguments: Vec::new() }
 }
 
-/// One connector and one application, which is the folder. There is no port for shutdown.
+/// Returns `server.xml`: one connector and one application, which is the directory. There is no shutdown port.
 fn server(dir: &Path, address: SocketAddr) -> String {
     let (dir, host, port) = (dir.display(), address.ip(), address.port());
     format!(
@@ -75,7 +75,7 @@ fn server(dir: &Path, address: SocketAddr) -> String {
     )
 }
 
-/// The servlet that serves every path, and that may write.
+/// `web.xml`: one servlet, which serves every path and may write.
 const WEB: &str = r#"<web-app xmlns="https://jakarta.ee/xml/ns/jakartaee" version="6.0">
   <servlet>
     <servlet-name>webdav</servlet-name>

@@ -1,6 +1,7 @@
-//! A Varnish of one's own: a gateway on a free port of this machine.
+//! Private Varnish: a gateway on a free port of the loopback interface.
 //!
-//! It keeps no answers: every request is passed on (`return (pass)`). A request for what it does not forward, it answers itself.
+//! Varnish caches nothing here: every request is passed (`return (pass)`). It responds itself to requests that it
+//! does not forward.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -14,24 +15,24 @@ const VARNISH: Recipe<'static> = Recipe {
     module: "/usr/sbin/varnishd",
     arguments: |dir| {
         let inside = |part: &str| dir.join(part).display().to_string();
-        // In the foreground, where it still has a child, which it ends with itself; no port for commands. An origin that
-        // refused a connection is asked again at once.
+        // `-F`: in the foreground, where it still has a child process, which it stops with itself. `-T none`: no
+        // management port. `backend_remote_error_holddown=0`: an origin that refused a connection is retried at once.
         let fixed = ["-F", "-T", "none", "-s", "malloc,64m", "-p", "backend_remote_error_holddown=0"];
         let own = ["-n", &inside("tmp"), "-f", &inside("config")];
         fixed.iter().chain(&own).map(|&argument| argument.to_owned()).collect()
     },
-    // Its child writes as somebody else, but it arranges for that itself.
+    // The child writes as another user, but Varnish sets the permissions itself.
     forks: false,
     serves: true,
 };
 
-/// A running Varnish; dropped, it is stopped and its folder removed.
+/// A running Varnish. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Varnish(Life);
 
 impl Varnish {
-    /// Starts one that forwards what is below `/proxy/` to the root of this origin, and waits until it answers. It needs a
-    /// second to compile its configuration.
+    /// Starts a Varnish that forwards paths below `/proxy/` to the root of this origin, and waits until it responds.
+    /// Compiling the configuration takes a second.
     pub fn forwarding(origin: SocketAddr) -> Result<Self, ServerError> {
         let plan = |dir: &Path, address: SocketAddr| Plan {
             files: vec![("config", config(dir, origin))],
@@ -40,13 +41,14 @@ impl Varnish {
         Life::begin_planned(&VARNISH, &plan).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// It has no files to serve: what is in the one that shows who it is, it says by itself.
+/// Returns the configuration. Varnish serves no files, so the content of `/ready`, which identifies the server, is
+/// part of the configuration.
 fn config(dir: &Path, origin: SocketAddr) -> String {
     let (dir, host, port) = (dir.display(), origin.ip(), origin.port());
     format!(

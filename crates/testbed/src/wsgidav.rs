@@ -1,14 +1,15 @@
-//! A `WsgiDAV` of one's own: its file system provider over a temporary folder, served by Cheroot on a free port of this machine.
+//! Private `WsgiDAV`: its file system provider over a temporary directory, served by Cheroot on a free port of the
+//! loopback interface.
 //!
-//! Debian does not have it. `cargo xtask` installs the `PyPI` packages `wsgidav` and `cheroot` into `target/python` of this
-//! workspace, which is not in Python's path by itself.
+//! Debian does not package `WsgiDAV`. `cargo xtask` installs the `PyPI` packages `wsgidav` and `cheroot` into
+//! `target/python` of this workspace, which is not in Python's path by default.
 
 use std::net::SocketAddr;
 use std::path::Path;
 
 use crate::life::{Life, Recipe, ServerError};
 
-/// Where the packages are installed.
+/// Directory in which the packages are installed.
 const PACKAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/python");
 
 const WSGIDAV: Recipe<'static> = Recipe {
@@ -21,24 +22,24 @@ const WSGIDAV: Recipe<'static> = Recipe {
     serves: true,
 };
 
-/// A running `WsgiDAV`; dropped, it is stopped and its folder removed.
+/// A running `WsgiDAV`. Dropping it stops the server and removes its directory.
 #[derive(Debug)]
 pub struct Wsgidav(Life);
 
 impl Wsgidav {
-    /// Starts one, and waits until it answers.
+    /// Starts a `WsgiDAV` and waits until it responds.
     pub fn start() -> Result<Self, ServerError> {
         Life::begin(&WSGIDAV, &program).map(Self)
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.0.address
     }
 }
 
-/// The configuration is a Python program: it runs the command line of `WsgiDAV` with its defaults. `-q` leaves out a line for
-/// each request.
+/// Returns the configuration, a Python program that runs the command line of `WsgiDAV` with its defaults. `-q`
+/// suppresses the log line for each request.
 fn program(dir: &Path, address: SocketAddr) -> String {
     let (dir, host, port) = (dir.display(), address.ip(), address.port());
     format!(

@@ -1,4 +1,4 @@
-//! Gateways of one's own: they forward, and nothing stays behind when they end.
+//! Private gateways forward requests and leave nothing behind when they end.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -16,7 +16,7 @@ use confute_testbed::varnish::Varnish;
 
 use servers::{PATIENCE, get, is_gone, is_left, running};
 
-/// Everything that comes until its head ends.
+/// Reads a head, up to the empty line.
 fn head(stream: &mut TcpStream) -> String {
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut bytes = Vec::new();
@@ -28,7 +28,8 @@ fn head(stream: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// Asks through a gateway. Returns the head that the origin got, and the answer that came back.
+/// Sends a request through a gateway. Returns the head that the origin received and the response that the client
+/// received.
 fn pass(server: SocketAddr, origin: SocketAddr, path: &str) -> (String, String) {
     let listener = TcpListener::bind(origin).unwrap();
     let arrived = thread::spawn(move || {
@@ -38,7 +39,7 @@ fn pass(server: SocketAddr, origin: SocketAddr, path: &str) -> (String, String) 
         asked
     });
     let answer = get(server, path);
-    // If nobody came, it is not to wait any longer.
+    // If the gateway never connected, this ends the wait of the origin.
     let _ = TcpStream::connect(origin);
     let asked = arrived.join().unwrap_or_else(|_| panic!("nothing arrived: {answer}"));
     (asked, answer)
@@ -63,14 +64,14 @@ fn haproxy() {
 fn squid() {
     let origin = free_port().unwrap();
     let Some(server) = running(Squid::forwarding(origin)) else { return };
-    // Another does not get in its way, neither while it is there nor when it ends.
+    // A second Squid does not disturb the first, neither while it runs nor when it ends.
     drop(Squid::forwarding(free_port().unwrap()).unwrap());
-    // By default it would take ten failures for the end of the origin.
+    // By default Squid would mark the origin as dead after ten failures.
     for _ in 0..15 {
         let answer = get(server.address(), "/proxy/a");
         assert!(answer.starts_with("HTTP/1.1 503 ") || answer.starts_with("HTTP/1.1 502 "), "{answer}");
     }
-    // The same twice: nothing is kept.
+    // The request is sent twice to check that nothing is cached.
     for _ in 0..2 {
         let (asked, answer) = pass(server.address(), origin, "/proxy/a/b?c");
         assert!(asked.starts_with(&format!("GET {}a/b?c HTTP/1.1\r\n", server.inner_prefix())), "{asked}");
@@ -90,7 +91,7 @@ fn varnish() {
     let Some(server) = running(Varnish::forwarding(origin)) else { return };
     let answer = get(server.address(), "/proxy/a");
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
-    // The same twice: nothing is kept.
+    // The request is sent twice to check that nothing is cached.
     for _ in 0..2 {
         let (asked, answer) = pass(server.address(), origin, "/proxy/a/b?c");
         assert!(asked.starts_with("GET /a/b?c HTTP/1.1\r\n"), "{asked}");
@@ -101,7 +102,7 @@ fn varnish() {
     let address = server.address();
     assert!(is_left("varnish"));
     drop(server);
-    // Its child, which is the one that listens, is gone too.
+    // The child process, which is the one that listens, is gone too.
     assert!(is_gone(address, "varnish"));
 }
 
@@ -109,7 +110,7 @@ fn varnish() {
 fn nghttpx() {
     let origin = free_port().unwrap();
     let Some(server) = running(Nghttpx::forwarding(origin)) else { return };
-    // By default it would leave an origin alone that failed.
+    // By default nghttpx would avoid an origin that failed.
     for _ in 0..15 {
         let answer = get(server.address(), "/a");
         assert!(answer.starts_with("HTTP/1.1 503 ") || answer.starts_with("HTTP/1.1 502 "), "{answer}");

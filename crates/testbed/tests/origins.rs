@@ -1,4 +1,4 @@
-//! Origin servers of one's own: they store what they are given, and nothing stays behind when they end.
+//! Private origin servers store the content they are given and leave nothing behind when they end.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 
@@ -17,7 +17,7 @@ use confute_testbed::wsgidav::Wsgidav;
 
 use servers::{PATIENCE, get, is_gone, is_left, running};
 
-/// The answer to a request that stores this under a path.
+/// Puts content at a path and returns the response.
 fn put(server: SocketAddr, path: &str, content: &str) -> String {
     let mut stream = TcpStream::connect(server).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -32,7 +32,7 @@ fn put(server: SocketAddr, path: &str, content: &str) -> String {
     answer
 }
 
-/// Starts a server twice: each stores its own, and one does not end the other.
+/// Starts two servers and checks that each has its own store, and that stopping one does not stop the other.
 fn stores<T>(name: &str, start: fn() -> Result<T, ServerError>, address: fn(&T) -> SocketAddr) {
     let Some(server) = running(start()) else { return };
     let other = start().unwrap();

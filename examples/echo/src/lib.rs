@@ -8,7 +8,7 @@ use confute_drive::{AnyGenerator, Generator, Past, Peer, Protocol, Reader, Side,
 use confute_run::{Book, Kit, RunError, Subject, address, kit};
 use serde::{Deserialize, Serialize};
 
-/// A line, sent or received.
+/// A message: one line, in either direction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Line(String);
 
@@ -18,9 +18,9 @@ impl Display for Line {
     }
 }
 
-/// A reply is the line that it answers.
+/// A response repeats its request.
 pub const SAME: Rule =
-    Rule { name: "echo/same", level: Level::Must, summary: "A reply is the line that it answers." };
+    Rule { name: "echo/same", level: Level::Must, summary: "A response is the line of its request." };
 
 /// The model of a correct echo server, which is also the protocol.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Protocol for Echo {
     }
 }
 
-/// Reads lines; holds the beginning of one.
+/// Parser of lines, with a buffer for an incomplete one.
 pub struct Lines(Vec<u8>);
 
 impl Reader<Line> for Lines {
@@ -74,7 +74,7 @@ impl Reader<Line> for Lines {
     }
 }
 
-/// So many lines, on any connection that owes no answer.
+/// Traffic of this many steps: random lines, on connections without an outstanding response.
 struct Traffic(u32);
 
 impl Generator<Echo> for Traffic {
@@ -86,12 +86,12 @@ impl Generator<Echo> for Traffic {
     }
 }
 
-/// The echo server at this address.
+/// Returns the subject for the echo server at this address.
 pub fn server(place: &str) -> Result<Subject, RunError> {
     Ok(Subject::new("echo", Echo, Target::new(address(place)?), |_| AnyGenerator::new(Traffic(200))))
 }
 
-/// The kit, for a table of kits.
+/// The kit of echo servers, for a table of kits.
 pub struct EchoKit;
 
 impl Kit for EchoKit {
@@ -108,7 +108,7 @@ impl Kit for EchoKit {
     fn open(&self, arguments: &ArgMatches, _: &kit::Run<'_>) -> Result<Subject, RunError> {
         server(arguments.get_one::<String>("address").map_or("", String::as_str))
     }
-    fn reopen(&self, stored: &kit::Stored<'_>) -> Option<Result<Subject, RunError>> {
+    fn reopen(&self, stored: &kit::StoredSettings<'_>) -> Option<Result<Subject, RunError>> {
         (stored.model == "echo").then(|| server(stored.target.unwrap_or("127.0.0.1:0")))
     }
 }

@@ -1,4 +1,4 @@
-//! What travels between clients and a conditional store, plain and with secrets.
+//! Messages between clients and a conditional store, plain and with secrets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::ETag;
 
-/// A tag in plain sight.
+/// A tag with a known value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
-    /// Whether it only says "good enough".
+    /// `true` if the tag is weak: it promises equivalent, not identical, content.
     #[serde(default, skip_serializing_if = "is_false")]
     pub weak: bool,
-    /// Compared, never understood.
+    /// Opaque part of the tag: it is only compared.
     pub opaque: Arc<str>,
 }
 
-/// As HTTP writes it.
+/// Printed as in HTTP.
 impl fmt::Display for Tag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", if self.weak { "W/" } else { "" }, self.opaque)
@@ -31,48 +31,48 @@ fn is_false(flag: &bool) -> bool {
     !flag
 }
 
-/// What travels: two requests and their answers.
+/// A message on a connection: two requests and their responses.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
-    /// What is stored under this key?
+    /// Request for the content under a key.
     Get {
         /// The key.
         key: Arc<str>,
-        /// I have the content with this tag.
+        /// Tag of the content that the client has.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         if_none_match: Option<Tag>,
     },
-    /// Store this.
+    /// Request to store content under a key.
     Put {
         /// The key.
         key: Arc<str>,
-        /// Only if this is the tag of what you have.
+        /// Tag that the stored content must have.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         if_match: Option<Tag>,
         /// The new content.
         body: Arc<str>,
     },
-    /// This is stored.
+    /// Response with the stored content.
     Ok {
-        /// Its tag.
+        /// Tag of the content.
         tag: Tag,
         /// The content.
         body: Arc<str>,
     },
-    /// You have it.
+    /// Response: the content is the one with the tag of If-None-Match.
     NotModified,
-    /// Nothing is stored.
+    /// Response: nothing is stored under the key.
     NotFound,
-    /// Stored, where nothing was.
+    /// Response: the content was stored, and there was none before.
     Created,
-    /// Stored, in place of what was there.
+    /// Response: the content was stored and replaced other content.
     NoContent,
-    /// Not stored: what is there has another tag.
+    /// Response: the content was not stored, because the stored content has another tag or there is none.
     PreconditionFailed,
 }
 
-/// The short form leaves out the tags.
+/// The short form omits the tags.
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (tag, word) = match self {
@@ -101,17 +101,17 @@ impl fmt::Display for Message {
     }
 }
 
-/// An answer as the model sends it.
+/// A response of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// [`Message::Ok`], with a tag and content that may be unknown.
     Ok {
-        /// Its tag.
+        /// Tag of the content.
         tag: ETag,
         /// The content.
         body: Sym<Token>,
     },
-    /// An answer without secrets.
+    /// A response without secrets.
     Plain(Message),
 }
 

@@ -1,4 +1,4 @@
-//! Traffic for the conditional store: tags that are current, stale, of another strength, or made up.
+//! Traffic for the conditional store, with tags that are current, stale, of the other strength, or invented.
 
 use super::{Conditional, Message, Tag};
 use crate::{Workload, mark, one_of};
@@ -15,7 +15,8 @@ impl Workload for Conditional {
     }
 }
 
-/// Mostly one of the latest tags, sometimes an old one, sometimes with its weakness turned, sometimes a guess.
+/// Returns mostly one of the latest tags, sometimes an old one, sometimes with its weakness flipped,
+/// sometimes a guess.
 fn tag(pick: &mut dyn FnMut(u64) -> u64, seen: &[Message]) -> Tag {
     let tags = seen.iter().rev().filter_map(|message| match message {
         Message::Ok { tag, .. } => Some(tag.clone()),

@@ -1,7 +1,7 @@
-//! A sequence of events whose messages have been forgotten but for their text.
+//! A sequence of events with erased message types.
 //!
-//! It is what the command line shows, cuts and judges. An event keeps its place; a place in a file is known only for
-//! what came from one.
+//! The command line prints, cuts and judges it. An event is identified by its index; its line is known only
+//! if it was read from a file.
 
 use std::io::{self, Write};
 
@@ -11,43 +11,43 @@ use confute::trace::{Event, Header, Trace};
 use confute::{Blame, Options, Refutation, Verdict, blame, explain, judge};
 use serde::Serialize;
 
-/// What happened between a tester and a server, ready to be judged.
+/// Events between a tester and a server, ready to be judged.
 pub trait Case {
-    /// How many events it has.
+    /// Returns the number of events.
     fn events(&self) -> usize;
 
-    /// An event, with its message as text.
+    /// Returns an event, with its message as text.
     fn event(&self, place: usize) -> Option<Event<String>>;
 
-    /// The line of the file that an event came from, counted from 1.
+    /// Returns the line of the file that an event was read from, from 1.
     fn line(&self, place: usize) -> Option<usize>;
 
-    /// Judges it: see [`judge`].
+    /// Judges the case: see [`judge`].
     fn judge(&self, network: &dyn Network, options: &Options<'_>) -> Verdict;
 
-    /// What was expected instead: see [`explain`].
+    /// Returns the refutation with the expected messages: see [`explain`].
     fn explain(&self, network: &dyn Network, refutation: &Refutation, options: &Options<'_>) -> Refutation;
 
-    /// Which rules must have been broken: see [`blame`].
+    /// Returns the rules that must have been broken: see [`blame`].
     fn blame(&self, network: &dyn Network, options: &Options<'_>) -> Blame;
 
-    /// The same without some of its events.
+    /// Returns a copy with the selected events only.
     fn keep(&self, keeps: &dyn Fn(usize) -> bool) -> Box<dyn Case>;
 
-    /// Writes it as a trace.
+    /// Writes the case as a trace.
     fn write(&self, header: &Header, out: &mut dyn Write) -> io::Result<()>;
 }
 
 /// Events of a model.
 #[derive(Clone)]
-pub(super) struct Told<S: ServerModel> {
+pub(super) struct TypedCase<S: ServerModel> {
     pub(super) model: S,
     pub(super) events: Vec<Event<S::Msg>>,
-    /// The line of each event; empty if it came from no file.
+    /// Line of each event; empty if the events were not read from a file.
     pub(super) lines: Vec<usize>,
 }
 
-impl<S> Case for Told<S>
+impl<S> Case for TypedCase<S>
 where
     S: ServerModel<Msg: Clone + Serialize> + Copy + 'static,
 {
@@ -77,7 +77,7 @@ where
 
     fn keep(&self, keeps: &dyn Fn(usize) -> bool) -> Box<dyn Case> {
         let kept: Vec<usize> = (0..self.events.len()).filter(|place| keeps(*place)).collect();
-        Box::new(Told {
+        Box::new(TypedCase {
             model: self.model,
             events: kept.iter().map(|place| self.events[*place].clone()).collect(),
             lines: kept.iter().filter_map(|place| self.lines.get(*place).copied()).collect(),

@@ -1,74 +1,59 @@
-//! From a file of any kind we know to a [`Case`], or to one line that says what is wrong with the file.
+//! Loader of files of any known format into a [`Case`], with one-line errors.
 //!
-//! A trace says which model and network it belongs to; a history does not, and only some models can read one.
+//! A trace names its model and network; a history does not, and only some models can read one.
 
 use std::fmt;
 use std::io::{BufRead, Cursor, Read as _};
 
 use confute::history::{self, Format, History, HistoryError, sniff};
-use confute::trace::{self, Event, Header, Reader, TraceError};
+use confute::trace::{Event, Header, ReadLimits, TraceError, TraceReader};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::{Case, Named, Translate, model, models};
 use crate::recorded::{Misfit, Recorded};
 
-/// How much of a file is looked at to tell what it is.
+/// Number of bytes read to detect the format of a file.
 const HEAD: u64 = 64 << 10;
 
-/// How much a file may hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest line, in bytes.
-    pub line: usize,
-    /// The most events.
-    pub events: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { line: 16 << 20, events: 10_000_000 }
-    }
-}
-
-/// What a file holds.
+/// Content of a file.
 pub struct Loaded {
-    /// What a trace says of itself.
+    /// Header of a trace; `None` for a history.
     pub header: Option<Header>,
-    /// The form of the file.
+    /// Format of the file.
     pub format: Format,
-    /// What happened.
+    /// Events of the file.
     pub case: Box<dyn Case>,
 }
 
-/// Why a file could not be loaded: one line that says where, what, and what to do.
+/// Reason why a file could not be loaded: one line with the place, the fault, and the remedy.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// There is nothing in it.
+    /// The file is empty.
     Empty,
-    /// It is no trace, or a broken one.
+    /// The file is not a valid trace.
     Trace(TraceError),
-    /// It is no history, or a broken one.
+    /// The file is not a valid history.
     History(HistoryError),
-    /// It is a history of something else.
+    /// The history does not fit the model.
     Misfit(Misfit),
-    /// A history does not say which model to judge it by.
+    /// A history does not name its model.
     NeedsModel,
-    /// The model has no operations.
+    /// The model cannot read histories.
     NoHistories {
-        /// The model.
+        /// Name of the model.
         model: &'static str,
     },
-    /// The trace belongs to another model than the one asked for.
+    /// The trace belongs to another model than the requested one.
     OtherModel {
-        /// What the header says.
+        /// Model named in the header.
         header: String,
-        /// What was asked for.
+        /// The requested model.
         asked: &'static str,
     },
-    /// The trace belongs to a model that is not among ours.
+    /// The trace belongs to a model that is not shipped.
     UnknownModel {
-        /// What the header says.
+        /// Model named in the header.
         header: String,
     },
 }
@@ -113,14 +98,14 @@ fn readers() -> String {
     names.map(|model| format!("--model {}", model.name())).collect::<Vec<_>>().join(" or ")
 }
 
-/// Reads a file of any form, for the model asked for or else the one that it names itself.
+/// Reads a file of any format, for the requested model or else for the one that the file names.
 pub fn load(
     mut file: impl BufRead,
     asked: Option<&'static dyn Named>,
-    limits: Limits,
+    limits: ReadLimits,
 ) -> Result<(&'static dyn Named, Loaded), Problem> {
     let mut head = Vec::new();
-    // An error will come again, with its place.
+    // A read error is ignored here: it will occur again below, and is then reported with its position.
     let _ = file.by_ref().take(HEAD).read_to_end(&mut head);
     if head.trim_ascii().is_empty() && (head.len() as u64) < HEAD {
         return Err(Problem::Empty);
@@ -150,13 +135,13 @@ pub fn load(
 }
 
 fn header(head: &[u8]) -> Result<Header, Problem> {
-    let reader = Reader::<_, IgnoredAny>::new(head, trace::Limits::default()).map_err(Problem::Trace)?;
+    let reader = TraceReader::<_, IgnoredAny>::new(head, ReadLimits::default()).map_err(Problem::Trace)?;
     Ok(reader.header().clone())
 }
 
-/// What is wrong with a file that looks like none of ours.
-fn unknown(file: &mut dyn BufRead, limits: Limits) -> Problem {
-    let limits = history::Limits { line: limits.line, entries: 1 };
+/// Returns the error for a file of unknown format.
+fn unknown(file: &mut dyn BufRead, limits: ReadLimits) -> Problem {
+    let limits = ReadLimits { events: 1, ..limits };
     match history::read(file, limits) {
         Err(HistoryError::Empty) | Ok(_) => Problem::Empty,
         Err(error) => Problem::History(error),
@@ -168,10 +153,9 @@ type Events<M> = (Header, Vec<Event<M>>, Vec<usize>);
 /// Reads a trace with the line of each event.
 pub(super) fn trace<M: DeserializeOwned>(
     file: &mut dyn BufRead,
-    limits: Limits,
+    limits: ReadLimits,
 ) -> Result<Events<M>, Problem> {
-    let limits = trace::Limits { line: limits.line, events: limits.events };
-    let mut reader = Reader::new(file, limits).map_err(Problem::Trace)?;
+    let mut reader = TraceReader::new(file, limits).map_err(Problem::Trace)?;
     let (mut events, mut lines) = (Vec::new(), Vec::new());
     while let Some(event) = reader.next() {
         events.push(event.map_err(Problem::Trace)?);
@@ -180,13 +164,12 @@ pub(super) fn trace<M: DeserializeOwned>(
     Ok((reader.header().clone(), events, lines))
 }
 
-/// Reads a history and translates it.
+/// Reads a history and translates it into a trace.
 pub(super) fn history<M>(
     file: &mut dyn BufRead,
-    limits: Limits,
+    limits: ReadLimits,
     translate: Translate<M>,
 ) -> Result<(History, Recorded<M>), Problem> {
-    let limits = history::Limits { line: limits.line, entries: limits.events };
     let history = history::read(file, limits).map_err(Problem::History)?;
     let recorded = translate(&history).map_err(Problem::Misfit)?;
     Ok((history, recorded))

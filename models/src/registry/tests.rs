@@ -1,10 +1,11 @@
-//! The names hold together, and files of every kind end in a case or in one line.
+//! Tests that names are unique and consistent, and that files of every format end in a case or in a one-line
+//! error.
 
 use super::*;
 
 fn loaded(text: &str, name: Option<&str>) -> Result<(&'static dyn Named, Loaded), String> {
     let asked = name.map(|name| model(name).unwrap());
-    let loaded = load(text.as_bytes(), asked, Limits::default()).map_err(|problem| problem.to_string());
+    let loaded = load(text.as_bytes(), asked, ReadLimits::default()).map_err(|problem| problem.to_string());
     assert!(!matches!(&loaded, Err(line) if line.contains('\n')));
     loaded
 }
@@ -29,7 +30,7 @@ fn names_are_unique_and_rules_carry_them() {
 
 #[test]
 fn every_model_reads_back_what_it_simulates() {
-    let plan = Plan { messages: 50, connections: 3, ..Plan::default() };
+    let plan = ExchangePlan { messages: 50, connections: 3, ..ExchangePlan::default() };
     for named in models() {
         for network in networks() {
             let case = named.simulate(*network, &plan).unwrap();

@@ -1,9 +1,9 @@
 //! `cargo xtask eval apache`: the paper's mutants and ours, on a corrected Apache.
 //!
-//! Every program is run by the same command, as origin and gateway at once, with a server of its own for every seed. What the
-//! baseline does at the same seeds is no hit. Mutants that the model cannot tell from a correct server are kept apart, in
-//! `beyond`, each with the reason. Those in `unseen` were written without sight of the tester, and it was not changed for
-//! them: they measure, and nothing is demanded.
+//! Every program is tested in the same way, as origin and gateway at once, with a fresh server for every seed. A
+//! violation that the baseline shows at the same seeds is no hit. Mutants that the model cannot distinguish from a
+//! correct server are kept apart, in `beyond`, each with the reason. Those in `unseen` were written without knowledge
+//! of the tester, which was not changed for them: they are measured, and none is required to be found.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,10 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use confute::lang::Level;
 use confute_drive::{AnyGenerator, Limits, Plan, Target};
-use confute_http::Http;
-use confute_http::dual::{Dual, Mixture};
 use confute_http::encode::Target as Authority;
-use confute_http::proxy::Proxy;
+use confute_http::{Http, Mixture};
 use confute_testbed::apache::Apache;
 use confute_testbed::free_port;
 
@@ -24,38 +22,40 @@ use super::record::{Book, Record};
 use super::report::{self, Row};
 use super::workshop::Workshop;
 use super::{Common, figure, home};
+use crate::naming::Naming;
 use crate::{hunt, live, root};
 
-/// The medians of messages that the original tester needed for its mutants, measured on the same mutations.
+/// Median number of messages that the original tester needed for each of the paper's mutants, measured on the same
+/// mutations.
 const ORIGINAL: [u64; 20] = [6, 14, 6, 16, 7, 10, 10, 20, 13, 19, 22, 19, 46, 71, 20, 69, 20, 83, 6, 20];
-/// The same for the Apache that is shipped.
+/// Median number of messages that the original tester needed for the shipped Apache.
 const ORIGINAL_STOCK: u64 = 161;
 
-/// How long an answer may take, on this machine.
+/// Response timeout, on this machine.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The baseline is watched for at least so many messages at each seed.
+/// Minimum number of messages to the baseline at each seed.
 const CONTROL: u64 = 2_000;
-/// At so many seeds a smaller case is looked for.
+/// Number of seeds at which the violation is shrunk.
 const SHRUNK: u64 = 2;
-/// The median to stay below.
+/// Upper bound of the median time, in seconds.
 const SOON: f64 = 0.3;
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     common: Common,
-    /// Only let the baseline run at length, and see that it is never refuted: ten runs of 100,000 messages
+    /// Only run the baseline for long, and check that it is never refuted: ten runs of 100,000 messages
     #[arg(long, conflicts_with_all = ["only", "fresh", "max_time"])]
     soak: bool,
-    /// Only the mutants written without sight of the tester: how many are found, not that all are
+    /// Only the mutants written without knowledge of the tester, none of which is required to be found
     #[arg(long, conflicts_with = "soak")]
     unseen: bool,
-    /// How many messages each of these runs has
+    /// Number of messages of each soak run
     #[arg(long, default_value = "100000", requires = "soak")]
     messages: u64,
 }
 
-/// The paper's mutants and ours, and where they are built.
+/// The paper's mutants and ours, and the workshop that builds them.
 pub(crate) struct Mutants {
     pub(crate) list: Vec<Mutant>,
     workshop: Workshop,
@@ -69,7 +69,7 @@ impl Mutants {
         Ok(Self { list, workshop })
     }
 
-    /// A server of its own.
+    /// Starts a fresh server with this mutant.
     pub(crate) fn staged(&self, mutant: &Mutant) -> Result<Staged> {
         Staged::start(Some(&self.workshop.program(Some(mutant))?.0))
     }
@@ -105,8 +105,8 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     println!("{}", Row::heading());
     for mutant in &wanted {
         let (program, _) = workshop.program(Some(mutant))?;
-        let records = eval.seeds(&mutant.id, Some(&program), &mutant.told.breaks)?;
-        // The baseline is not known yet: nothing is excused here.
+        let records = eval.seeds(&mutant.id, Some(&program), &mutant.description.breaks)?;
+        // The baseline was not tested yet: nothing is excused here.
         println!("{}", row(mutant, &records, &[]).line());
         runs.push((*mutant, records));
     }
@@ -130,21 +130,44 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
         figure::draw(&format!("Cost of refuting Apache {version} and mutants"), &rows),
     )?;
     for mutant in beyond.iter().filter(|mutant| !named(mutant)) {
-        println!("not run: {}: {}", mutant.id, mutant.told.note.as_deref().unwrap_or(&mutant.told.what));
+        println!(
+            "not run: {}: {}",
+            mutant.id,
+            mutant.description.note.as_deref().unwrap_or(&mutant.description.what)
+        );
     }
-    Ok(conclude(&rows, &control, &home, !args.unseen))
+    let held = conclude(&rows, &control, &home, !args.unseen);
+    let mut naming = Naming::default();
+    for (mutant, record) in
+        runs.iter().flat_map(|(mutant, records)| records.iter().map(move |one| (mutant, one)))
+    {
+        if let Some(found) = &record.investigation {
+            naming.add(&mutant.id, &record.blamed, found, &mutant.description.breaks);
+            if found.named.len() > 1 {
+                println!(
+                    "  {}, seed {}, left after experiments: {}",
+                    mutant.id,
+                    record.seed,
+                    found.named.join(" | ")
+                );
+            }
+        }
+    }
+    naming.print();
+    Ok(held)
 }
 
-/// What the baseline did at the same seeds.
+/// Results of the baseline at the same seeds.
 #[derive(Default)]
 struct Control {
-    /// Rules that it was blamed for.
+    /// Rules blamed on the baseline.
     broken: Vec<String>,
-    /// Why a run of it shows nothing, or too much.
+    /// Reasons why a run of the baseline failed or proves nothing.
     failures: Vec<String>,
 }
 
-/// Whether all is as it should be; whether every mutant has to be refuted for that is `demands`.
+/// Prints the summary. Returns `true` if the evaluation succeeded; if `demands`, that requires every mutant to be
+/// refuted.
 fn conclude(rows: &[Row], control: &Control, home: &Path, demands: bool) -> bool {
     let mutants = || rows.iter().filter(|row| row.subject != "stock");
     let all = mutants().count();
@@ -177,10 +200,10 @@ fn conclude(rows: &[Row], control: &Control, home: &Path, demands: bool) -> bool
 fn row(mutant: &Mutant, records: &[Record], excused: &[String]) -> Row {
     Row {
         paper: mutant.paper,
-        what: mutant.told.what.clone(),
-        note: mutant.told.note.clone(),
+        what: mutant.description.what.clone(),
+        note: mutant.description.note.clone(),
         original: mutant.paper.and_then(|number| ORIGINAL.get(number - 1).copied()),
-        ..Row::of(&mutant.id, records, &mutant.told.breaks, excused)
+        ..Row::of(&mutant.id, records, &mutant.description.breaks, excused)
     }
 }
 
@@ -194,10 +217,10 @@ impl Eval<'_> {
         self.args.max_time(60)
     }
 
-    /// Every seed against a program, or against Debian's.
+    /// Runs every seed against a program, or against Debian's.
     fn seeds(&mut self, id: &str, program: Option<&Path>, breaks: &[String]) -> Result<Vec<Record>> {
         let time = self.max_time();
-        // What was not found in less time may be found in this.
+        // The time limit is part of the key: a violation not found in less time may be found in this.
         let key = format!("{} {}", key(program), time.as_secs());
         let mut records = Vec::new();
         for seed in 1..=self.args.seeds {
@@ -214,7 +237,7 @@ impl Eval<'_> {
         Ok(records)
     }
 
-    /// The same command against the baseline at the same seeds, for at least as many messages as any mutant needed.
+    /// Tests the baseline at the same seeds, for at least as many messages as any mutant needed.
     fn control(&mut self, program: &Path, runs: &[(&Mutant, Vec<Record>)]) -> Result<Control> {
         let mut control = Control::default();
         let (mut messages, mut begun) = (0, Instant::now());
@@ -256,7 +279,7 @@ impl Eval<'_> {
         Ok(control)
     }
 
-    /// Debian's own program.
+    /// Tests Debian's own binary.
     fn stock(&mut self) -> Result<Row> {
         let records = self.seeds("stock", None, &[])?;
         let what = "As Debian ships it, with ProxyVia On.".to_owned();
@@ -264,7 +287,7 @@ impl Eval<'_> {
     }
 }
 
-/// What is told of a run as it ends, where there is something to see.
+/// Prints a new run and stores its trace, if it was not refuted or no right rule was blamed.
 fn tell(id: &str, record: &Record, breaks: &[String]) -> Result<()> {
     let right = record.blamed.iter().any(|rules| report::is_within(rules, breaks));
     if record.seconds.is_none() || !(right || breaks.is_empty()) {
@@ -276,34 +299,36 @@ fn tell(id: &str, record: &Record, breaks: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// What tells a program from all others: its file has a name of its own.
+/// Returns the unique name of a program, which is that of its file.
 fn key(program: Option<&Path>) -> String {
     program
         .and_then(Path::file_name)
         .map_or_else(|| "shipped".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// One run against a server of its own.
+/// Performs one run against a fresh server.
 fn one(program: Option<&Path>, seed: u64, goal: &Goal) -> Result<Record> {
     let staged = Staged::start(program)?;
-    Ok(attempt(&staged.dual, staged.target, seed, goal, &|case| staged.mixture(case)))
+    Ok(attempt(&staged.http, staged.target, seed, goal, &|case| staged.mixture(case)))
 }
 
-/// What to do with a server of this machine, until the first violation.
+/// Returns the plan of a campaign against a local server that ends at the first violation.
 pub(crate) fn plan(target: Target, seed: u64, time: Duration) -> Plan {
     let limits = Limits { patience: PATIENCE, ..Limits::default() };
     Plan { limits, seed, max_time: Some(time), max_failures: 1, level: Level::Steady, ..Plan::new(target) }
 }
 
-/// A server that runs, as what it is: an origin, and a gateway below `/proxy/`.
+/// A running server, tested as an origin and, below `/proxy/`, as a gateway.
 pub(crate) struct Staged {
-    pub(crate) dual: Dual,
+    pub(crate) http: Http,
+    /// The server as an origin alone.
+    pub(crate) origin: Http,
     pub(crate) target: Target,
     _server: Apache,
 }
 
 impl Staged {
-    /// This program, or Debian's.
+    /// Starts this program, or Debian's.
     fn start(program: Option<&Path>) -> Result<Self> {
         let origin = free_port()?;
         let server = match program {
@@ -312,20 +337,20 @@ impl Staged {
         };
         let server = server.with_context(|| format!("cannot start {}", key(program)))?;
         let authority = Authority { host: server.address().to_string(), ..Authority::default() };
-        let http =
-            Http { target: authority.clone(), prefix: "/".to_owned(), is_store: true, ..Http::default() };
-        let proxy = Proxy::new(authority, "/proxy/", origin, "/");
+        let gateway = Http::gateway(authority.clone(), "/proxy/", origin, "/");
+        let asked = Http::origin(authority, "/").promised(true);
+        let http = asked.clone().and_gateway(gateway);
         let target = Target { listen: Some(origin), ..Target::new(server.address()) };
-        Ok(Self { dual: Dual::new(http, proxy), target, _server: server })
+        Ok(Self { http, origin: asked, target, _server: server })
     }
 
-    /// What it is asked in a case.
+    /// Returns the traffic of a case.
     pub(crate) fn mixture<'a>(&self, case: u64) -> AnyGenerator<'a> {
-        AnyGenerator::new(Mixture::of_case(self.dual.http().clone(), case))
+        AnyGenerator::new(Mixture::of_case(self.http.clone(), case))
     }
 }
 
-/// Ten long runs of the baseline.
+/// Performs ten long runs of the baseline.
 fn soak(program: &Path, args: &Args) -> Result<bool> {
     let mut held = true;
     for seed in 1..=10 {

@@ -1,28 +1,24 @@
-//! One run against a server of its own, and what is kept of it.
+//! One run against a fresh server, and its record.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute::lang::Level;
-use confute_drive::{AnyProtocol, Factory, Finding, Limits, Plan, Shrinker, Target};
+use confute_drive::{AnyProtocol, Factory, Limits, Plan, Target};
 
 use super::record::{Record, Sighting};
-use crate::hunt::follow;
+use crate::hunt::{follow, investigate};
 
-/// For how long a smaller case is looked for.
-const SHRINKING: Duration = Duration::from_secs(5);
-
-/// When a run ends, and what is done then.
+/// End condition of a run, and options.
 pub(crate) struct Goal {
-    /// How long it may take.
+    /// Maximum time of the run.
     pub(crate) time: Duration,
-    /// How many messages are enough.
+    /// Number of messages after which the run ends.
     pub(crate) most: Option<u64>,
-    /// Whether the first violation is enough.
+    /// `true` if the run ends at the first violation.
     pub(crate) first_only: bool,
-    /// Whether a smaller case is looked for.
+    /// `true` if the violation is shrunk.
     pub(crate) shrinks: bool,
-    /// How long an answer may take.
+    /// Response timeout.
     pub(crate) patience: Duration,
 }
 
@@ -34,11 +30,11 @@ pub(crate) fn attempt(
     make: Factory<'_>,
 ) -> Record {
     let limits = Limits { patience: goal.patience, ..Limits::default() };
-    // Some mutants show only as requests that are refused, or as tags that change.
+    // Some mutants show only as refused requests, or as tags that change.
     let plan = Plan { limits, seed, max_time: Some(goal.time), level: Level::Steady, ..Plan::new(target) };
     let plan = Plan { max_failures: if goal.first_only { 1 } else { plan.max_failures }, ..plan };
     let mut findings: Vec<Sighting> = Vec::new();
-    let (run, outcome) = follow(protocol, &plan, make, goal.most, &mut |finding, time, messages| {
+    let (run, mut outcome) = follow(protocol, &plan, make, goal.most, &mut |finding, time, messages| {
         let rules: Vec<String> = finding.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
         if !findings.iter().any(|known| known.rules == rules) {
             let level = finding.level.map_or_else(|| "unknown".to_owned(), |level| level.name().to_owned());
@@ -47,7 +43,8 @@ pub(crate) fn attempt(
         }
         goal.first_only
     });
-    let first = outcome.findings.iter().find(|finding| finding.refutes(plan.level));
+    let first = outcome.findings.iter_mut().find(|finding| finding.refutes(plan.level));
+    let investigation = first.filter(|_| goal.shrinks).map(|finding| investigate(protocol, &plan, finding));
     Record {
         subject: String::new(),
         seed,
@@ -55,24 +52,12 @@ pub(crate) fn attempt(
         seconds: run.refuted.map(|(time, _)| time.as_secs_f64()),
         messages: run.refuted.map(|(_, count)| count),
         blamed: run.blamed,
-        shrunk: first.filter(|_| goal.shrinks).and_then(|finding| shrink(protocol, &plan, finding)),
+        shrunk: investigation.as_ref().and_then(|investigation| investigation.requests),
+        investigation,
         all_messages: run.messages,
         all_seconds: run.total.as_secs_f64(),
         findings,
         inconclusive: run.inconclusive,
         trace: run.trace,
     }
-}
-
-fn shrink(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Option<usize> {
-    let shrinker = Shrinker {
-        protocol,
-        target: plan.target,
-        limits: &plan.limits,
-        time: SHRINKING,
-        blame_time: plan.blame_time,
-        prefix: &plan.prefix,
-        stop: &AtomicBool::new(false),
-    };
-    shrinker.shrink(finding, &mut |_| {}).ok().map(|shrunk| shrunk.requests.1)
 }

@@ -1,6 +1,6 @@
-//! The paper's Figure 14, drawn anew: for every server a box of times and a bar of messages.
+//! The paper's Figure 14 for our measurements: for every server a box of times and a bar of messages.
 //!
-//! Drawn by hand: a row with two scales and a mark beside is none of the charts that libraries have.
+//! The SVG is written directly: no chart library offers a row with two scales and an additional mark.
 
 use std::fmt::Write as _;
 
@@ -26,14 +26,14 @@ impl Scale {
         self.left + PANEL * part
     }
 
-    /// Every power of ten on it.
+    /// Returns every power of ten on the scale.
     fn powers(&self) -> impl Iterator<Item = f64> {
         let (from, to) = (self.from.log10().round() as i32, self.to.log10().round() as i32);
         (from..=to).map(|power| 10_f64.powi(power))
     }
 }
 
-/// The figure as SVG.
+/// Draws the figure as SVG.
 pub(crate) fn draw(title: &str, rows: &[Row]) -> String {
     let times = Scale { left: NAMES, from: 0.001, to: 100.0 };
     let counts = Scale { left: NAMES + PANEL + GAP, from: 1.0, to: 10_000.0 };
@@ -97,7 +97,7 @@ pub(crate) fn draw(title: &str, rows: &[Row]) -> String {
     svg
 }
 
-/// Whiskers from the least to the most, a box between the quartiles, a line at the median.
+/// Draws whiskers from minimum to maximum, a box between the quartiles, and a line at the median.
 fn boxed(svg: &mut String, scale: &Scale, it: &Quartiles, y: f64) {
     let [least, lower, median, upper, most] =
         [it.least, it.lower, it.median, it.upper, it.most].map(|number| scale.at(number));
@@ -116,7 +116,7 @@ fn boxed(svg: &mut String, scale: &Scale, it: &Quartiles, y: f64) {
     );
 }
 
-/// Whiskers likewise, a bar between the quartiles, a circle at the median.
+/// Draws whiskers from minimum to maximum, a bar between the quartiles, and a circle at the median.
 fn barred(svg: &mut String, scale: &Scale, it: &Quartiles, y: f64) {
     let [least, lower, median, upper, most] =
         [it.least, it.lower, it.median, it.upper, it.most].map(|number| scale.at(number));

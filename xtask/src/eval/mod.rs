@@ -1,12 +1,12 @@
 //! `cargo xtask eval`: the paper's evaluation on servers built here, and on those that Debian ships.
 //!
-//! | part | what it does |
+//! | module | contents |
 //! |---|---|
-//! | [`source`], [`mutant`], [`workshop`] | from Debian's sources and small files of ours to programs |
-//! | [`apache`] | those programs, seed by seed, and the baseline beside them |
-//! | [`shipped`] | what Debian ships, and everything that is found |
+//! | [`source`], [`mutant`], [`workshop`] | building programs from Debian's sources and files of changes |
+//! | [`apache`] | evaluation of those programs and of the baseline, seed by seed |
+//! | [`shipped`] | evaluation of servers as Debian ships them, with all violations |
 //! | [`attempt`] | one run |
-//! | [`record`], [`report`], [`figure`] | what is kept of it: runs, tables, the figure |
+//! | [`record`], [`report`], [`figure`] | recorded runs, tables, the figure |
 
 #![allow(clippy::cast_precision_loss, reason = "medians and pictures are for people")]
 
@@ -36,22 +36,22 @@ pub(crate) enum Eval {
     Nginx(Common),
     /// Debian's lighttpd as an origin server
     Lighttpd(Common),
-    /// Gateways as Debian has them: apache, nginx, haproxy, squid
+    /// Gateways as Debian ships them: apache, nginx, haproxy, squid
     Proxies(Common),
 }
 
 #[derive(clap::Args)]
 pub(crate) struct Common {
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, default_value = "25")]
     seeds: u64,
     /// Only this server or mutant; can be given several times
     #[arg(long, value_name = "ID")]
     only: Vec<String>,
-    /// How many seconds a run may take [default: 60 until the first violation, 10 where all are listed]
+    /// Maximum time of a run, in seconds [default: 60 until the first violation, 10 where all are listed]
     #[arg(long, value_name = "SECONDS")]
     max_time: Option<u64>,
-    /// Run again what was run before
+    /// Discard recorded runs and run again
     #[arg(long)]
     fresh: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(what: &Eval) -> Result<bool> {
     }
 }
 
-/// Where what belongs to this part is kept.
+/// Returns the directory of a part of the evaluation.
 fn home(part: &str) -> Result<PathBuf> {
     Ok(root()?.join("target/eval").join(part))
 }

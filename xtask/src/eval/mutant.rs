@@ -1,4 +1,4 @@
-//! Small changes of a server's sources, each a file of its own.
+//! Small changes to a server's sources, each in a file of its own.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,46 +7,46 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 
-/// A change of the sources: a mutant, or a step towards the baseline.
+/// A change to the sources: a mutant, or a step towards the baseline.
 #[derive(Clone, Debug)]
 pub(crate) struct Mutant {
-    /// The name of its file.
+    /// Name of the file, without extension.
     pub(crate) id: String,
-    /// Its number in the paper, if it is from there.
+    /// Number in the paper, if the mutant is from there.
     pub(crate) paper: Option<usize>,
-    pub(crate) told: Told,
+    pub(crate) description: Description,
 }
 
-/// What is in its file.
+/// Content of the file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Told {
-    /// What is wrong then, or is mended.
+pub(crate) struct Description {
+    /// Sentence about the bug that the change introduces or fixes.
     pub(crate) what: String,
-    /// The rules any of which is right to blame.
+    /// Rules, any of which is right to blame.
     #[serde(default)]
     pub(crate) breaks: Vec<String>,
-    /// The fewest requests that show it, where that takes something that no script of the exhaustive mode has. Answers of the
-    /// tester's origin that are more than plain ones count as requests.
+    /// Smallest number of requests that show the bug, if that requires something that no script of the exhaustive
+    /// mode has. Responses of the tester's origin that are more than plain ones count as requests.
     pub(crate) least: Option<usize>,
-    /// How it differs from what the paper did, or why another rule is blamed.
+    /// Difference from the paper's mutant, or reason why another rule is blamed.
     pub(crate) note: Option<String>,
     #[serde(rename = "edit")]
     edits: Vec<Edit>,
 }
 
-/// One text for another, in a function.
+/// Replacement of one text by another, within a function.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Edit {
     file: PathBuf,
-    /// Empty for the whole file.
+    /// Name of the function; empty for the whole file.
     function: String,
     search: String,
     replace: String,
 }
 
-/// Reads the changes in a folder, in the order of their names.
+/// Reads the changes in a directory, in the order of their names.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Mutant>> {
     let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -59,25 +59,25 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Mutant>> {
             let id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let text =
                 fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let told = toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
+            let description = toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
             let number = id.split('-').next().and_then(|number| number.parse().ok());
-            Ok(Mutant { id, paper: number.filter(|_| is_paper), told })
+            Ok(Mutant { id, paper: number.filter(|_| is_paper), description })
         })
         .collect()
 }
 
-/// Sources by their path in the tree.
+/// Source texts by their path in the tree.
 pub(crate) type Texts = BTreeMap<PathBuf, String>;
 
 impl Mutant {
-    /// The files it changes.
+    /// Returns the files that the mutant changes.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
-        self.told.edits.iter().map(|edit| &*edit.file)
+        self.description.edits.iter().map(|edit| &*edit.file)
     }
 
-    /// Changes them.
+    /// Applies the changes to the source texts.
     pub(crate) fn apply(&self, texts: &mut Texts) -> Result<()> {
-        for edit in &self.told.edits {
+        for edit in &self.description.edits {
             let place = || format!("{}: {}", self.id, edit.file.display());
             let text = texts.get_mut(&edit.file).with_context(place)?;
             *text = edit.apply(text).with_context(place)?;
@@ -98,7 +98,8 @@ impl Edit {
     }
 }
 
-/// Where the definition of a function is: from the line with its name, which is no prototype, to the brace that ends it.
+/// Returns the range of a function's definition: from the line with its name, which is no prototype, to the closing
+/// brace.
 fn span(text: &str, function: &str) -> Result<(usize, usize)> {
     if function.is_empty() {
         return Ok((0, text.len()));
@@ -106,7 +107,7 @@ fn span(text: &str, function: &str) -> Result<(usize, usize)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices(&format!("{function}(")) {
         let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-        // A definition begins at the margin, and has its body before any statement ends.
+        // A definition begins at the left margin, and its body comes before any semicolon.
         let is_whole = text[..at].chars().next_back().is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
         let is_at_margin = !text[line..].starts_with([' ', '\t', '#', '/', '*']);
         let is_definition =
@@ -156,23 +157,23 @@ mod tests {
     #[test]
     fn the_files_are_whole() {
         let folder = crate::root().unwrap().join("xtask/mutants/apache");
-        let rules: Vec<&str> = confute_http::dual::rules().iter().map(|rule| rule.name).collect();
+        let rules: Vec<&str> = confute_http::all_rules().iter().map(|rule| rule.name).collect();
         let (paper, own) = (read(&folder.join("paper")).unwrap(), read(&folder.join("own")).unwrap());
         let numbers: Vec<_> = paper.iter().filter_map(|mutant| mutant.paper).collect();
         assert_eq!(numbers, (1..=20).collect::<Vec<_>>());
         assert!(own.len() >= 20 && own.iter().all(|mutant| mutant.paper.is_none()));
         let unseen = read(&folder.join("unseen")).unwrap();
-        for Mutant { id, told, .. } in paper.iter().chain(&own).chain(&unseen) {
-            assert!(!told.breaks.is_empty(), "{id}: what does it break?");
-            for rule in &told.breaks {
+        for Mutant { id, description, .. } in paper.iter().chain(&own).chain(&unseen) {
+            assert!(!description.breaks.is_empty(), "{id}: what does it break?");
+            for rule in &description.breaks {
                 assert!(rules.contains(&rule.as_str()), "{id}: there is no rule {rule}");
             }
         }
-        for Mutant { id, told, .. } in read(&folder.join("beyond")).unwrap() {
-            assert!(told.note.is_some(), "{id}: why is it not judged?");
+        for Mutant { id, description, .. } in read(&folder.join("beyond")).unwrap() {
+            assert!(description.note.is_some(), "{id}: why is it not judged?");
         }
-        for Mutant { id, told, .. } in read(&folder.join("baseline")).unwrap() {
-            assert!(told.breaks.is_empty(), "{id} is to mend something");
+        for Mutant { id, description, .. } in read(&folder.join("baseline")).unwrap() {
+            assert!(description.breaks.is_empty(), "{id} is to mend something");
         }
     }
 }

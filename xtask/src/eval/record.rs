@@ -1,4 +1,4 @@
-//! What became of each run, kept in a file, so that an evaluation that was interrupted goes on where it was.
+//! Results of all runs, stored in a file, so that an interrupted evaluation can be resumed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -10,32 +10,37 @@ use serde::{Deserialize, Serialize};
 
 use super::mutant::Texts;
 use super::workshop::fingerprint;
+use crate::hunt::Investigation;
 use crate::root;
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// Of which server.
+    /// Name of the server or mutant.
     pub(crate) subject: String,
     pub(crate) seed: u64,
-    /// What was run against what: a run of another tester or program is not this one.
+    /// Fingerprint of the tester and name of the program: a run of another tester or program is a different run.
     pub(crate) of: String,
-    /// When it was refuted, in seconds,
+    /// Time until the refutation, in seconds.
     pub(crate) seconds: Option<f64>,
-    /// and after how many messages.
+    /// Number of messages until the refutation.
     pub(crate) messages: Option<u64>,
-    /// Rules any of which explains the first violation.
+    /// Sets of rules, any of which explains the first violation.
     pub(crate) blamed: Vec<String>,
-    /// How many requests the smallest case of it has, where one was looked for.
+    /// Number of requests of the shrunk case, if the run was shrunk.
     pub(crate) shrunk: Option<usize>,
-    /// How many messages there were in all, and how long it took, blame included.
+    /// Result of shrinking and experiments, if the run was shrunk.
+    #[serde(default)]
+    pub(crate) investigation: Option<Investigation>,
+    /// Number of all messages.
     pub(crate) all_messages: u64,
+    /// Duration of the run in seconds, blame included.
     pub(crate) all_seconds: f64,
-    /// Everything that was found, where it went on after the first.
+    /// Distinct violations, if the run continued after the first.
     pub(crate) findings: Vec<Sighting>,
-    /// Why there is no verdict.
+    /// Reason why there is no verdict.
     pub(crate) inconclusive: Option<String>,
-    /// What was seen up to the first violation, for a run that is new.
+    /// Trace up to the first violation; empty if the record was read from the file.
     #[serde(skip)]
     pub(crate) trace: String,
 }
@@ -44,7 +49,7 @@ pub(crate) struct Record {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Sighting {
     pub(crate) rules: Vec<String>,
-    /// Whether there was no time to try all.
+    /// `true` if there was no time to try all rules.
     #[serde(default)]
     pub(crate) incomplete: bool,
     pub(crate) level: String,
@@ -52,16 +57,16 @@ pub(crate) struct Sighting {
     pub(crate) messages: u64,
 }
 
-/// All runs so far.
+/// Record of all runs so far.
 pub(crate) struct Book {
     path: PathBuf,
     known: BTreeMap<(String, u64, String), Record>,
-    /// A number for the tester that is at work.
+    /// Fingerprint of the tester's sources.
     tester: u64,
 }
 
 impl Book {
-    /// Opens it. A line that is broken off is an interrupted run.
+    /// Opens the file. An incomplete line is an interrupted run.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         fs::create_dir_all(path.parent().unwrap_or(path))?;
         let text = fs::read_to_string(path).unwrap_or_default();
@@ -73,7 +78,7 @@ impl Book {
         Ok(Self { path: path.to_owned(), known: known.collect(), tester: tester()? })
     }
 
-    /// The run of this program at this seed: the one on record, or else a new one. And whether it is new.
+    /// Returns the recorded run of this program at this seed, or runs and records it, and `true` if it is new.
     pub(crate) fn run(
         &mut self,
         (subject, seed, program): (&str, u64, &str),
@@ -91,7 +96,7 @@ impl Book {
         Ok((record, true))
     }
 
-    /// Forgets all.
+    /// Deletes all records.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.known.clear();
         File::create(&self.path).with_context(|| format!("cannot write {}", self.path.display()))?;
@@ -99,7 +104,7 @@ impl Book {
     }
 }
 
-/// A number for the sources of the tester, and of what starts servers.
+/// Returns a fingerprint of the sources of the tester and of the test bed.
 fn tester() -> Result<u64> {
     let crates = root()?.join("crates");
     let mut folders: Vec<PathBuf> = ["confute", "confute-drive", "confute-http", "testbed"]
@@ -119,7 +124,7 @@ fn tester() -> Result<u64> {
     Ok(fingerprint(&texts))
 }
 
-/// Five numbers for many.
+/// Five-number summary of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Quartiles {
     pub(crate) least: f64,
@@ -130,7 +135,7 @@ pub(crate) struct Quartiles {
 }
 
 impl Quartiles {
-    /// Of these, if there are any. The quartiles are among them.
+    /// Returns the summary of these numbers, if there are any. The quartiles are elements of the sample.
     pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = numbers.collect();
         sorted.sort_by(f64::total_cmp);

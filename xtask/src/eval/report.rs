@@ -10,43 +10,43 @@ use serde::Serialize;
 
 use super::record::{Quartiles, Record};
 
-/// Everything about one server.
+/// All results for one server.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
     pub(crate) subject: String,
-    /// Its number in the paper.
+    /// Number in the paper.
     pub(crate) paper: Option<usize>,
-    /// What is wrong with it.
+    /// Sentence about the bug.
     pub(crate) what: String,
     pub(crate) note: Option<String>,
-    /// The rules any of which is right to blame.
+    /// Rules, any of which is right to blame.
     pub(crate) breaks: Vec<String>,
     pub(crate) runs: usize,
-    /// How many of them refuted it, for something that the baseline does not do,
+    /// Number of runs that refuted the server for something that the baseline does not do.
     pub(crate) refuted: usize,
-    /// and how many blamed a right rule.
+    /// Number of refuting runs that blamed a right rule.
     pub(crate) right: usize,
     pub(crate) seconds: Option<Quartiles>,
     pub(crate) messages: Option<Quartiles>,
-    /// The median of messages that the original needed.
+    /// Median number of messages that the original tester needed.
     pub(crate) original: Option<u64>,
-    /// The median of requests in the smallest cases.
+    /// Median number of requests in the shrunk cases.
     pub(crate) shrunk: Option<f64>,
-    /// What was blamed, and how often.
+    /// Sets of blamed rules, with the number of runs.
     pub(crate) blamed: Vec<(String, usize)>,
-    /// Runs without a verdict.
+    /// Reasons of runs without a verdict.
     pub(crate) inconclusive: Vec<String>,
 }
 
 impl Row {
-    /// A row of these runs. What `excused` breaks too is no hit.
+    /// Creates a row from these runs. A violation of a rule in `excused` is no hit.
     pub(crate) fn of(subject: &str, records: &[Record], breaks: &[String], excused: &[String]) -> Self {
         let is_hit = |record: &&Record| {
             let new = record.blamed.iter().any(|rule| !excused.contains(rule)) || record.blamed.is_empty();
             record.seconds.is_some() && new
         };
         let hits: Vec<&Record> = records.iter().filter(is_hit).collect();
-        // A diagnosis of several rules has to be right in each.
+        // A diagnosis of several rules is right only if each of them is.
         let is_right = |record: &&&Record| record.blamed.iter().any(|rules| is_within(rules, breaks));
         let mut blamed = BTreeMap::<String, usize>::new();
         for record in &hits {
@@ -77,7 +77,7 @@ impl Row {
         }
     }
 
-    /// Whether it was refuted each time.
+    /// Returns `true` if every run refuted the server.
     pub(crate) fn is_full(&self) -> bool {
         self.refuted == self.runs
     }
@@ -107,19 +107,19 @@ impl Row {
 }
 
 impl Row {
-    /// How often a right rule was blamed, if any is known to be.
+    /// Formats the number of runs that blamed a right rule, if any rule is known to be right.
     fn right(&self) -> String {
         let known = !self.breaks.is_empty();
         if known { format!("{}/{}", self.right, self.refuted) } else { "-".to_owned() }
     }
 }
 
-/// Whether all of these rules, as a diagnosis names them, are among those.
+/// Returns `true` if all rules of a diagnosis are among `those`.
 pub(crate) fn is_within(rules: &str, those: &[impl AsRef<str>]) -> bool {
     rules.split(" + ").all(|rule| those.iter().any(|one| one.as_ref() == rule))
 }
 
-/// Writes all three.
+/// Writes the rows in all three formats.
 pub(crate) fn write(folder: &Path, about: &str, rows: &[Row]) -> Result<()> {
     fs::create_dir_all(folder)?;
     fs::write(folder.join("results.json"), serde_json::to_string_pretty(rows)? + "\n")?;

@@ -1,4 +1,4 @@
-//! `cargo xtask eval nginx`, `lighttpd` and `proxies`: what Debian ships, and which rules it breaks.
+//! `cargo xtask eval nginx`, `lighttpd` and `proxies`: servers as Debian ships them, and the rules they break.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +9,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use confute_drive::{AnyGenerator, Limits, Target};
 use confute_http::encode::Target as Authority;
-use confute_http::proxy::{Passage, Proxy};
-use confute_http::{Http, Traffic};
+use confute_http::{Http, Passage, Traffic};
 use confute_testbed::apache::Apache;
 use confute_testbed::free_port;
 use confute_testbed::haproxy::Haproxy;
@@ -23,9 +22,9 @@ use super::record::{Book, Quartiles, Record};
 use super::report::{self, Row};
 use super::{Common, figure, home};
 
-/// What the original needed for nginx.
+/// Number of messages that the original tester needed for nginx.
 const ORIGINAL_NGINX: u64 = 18;
-/// How many steps a case of an origin has.
+/// Number of steps of a case of an origin.
 const STEPS: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -53,7 +52,7 @@ pub(crate) fn origin(name: &'static str, args: &Common) -> Result<bool> {
             _ => Box::new(Lighttpd::start()?),
         };
         let target = Authority { host: server.address().to_string(), ..Authority::default() };
-        let http = Http { target, prefix: "/".to_owned(), is_store: true, ..Http::default() };
+        let http = Http::origin(target, "/").promised(true);
         let make = |case: u64| AnyGenerator::new(Traffic::of_case(http.clone(), STEPS, case));
         Ok(attempt(&http, Target::new(server.address()), seed, &goal(time), &make))
     })
@@ -71,22 +70,23 @@ pub(crate) fn proxies(args: &Common) -> Result<bool> {
         let target = Authority { host: server.address().to_string(), ..Authority::default() };
         let place = Target { listen: Some(origin), ..Target::new(server.address()) };
         let limits = Limits { patience: PATIENCE, ..Limits::default() };
-        // nginx with connections that it keeps; without, each request is alone.
+        // nginx is tested with persistent connections to the origin; without them, each request has its own
+        // connection.
         let path = if name == "nginx" { "/kept/" } else { "/proxy/" };
-        let proxy = Proxy::new(target, path, origin, path).discovered(place, &limits);
+        let proxy = Http::gateway(target, path, origin, path).discovered(place, &limits);
         let make = |case: u64| AnyGenerator::new(Passage::of_case(case));
         Ok(attempt(&proxy, place, seed, &goal(time), &make))
     })
 }
 
-/// The whole time, and everything that is found.
+/// Returns the goal of a run that uses the whole time and records all violations.
 fn goal(time: Duration) -> Goal {
     Goal { time, most: None, first_only: false, shrinks: false, patience: PATIENCE }
 }
 
 type Attempt<'a> = &'a dyn Fn(&str, u64, Duration) -> Result<Record>;
 
-/// Every seed against each of these servers, the whole time, and which rules were found broken.
+/// Runs every seed against each of these servers for the whole time, and reports the broken rules.
 fn evaluate(part: &str, names: &[&str], args: &Common, each: Attempt<'_>) -> Result<bool> {
     if let Some(unknown) = args.only.iter().find(|only| !names.contains(&&***only)) {
         bail!("there is no {unknown:?} here; there are: {}", names.join(", "));
@@ -146,18 +146,18 @@ fn evaluate(part: &str, names: &[&str], args: &Common, each: Attempt<'_>) -> Res
     Ok(rows.iter().all(|row| row.inconclusive.is_empty()))
 }
 
-/// What is known of a rule.
+/// Counts for one rule.
 #[derive(Default)]
 struct Count {
-    /// Seeds at which it alone explains a violation, all others having been tried,
+    /// Seeds at which the rule alone explains a violation, all others having been tried.
     alone: BTreeSet<u64>,
-    /// and those at which it does, perhaps as one of several.
+    /// Seeds at which the rule explains a violation, alone or as one of several alternatives.
     named: BTreeSet<u64>,
-    /// When it was first named at each, and after how many messages.
+    /// Time and number of messages at which the rule was first named, by seed.
     first: BTreeMap<u64, (f64, u64)>,
 }
 
-/// Rule by rule: at how many seeds it was found broken, and when.
+/// Returns a table of the broken rules, with the number of seeds and the median time.
 fn rules(records: &[Record]) -> String {
     let mut counts = BTreeMap::<&str, Count>::new();
     for record in records {
@@ -194,7 +194,7 @@ fn rules(records: &[Record]) -> String {
     text
 }
 
-/// Debian's version of a server.
+/// Returns Debian's version of a server.
 fn version(name: &str) -> String {
     let package = match name {
         "apache" => "apache2-bin",

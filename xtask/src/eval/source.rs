@@ -1,6 +1,6 @@
 //! Debian's source of Apache, fetched, configured and built below `target/`.
 //!
-//! The lists and sources of the system stay as they are: source packages are looked up with lists of our own.
+//! The package lists and sources of the system are not changed: source packages are looked up with private lists.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// What a build needs, beside a compiler.
+/// Files that a build needs besides a compiler, and their packages.
 const PACKAGES: [(&str, &str); 4] = [
     ("/usr/bin/dpkg-source", "dpkg-dev"),
     ("/usr/include/apr-1.0/apr.h", "libapr1-dev"),
@@ -17,9 +17,9 @@ const PACKAGES: [(&str, &str); 4] = [
     ("/usr/include/pcre2.h", "libpcre2-dev"),
 ];
 
-/// Modules that are part of the program; all others are left out.
+/// Modules that are linked statically; all others are disabled.
 const STATIC: [&str; 6] = ["unixd", "authz-core", "dav", "dav-fs", "proxy", "proxy-http"];
-/// What `proxy` would bring along.
+/// Modules that `proxy` would enable.
 const LEFT_OUT: [&str; 16] = [
     "proxy-connect",
     "proxy-ftp",
@@ -39,16 +39,16 @@ const LEFT_OUT: [&str; 16] = [
     "lbmethod-heartbeat",
 ];
 
-/// A tree of sources, configured.
+/// A configured source tree.
 pub(crate) struct Source {
-    /// Debian's version.
+    /// Version of Debian's package.
     pub(crate) version: String,
-    /// Where it is.
+    /// Path of the tree.
     pub(crate) tree: PathBuf,
 }
 
 impl Source {
-    /// The newest there is, fetched and configured unless that was done before.
+    /// Returns the newest source, fetched and configured unless that was done before.
     pub(crate) fn provide(home: &Path) -> Result<Self> {
         fs::create_dir_all(home).with_context(|| format!("cannot make {}", home.display()))?;
         let (stamp, tree) = (home.join("version"), home.join("tree"));
@@ -56,7 +56,7 @@ impl Source {
             return Ok(Self { version, tree });
         }
         install()?;
-        // What an interrupted attempt left is not to be trusted.
+        // The remains of an interrupted attempt are not reliable.
         if tree.exists() {
             fs::remove_dir_all(&tree)?;
         }
@@ -67,12 +67,12 @@ impl Source {
         Ok(Self { version, tree })
     }
 
-    /// Builds the program as the sources are now, and copies it there.
+    /// Builds the binary from the current sources, and copies it to `to`.
     pub(crate) fn build(&self, to: &Path) -> Result<()> {
         let mut make = Command::new("make");
         make.args(["-s", "-j2"]).current_dir(&self.tree);
         quietly(&mut make, "make").with_context(|| format!("cannot build {}", self.tree.display()))?;
-        // Another name first: a file with the right name is a whole one.
+        // The copy gets another name first, so that a file with the right name is always complete.
         let part = to.with_extension("part");
         fs::copy(self.tree.join("httpd"), &part)?;
         fs::rename(&part, to)?;
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-/// Installs what a build needs, where that is missing and we may.
+/// Installs missing packages that a build needs, if permitted.
 fn install() -> Result<()> {
     let missing: Vec<&str> =
         PACKAGES.iter().filter(|(file, _)| !Path::new(file).exists()).map(|(_, package)| *package).collect();
@@ -96,7 +96,7 @@ fn install() -> Result<()> {
     Ok(())
 }
 
-/// Fetches the newest source package that can be had, and unpacks it into `tree`.
+/// Fetches the newest available source package, and unpacks it into `tree`.
 fn fetch(home: &Path) -> Result<String> {
     let apt = Apt::new(home)?;
     println!("looking for the source of apache2");
@@ -127,7 +127,7 @@ fn without_epoch(version: &str) -> &str {
     version.split_once(':').map_or(version, |(_, rest)| rest)
 }
 
-/// The newer one first, as Debian orders versions.
+/// Orders versions by Debian's rules, newest first.
 fn newer(a: &str, b: &str) -> std::cmp::Ordering {
     let is = |relation| {
         let status = Command::new("dpkg").args(["--compare-versions", a, relation, b]).status();
@@ -142,7 +142,7 @@ fn newer(a: &str, b: &str) -> std::cmp::Ordering {
     }
 }
 
-/// apt, with sources and lists of its own.
+/// The apt commands with private sources and lists.
 struct Apt {
     home: PathBuf,
     options: Vec<String>,
@@ -173,7 +173,7 @@ impl Apt {
             format!("Dir::Etc::sourceparts={dir}/sources"),
             format!("Dir::State::lists={dir}/lists"),
             format!("Dir::Cache={dir}/cache"),
-            // What it downloads lies in a folder of ours, which nobody else may be able to enter.
+            // Downloads go to a private directory, which apt's unprivileged user may be unable to enter.
             "APT::Sandbox::User=root".to_owned(),
         ];
         Ok(Self { home: home.to_owned(), options: options.into() })
@@ -186,7 +186,7 @@ impl Apt {
     }
 }
 
-/// The same sources, for source packages. Those that are not Debian's are left out.
+/// Converts apt sources into those of source packages. Sources other than Debian's are omitted.
 fn of_sources(name: &str, text: &str) -> String {
     match Path::new(name).extension().and_then(OsStr::to_str) {
         Some("sources") => {
@@ -209,7 +209,7 @@ fn of_sources(name: &str, text: &str) -> String {
 }
 
 fn configure(tree: &Path) -> Result<()> {
-    // Debian's build says when it was; ours does not depend on that.
+    // The build date is removed, so that builds do not depend on it.
     let mark = tree.join("server/buildmark.c");
     let text = fs::read_to_string(&mark)?;
     fs::write(&mark, text.replace("= BUILD_DATETIME", "= \"\""))?;
@@ -222,7 +222,7 @@ fn configure(tree: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs it and returns what it says; its last words, if it fails.
+/// Runs a command and returns its output; if it fails, the error contains the last lines.
 fn quietly(command: &mut Command, name: &str) -> Result<String> {
     let output = command
         .env("DEBIAN_FRONTEND", "noninteractive")

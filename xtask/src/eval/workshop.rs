@@ -1,4 +1,4 @@
-//! Programs built from changed sources, each once.
+//! Programs built from changed sources, each only once.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -9,16 +9,16 @@ use anyhow::{Context as _, Result};
 use super::mutant::{Mutant, Texts};
 use super::source::Source;
 
-/// Where programs are built and kept.
+/// Directory in which programs are built and kept.
 pub(crate) struct Workshop {
     source: Source,
     home: PathBuf,
-    /// The files that the baseline changes, as they are then.
+    /// Texts of the files that the baseline changes, after its changes.
     baseline: Texts,
 }
 
 impl Workshop {
-    /// Takes sources and what makes a baseline of them.
+    /// Opens the workshop with the changes that make the baseline.
     pub(crate) fn open(home: &Path, baseline: &[Mutant]) -> Result<Self> {
         let source = Source::provide(home)?;
         fs::create_dir_all(home.join("bin"))?;
@@ -31,12 +31,12 @@ impl Workshop {
         Ok(workshop)
     }
 
-    /// Debian's version of the sources.
+    /// Returns Debian's version of the sources.
     pub(crate) fn version(&self) -> &str {
         &self.source.version
     }
 
-    /// The baseline, or a mutant of it: where the program is, and whether it had to be built.
+    /// Returns the path of the baseline or of a mutant, and `true` if it had to be built.
     pub(crate) fn program(&self, mutant: Option<&Mutant>) -> Result<(PathBuf, bool)> {
         let mut texts = self.baseline.clone();
         if let Some(mutant) = mutant {
@@ -53,7 +53,7 @@ impl Workshop {
         Ok((path, true))
     }
 
-    /// Applies a change to what there is so far.
+    /// Applies a change to the texts so far.
     fn change(&self, mutant: &Mutant, texts: &mut Texts) -> Result<()> {
         for file in mutant.files() {
             if !texts.contains_key(file) {
@@ -63,7 +63,7 @@ impl Workshop {
         mutant.apply(texts)
     }
 
-    /// A file as Debian has it. What is changed is kept aside first.
+    /// Returns a file as Debian ships it. The original is copied aside before it is changed.
     fn pristine(&self, file: &Path) -> Result<String> {
         let (kept, there) = (self.home.join("pristine").join(file), self.source.tree.join(file));
         if !kept.exists() {
@@ -73,8 +73,8 @@ impl Workshop {
         Ok(fs::read_to_string(&kept)?)
     }
 
-    /// Makes the tree what these say; everything else in it is as Debian has it. What does not change is not touched, so that
-    /// it need not be compiled.
+    /// Writes these texts into the tree; all other files are as Debian ships them. Unchanged files are not written,
+    /// so that they are not recompiled.
     fn lay_out(&self, texts: &Texts) -> Result<()> {
         let pristine = self.home.join("pristine");
         let mut folders = vec![pristine.clone()];
@@ -98,7 +98,7 @@ impl Workshop {
     }
 }
 
-/// A number for some texts.
+/// Returns a hash of some texts.
 pub(crate) fn fingerprint(texts: &Texts) -> u64 {
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);

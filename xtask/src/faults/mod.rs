@@ -1,8 +1,8 @@
-//! `cargo xtask faults`: is the oracle test awake?
+//! `cargo xtask faults`: checks that the oracle tests notice faults in the search.
 //!
-//! The engine is quick because it leaves things out, and each thing is left out under a condition. Here every such
-//! condition is dropped in turn, in a copy of the workspace, and an oracle test has to notice: otherwise the condition
-//! could be lost by accident as well. The faults themselves are in [`planted`]; nothing is ever changed in the workspace.
+//! The engine is fast because it prunes, and each pruning has a condition. Here every such condition is dropped in
+//! turn, in a copy of the workspace, and an oracle test has to notice; otherwise the condition could also be lost by
+//! accident. The faults themselves are in [`planted`]; the workspace is never changed.
 
 mod planted;
 mod scion;
@@ -20,16 +20,17 @@ use planted::{FAULTS, Fault, Oracle};
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Only the faults of these names
+    /// Plant only these faults
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// How many triples of model, network and trace a fault has to be noticed in, unless it is known to need more
+    /// Number of triples of model, network and trace in which a fault has to be noticed, unless it is known to need
+    /// more
     #[arg(long, default_value = "20000")]
     triples: u64,
-    /// How many seconds the test may take for one fault; if it takes longer, the fault has survived
+    /// Maximum time of the test for one fault, in seconds; after that, the fault has survived
     #[arg(long, default_value = "600")]
     max_time: u64,
-    /// Say which faults there are, and plant none
+    /// List the faults and plant none
     #[arg(long)]
     list: bool,
 }
@@ -53,11 +54,12 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     let bed = Bed::prepare(args)?;
     for oracle in Oracle::ALL {
         let wanted = faults.iter().filter(|fault| fault.oracle == oracle);
-        // As many as any fault gets: a difference that is there anyway must not count as noticing a fault.
+        // The run without a fault gets as many triples as any fault: a difference that exists without a fault must
+        // not count as noticing it.
         if let Some(triples) = wanted.map(|fault| fault.triples.max(args.triples)).max() {
             let plain = bed.ask(oracle, triples)?;
             println!("without a fault: {}, {:.0} s", oracle.test().2, plain.time.as_secs_f64());
-            // A test that never ends says nothing about faults either.
+            // A test that does not end proves nothing about faults either.
             ensure!(
                 plain.passed && plain.ended,
                 "{} fails without any fault: {}",
@@ -83,10 +85,10 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(summary(&faults, &rows))
 }
 
-/// What an oracle test said.
+/// Result of an oracle test.
 struct Row {
     passed: bool,
-    /// Whether the test came to its end at all.
+    /// `true` if the test ended before the timeout.
     ended: bool,
     said: String,
     time: Duration,
@@ -111,13 +113,13 @@ fn summary(faults: &[&Fault], rows: &[Row]) -> bool {
     survived.is_empty()
 }
 
-/// The text of a file with the fault in it.
+/// Returns the text of a file with the fault in it.
 fn plant(fault: &Fault, text: &str) -> Result<String> {
     scion::graft(text, fault.find, fault.put)
         .with_context(|| format!("fault {:?} does not fit {} any more", fault.name, fault.file))
 }
 
-/// The copy of the workspace that faults are planted in.
+/// Copy of the workspace in which faults are planted.
 struct Bed {
     tree: PathBuf,
     target: PathBuf,
@@ -139,7 +141,7 @@ impl Bed {
         for file in &files {
             let (from, to) = (root()?.join(file), bed.tree.join(file));
             let content = fs::read(&from).with_context(|| from.display().to_string())?;
-            // What has not changed keeps its time, so that it is not built again.
+            // An unchanged file keeps its modification time, so that it is not rebuilt.
             if fs::read(&to).ok().as_ref() != Some(&content) {
                 fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
                 fs::write(&to, content)?;
@@ -148,7 +150,7 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Plants a fault, asks its oracle, and takes the fault out again.
+    /// Plants a fault, runs its oracle test, and removes the fault.
     fn try_one(&self, fault: &Fault) -> Result<Row> {
         let file = self.tree.join(fault.file);
         let sound = fs::read_to_string(&file)?;
@@ -174,7 +176,7 @@ impl Bed {
             .lines()
             .find_map(|line| line.trim().strip_prefix("Executable ")?.split_once('(')?.1.strip_suffix(')'))
             .context("cargo does not say what it built")?;
-        // A file rather than a pipe: nobody has to read it while the test runs.
+        // The output goes to a file rather than a pipe, which would have to be read while the test runs.
         let heard = self.target.join("heard");
         let mut child = Command::new(self.tree.join(program))
             .arg(filter)
@@ -209,7 +211,7 @@ impl Bed {
     }
 }
 
-/// The first line of what a failed test said, and where it was in the random sequence.
+/// Returns the first line of a failed test's panic message, with its position in the random sequence.
 fn first_words(words: &str) -> Option<String> {
     let mut lines = words.lines().skip_while(|line| !line.contains(" panicked at ")).skip(1);
     let first = lines.next()?.trim().trim_start_matches("1 times: ");
@@ -222,7 +224,7 @@ fn first_words(words: &str) -> Option<String> {
     })
 }
 
-/// The files of the workspace, less what Git ignores.
+/// Returns the files of the workspace, except those that Git ignores.
 fn tracked() -> Result<Vec<PathBuf>> {
     let listed = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
@@ -242,7 +244,7 @@ fn tracked() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Removes what an earlier copy had and this one has not.
+/// Removes files of an earlier copy that are not in this one.
 fn remove_others(tree: &Path, folder: &Path, files: &[PathBuf]) -> Result<()> {
     let Ok(entries) = fs::read_dir(tree.join(folder)) else { return Ok(()) };
     for entry in entries {

@@ -1,21 +1,24 @@
-//! The faults: each drops one condition on which the search leaves something out.
+//! Table of the faults. Each drops one condition under which the search prunes.
 //!
-//! A fault has to make some verdict wrong in principle, not only the search slower. When a change to the engine moves the
-//! code of one, `cargo xtask faults` says which; when a condition is gone for good, so is its fault.
+//! A fault has to make some verdict wrong in principle, not only the search slower. If a change to the engine moves
+//! the code of a fault, `cargo xtask faults` names the fault; if a condition is gone for good, so is its fault.
 
-/// Which test is to notice a fault.
+/// Test that has to notice a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Oracle {
-    /// Random models against the brute judge and the paper's figures.
+    /// Random models, compared with the brute-force judge and the paper's figures.
     Engine,
-    /// The same with traces so long that the engine forgets their beginning.
+    /// Random models with traces so long that the engine forgets their beginning.
     Long,
-    /// The shipped models that the search knows most about against plain twins.
+    /// The key-value model, compared with twins that give the search less information.
     Kv,
+    /// The register with compare-and-swap, compared with twins that give the search less information.
     Register,
+    /// The model of conditional requests, compared with a twin that gives the search less information.
     Conditional,
+    /// The ticket model, compared with a twin that gives the search less information.
     Ticket,
-    /// Traces made for the purpose.
+    /// Traces written for the purpose.
     Litmus,
 }
 
@@ -30,7 +33,7 @@ impl Oracle {
         Oracle::Litmus,
     ];
 
-    /// Package, test file, test.
+    /// Returns the package, the test file and the test filter.
     pub(super) fn test(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Oracle::Engine => ("confute", "engine_vs_oracles", "engine_brute_and_figures_agree"),
@@ -54,14 +57,14 @@ impl Oracle {
 /// A fault to plant.
 pub(super) struct Fault {
     pub(super) name: &'static str,
-    /// The condition that it drops.
+    /// Condition that the fault drops.
     pub(super) drops: &'static str,
     pub(super) file: &'static str,
-    /// Must be in the file exactly once, blanks and line breaks aside.
+    /// Text to replace, which must occur in the file exactly once, blanks and line breaks aside.
     pub(super) find: &'static str,
     pub(super) put: &'static str,
     pub(super) oracle: Oracle,
-    /// How many triples it may need, if many.
+    /// Minimum number of triples, if the fault needs many.
     pub(super) triples: u64,
 }
 
@@ -92,7 +95,7 @@ impl Fault {
         Self { oracle, ..self }
     }
 
-    /// It needs more triples than others.
+    /// Sets the number of triples, for a fault that needs more than others.
     const fn within(self, triples: u64) -> Self {
         Self { triples, ..self }
     }
@@ -166,7 +169,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "",
     )
     .for_oracle(Oracle::Litmus),
-    // Names.
+    // Names of secrets.
     fault(
         "one-name-for-two-copies",
         "secrets are named after the delivery: two copies of one message make two",
@@ -272,7 +275,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "print-without-version-order",
         "the fingerprint covers the order of versions where a connection has several requests under way",
         HYPOTHESIS,
-        "// With several packets on a lane the order of versions counts too.
+        "// With several deliveries on a lane the order of versions makes a difference too.
             if pipelined {",
         "if pipelined && false {",
     ),
@@ -386,7 +389,7 @@ pub(super) const FAULTS: &[Fault] = &[
         "a write that was read is not left out",
         COMPOSE,
         "hypothesis.must_write = None;
-            // Somebody has looked.
+            // The cell has been read.
             hypothesis.unseen_until = 0;",
         "hypothesis.must_write = None;",
     ),
@@ -395,9 +398,9 @@ pub(super) const FAULTS: &[Fault] = &[
         "a write that was overwritten unseen still came before what is behind it on its connection",
         COMPOSE,
         "if delivery.followed.get() {
-            // What is behind it",
+            // Deliveries behind it were taken after it, but since when it has been covered",
         "if false {
-            // What is behind it",
+            // Deliveries behind it were taken after it, but since when it has been covered",
     ),
     fault(
         "dead-though-seen",
@@ -510,7 +513,7 @@ pub(super) const FAULTS: &[Fault] = &[
         ".filter(|(_, cell)| *cell == u32::MAX || ran.opened.iter().any(|(open, _)| open == cell))",
         "",
     ),
-    // Ends, rest and loss.
+    // Ends of connections, quiescence and loss.
     fault(
         "loose-packets-in-the-way",
         "what a hung-up connection left behind may be lost, and is in nobody's way",

@@ -1,10 +1,10 @@
-//! Replaces a piece of source text by another.
+//! Replacement of one piece of source text by another.
 //!
-//! Blanks and line breaks count as one blank each time, so that a piece is still found after the code was formatted anew.
+//! Any run of blanks and line breaks counts as one blank, so that a piece is still found after reformatting.
 
 use anyhow::{Result, bail};
 
-/// The text with `put` in the place of `find`, which must be there exactly once.
+/// Returns the text with `put` in place of `find`, which must occur exactly once.
 pub(super) fn graft(text: &str, find: &str, put: &str) -> Result<String> {
     let wanted: String = squeeze(find.trim()).into_iter().map(|(_, letter)| letter).collect();
     let squeezed = squeeze(text);
@@ -17,11 +17,11 @@ pub(super) fn graft(text: &str, find: &str, put: &str) -> Result<String> {
     let last = first + wanted.chars().count();
     let start = squeezed[first].0;
     let end = squeezed.get(last).map_or(text.len(), |(at, _)| *at);
-    // A blank behind the piece may be a whole indentation, which is no part of it.
+    // A blank behind the piece may be a whole indentation, which is not part of the piece.
     Ok(format!("{}{}{}", &text[..start], put.trim(), &text[end..]))
 }
 
-/// The letters of a text with their places, a run of blanks as one.
+/// Returns the characters of a text with their offsets, each run of blanks as one.
 fn squeeze(text: &str) -> Vec<(usize, char)> {
     let mut letters = Vec::new();
     let mut blank = false;

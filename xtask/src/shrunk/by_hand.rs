@@ -1,19 +1,20 @@
-//! The fewest requests that show what no script of the exhaustive mode can: found by thinking, not by trying.
+//! Smallest number of requests for bugs that no script of the exhaustive mode can show, found by reasoning.
 
 use confute_testbed::embedded::{Area, Bug};
 
-/// How many requests it takes, if it takes something that is not in the alphabet of the scripts.
+/// Returns the smallest number of requests that show the bug, if that requires something outside the alphabet of the
+/// scripts.
 pub(super) fn least(bug: Bug) -> Option<usize> {
     Some(match bug {
-        // Something has to be there, and the PUT tells its tag and its date.
+        // A resource has to exist, and the response to the PUT reports its tag and its date.
         Bug::IfMatchStopsAtWeak | Bug::FirstTagOnly | Bug::FirstLineOnly => 2,
         Bug::IfModifiedSinceBesideIfNoneMatch
         | Bug::IfUnmodifiedSinceBesideIfMatch
         | Bug::IfUnmodifiedSinceIgnored => 2,
-        // Two answers that can be told apart, the other way round; three requests, one without an answer.
+        // Two distinguishable responses in the wrong order; three requests, one without a response.
         Bug::SwappedPipeline => 2,
         Bug::ThirdUnanswered => 3,
-        // What was stored has to be looked at.
+        // The stored content has to be read.
         Bug::LengthOverChunked => 2,
         Bug::CloseIgnored
         | Bug::ConflictingLengths
@@ -22,8 +23,8 @@ pub(super) fn least(bug: Bug) -> Option<usize> {
         | Bug::TwoHosts
         | Bug::NoHost
         | Bug::ContinueUnsent => 1,
-        // One request that was not forwarded as it should be. Answers of the tester's origin count as requests, where it has to
-        // be more than a plain one.
+        // One request that was not forwarded correctly. A response of the tester's origin counts as a request if it
+        // has to be more than a plain one.
         Bug::ProxyMixUp => 2,
         Bug::ProxyReplaysPut
         | Bug::ProxyMergesTrailers
@@ -31,7 +32,7 @@ pub(super) fn least(bug: Bug) -> Option<usize> {
         | Bug::ProxyKeepsOld => 2,
         _ => match bug.area() {
             Area::Proxying => 1,
-            // Something has to be there.
+            // A resource has to exist.
             Area::Ranges => 2,
             _ => return None,
         },

@@ -1,9 +1,9 @@
-//! `cargo xtask shrunk`: how small the cases are that wrong servers are shown with, beside the smallest there are.
+//! `cargo xtask shrunk`: size of shrunk counterexamples, compared with the smallest possible.
 //!
-//! A row is a bug of the embedded server, or a mutant of Apache. At each seed it is found by an ordinary run and made smaller,
-//! for ten seconds at most; then all scripts are tried in order of size until one shows a violation of a right rule. What
-//! needs something that is not in the alphabet of those scripts has its smallest number of requests by hand, each with what
-//! it needs, in [`by_hand`] and in the files of the mutants.
+//! A row is a bug of the embedded server, or a mutant of Apache. At each seed it is found by an ordinary run and
+//! shrunk, for ten seconds at most; then all scripts are tried in order of size until one shows a violation of a
+//! right rule. For a bug that requires something outside the alphabet of those scripts, the smallest number of
+//! requests was determined by hand, with the reason, in [`by_hand`] and in the files of the mutants.
 
 mod by_hand;
 
@@ -18,26 +18,26 @@ use crate::bugs::{self, Stage};
 use crate::eval::apache::{self, Mutants};
 use crate::{again_in_release, hunt};
 
-/// How many requests a script has at most.
+/// Maximum number of requests of a script.
 const REQUESTS: usize = 3;
-/// How much longer shrinking may take than it should: a case that has begun is ended properly.
+/// Time by which shrinking may exceed its limit, because a case that was started is completed.
 const GRACE: Duration = Duration::from_secs(2);
 
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Mutants of Apache, not bugs of the embedded server
+    /// Test mutants of Apache instead of bugs of the embedded server
     #[arg(long)]
     apache: bool,
-    /// How many seeds
+    /// Number of seeds
     #[arg(long, default_value = "1")]
     seeds: u64,
-    /// Only this one; can be given several times
+    /// Only this bug or mutant; can be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// How many seconds a run may take to find it, and to try all scripts
+    /// Maximum time to find the bug, and to try all scripts, in seconds
     #[arg(long, default_value = "60")]
     max_time: u64,
-    /// How many seconds to make it smaller
+    /// Maximum time to shrink, in seconds
     #[arg(long, default_value = "10")]
     shrink_time: u64,
     /// Print the scripts
@@ -55,24 +55,24 @@ impl Args {
     }
 }
 
-/// What came of an ordinary run.
+/// Violation found by an ordinary run.
 struct Found {
     rules: String,
     before: usize,
-    /// Requests, and in how many runs of how many it showed again.
+    /// Number of requests, with the number of repetitions that failed again and the number of all repetitions.
     shrunk: Result<(usize, (u32, u32)), String>,
     took: Duration,
     script: Vec<String>,
 }
 
-/// The fewest requests that show it.
+/// Smallest number of requests that show a bug.
 #[derive(Clone)]
 enum Least {
-    /// No script with fewer does.
+    /// Number found by trying all scripts in order of size.
     Found(usize),
-    /// By hand, because it needs what no script has.
+    /// Number determined by hand, because the bug requires something that no script has.
     ByHand(usize),
-    /// So many scripts were tried, and none showed it.
+    /// Number of scripts tried, none of which shows the bug.
     Unknown(u64),
 }
 
@@ -108,13 +108,13 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
     Ok(total.conclude(args))
 }
 
-/// The bugs of the embedded server.
+/// Measures the bugs of the embedded server.
 fn bugs(args: &Args, total: &mut Total) -> Result<()> {
     if let Some(name) = args.only.iter().find(|name| Bug::from_name(name).is_none()) {
         bail!("there is no bug {name:?}");
     }
-    let plan = |seed| bugs::plan(seed, args.max_time());
     for bug in Bug::all().iter().filter(|bug| args.wants(bug.name()) && !bug.rules().is_empty()) {
+        let plan = |seed| bugs::plan(*bug, seed, args.max_time());
         let least = match (by_hand::least(*bug), Stage::of(*bug)?) {
             (Some(requests), _) => Least::ByHand(requests),
             (None, Stage::Gateway(..)) => Least::Unknown(0),
@@ -139,26 +139,26 @@ fn bugs(args: &Args, total: &mut Total) -> Result<()> {
     Ok(())
 }
 
-/// Mutants of Apache.
+/// Measures mutants of Apache.
 fn mutants(args: &Args, total: &mut Total) -> Result<()> {
     let mutants = Mutants::open()?;
     if let Some(name) = args.only.iter().find(|name| !mutants.list.iter().any(|mutant| mutant.id == **name)) {
         bail!("there is no mutant {name:?}");
     }
     for mutant in mutants.list.iter().filter(|mutant| args.wants(&mutant.id)) {
-        let breaks: Vec<&str> = mutant.told.breaks.iter().map(String::as_str).collect();
-        let least = match mutant.told.least {
+        let breaks: Vec<&str> = mutant.description.breaks.iter().map(String::as_str).collect();
+        let least = match mutant.description.least {
             Some(requests) => Least::ByHand(requests),
             None => {
                 let staged = mutants.staged(mutant)?;
                 let target = Target { listen: None, ..staged.target };
-                smallest(staged.dual.http(), apache::plan(target, 1, args.max_time()), &breaks)
+                smallest(&staged.origin, apache::plan(target, 1, args.max_time()), &breaks)
             }
         };
         for seed in 1..=args.seeds {
             let staged = mutants.staged(mutant)?;
             let plan = apache::plan(staged.target, seed, args.max_time());
-            let found = find(&staged.dual, &plan, &|case| staged.mixture(case), args);
+            let found = find(&staged.http, &plan, &|case| staged.mixture(case), args);
             total.add(&mutant.id, seed, found.as_ref(), &least, args);
         }
     }
@@ -167,10 +167,11 @@ fn mutants(args: &Args, total: &mut Total) -> Result<()> {
 
 #[derive(Default)]
 struct Total {
-    /// Runs whose smallest script is known, and those that come within one request of it.
+    /// Number of runs for which the smallest script is known.
     known: u64,
+    /// Number of runs that come within one request of the smallest script.
     close: u64,
-    /// How many of those are known by hand.
+    /// Number of runs for which the smallest script is known by hand.
     by_hand: u64,
     /// Runs for which no smallest script is known.
     unknown: Vec<String>,
@@ -219,7 +220,7 @@ impl Total {
     }
 }
 
-/// Finds it as users do, and makes it smaller.
+/// Finds a violation by an ordinary run, and shrinks it.
 fn find(protocol: &dyn AnyProtocol, plan: &Plan, make: Factory<'_>, args: &Args) -> Option<Found> {
     let (_, outcome) = hunt::follow(protocol, plan, make, None, &mut |_, _, _| true);
     let finding = outcome.findings.into_iter().find(|finding| finding.refutes(plan.level))?;
@@ -247,7 +248,7 @@ fn find(protocol: &dyn AnyProtocol, plan: &Plan, make: Factory<'_>, args: &Args)
     })
 }
 
-/// The fewest requests that show it, if any script does in time.
+/// Returns the smallest number of requests that show the bug, if any script does in time.
 fn smallest(http: &Http, plan: Plan, rules: &[&str]) -> Least {
     let all = Exhaust::new(REQUESTS);
     let plan = Plan { cases: Some(all.len()), exhaustive: true, max_failures: usize::MAX, ..plan };

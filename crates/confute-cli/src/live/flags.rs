@@ -1,4 +1,4 @@
-//! The flags that all tests of live servers share.
+//! Flags of all tests of live servers.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,102 +12,104 @@ use confute_run::{fresh_seed, guard, quantity};
 use crate::args::Format;
 use crate::near;
 
-/// How long it takes if nobody says.
+/// Default testing time.
 const LONG: Duration = Duration::from_secs(30);
 
-/// How long, how hard, and what to say.
+/// Flags for the extent of the test and for its output.
 #[derive(Debug, Args)]
 pub(crate) struct Flags {
-    /// What all random choices come from [default: another one each time; it is always printed].
+    /// Seed of all random choices [default: random; it is always printed].
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// How long to test: 30s, 5m, 1h [default: 30s, or as long as it takes if everything is tried].
+    /// Testing time: 30s, 5m, 1h [default: 30s, or unlimited for an exhaustive run].
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub(crate) max_time: Option<Duration>,
-    /// How many cases to run at most.
+    /// Maximum number of cases.
     #[arg(long, value_name = "N")]
     pub(crate) cases: Option<u64>,
-    /// How many violations are enough.
+    /// Number of violations after which the run ends.
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) max_failures: usize,
-    /// How many connections a case has open.
+    /// Number of connections that a case opens.
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) connections: u32,
-    /// How many cases run at once.
+    /// Number of cases that run at the same time.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) workers: u16,
-    /// How long to wait for an answer.
+    /// Time to wait for a response.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = quantity::duration)]
     pub(crate) patience: Duration,
-    /// Let the server break this rule; can be given several times.
+    /// Do not require this rule; can be given several times.
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// From which level on a violation counts; weaker ones are warnings.
+    /// Lowest level at which a violation refutes the server; violations of weaker rules are warnings.
     #[arg(long, value_enum, value_name = "LEVEL", default_value = "store", conflicts_with = "strict")]
     pub(crate) level: From,
-    /// Count violations of what a standard only recommends (--level should).
+    /// Also count violations of recommendations of a standard (--level should).
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Show violations as they were found, without looking for a smaller case.
+    /// Also count violations whose level is high enough only by experiment.
+    #[arg(long, conflicts_with = "no_shrink")]
+    pub(crate) by_experiment: bool,
+    /// Show violations as they were found, without shrinking and experiments.
     #[arg(long)]
     pub(crate) no_shrink: bool,
-    /// How long to look for smaller cases, all violations together.
+    /// Time for shrinking and experiments: for each violation, and for all of them once testing is over.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration, conflicts_with = "no_shrink")]
     pub(crate) shrink_time: Duration,
-    /// Write what was found into this directory: for each violation its trace and its script, and a summary.
+    /// Write reports into this directory: for each violation its trace and its script, and a summary.
     #[arg(long, value_name = "DIR")]
     pub(crate) report_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) known: KnownFlags,
-    /// For people, or one JSON object a line.
+    /// Output format: text, or one JSON object per line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
-    /// What the names of all that is written begin with, so that it can be told from other things.
+    /// Prefix of every resource or key that the run creates.
     #[arg(long, value_name = "TEXT", default_value = "confute-", value_parser = prefix)]
     pub(crate) prefix: String,
-    /// Test a server that is not on this machine. It will be written to.
+    /// Permit a server that is not on this machine. The run writes to it.
     #[arg(long)]
     pub(crate) remote: bool,
-    /// Say only the verdict.
+    /// Print only the verdict.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Show messages in full, and progress even where standard error is no terminal.
+    /// Print messages in full, and progress even if standard error is not a terminal.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
 
-/// What earlier runs found.
+/// Flags for violations of earlier runs.
 #[derive(Debug, Args)]
 pub(crate) struct KnownFlags {
-    /// A folder of violations that were met before: they are tried first, and what is found is added, a file for each rule.
+    /// Directory of stored violations: they are replayed first, and new ones are added, one file per rule.
     #[arg(long, value_name = "DIR")]
     pub(crate) regressions: Option<PathBuf>,
-    /// A file of known violations: they are told, but do not fail the run; new ones do.
+    /// File of known violations: they are reported, but do not fail the run; new ones do.
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write what was found to the baseline: all of it is known from then on. What was put to the test and not met is
-    /// removed.
+    /// Write all violations of this run to the baseline. Violations that were tested and not observed are removed.
     #[arg(long, requires = "baseline")]
     pub(crate) baseline_update: bool,
 }
 
-/// A level, as it is written.
+/// Levels, as values of --level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum From {
-    /// Answers that never come count too.
+    /// Also missing responses.
     Live,
-    /// What a standard recommends.
+    /// Also recommendations of a standard.
     Should,
-    /// Requests that are served, and validators that change only with the content.
+    /// Also that valid requests are served, and that validators change only with the content.
     Steady,
-    /// What a store with one copy does.
+    /// Also the behaviour of a store with a single copy.
     Store,
-    /// What a standard demands.
+    /// Only requirements of a standard.
     Must,
 }
 
 impl Flags {
-    /// What to do with this server, whose model has these rules.
+    /// Returns the plan for testing this server, whose model has these rules.
     pub(crate) fn plan(&self, target: Target, rules: &'static [Rule]) -> Result<Plan> {
         guard(target.address, self.remote, "--remote")?;
         let allow = rules_named(&self.allow, rules)?;
@@ -134,24 +136,25 @@ impl Flags {
                 From::Store => Level::Store,
                 From::Must => Level::Must,
             },
+            by_experiment: self.by_experiment,
             ..Plan::new(target)
         })
     }
 }
 
-/// Something that a path of a URL can hold, and a key of a cache.
+/// Parses a prefix, which must be valid in the path of a URL and in the key of a cache.
 fn prefix(text: &str) -> Result<String, String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
     if text.len() > 100 || !text.chars().all(fits) {
         return Err("at most 100 letters, digits and -._~/ are possible".to_owned());
     }
     if text.split('/').any(|part| part == "." || part == "..") {
-        return Err("it must not lead elsewhere".to_owned());
+        return Err("the path must not leave the prefix".to_owned());
     }
     Ok(text.to_owned())
 }
 
-/// The rules that --allow names.
+/// Returns the rules named by --allow.
 pub(crate) fn rules_named(names: &[String], rules: &'static [Rule]) -> Result<Vec<&'static str>> {
     let mut allow = Vec::new();
     for name in names {

@@ -1,4 +1,4 @@
-//! Tests live servers: flags, progress, reports. What is spoken, and what is sent, comes from the protocols.
+//! Tests of live servers: flags, progress, reports. Messages and traffic come from the protocols.
 
 pub(crate) mod flags;
 mod screen;
@@ -14,10 +14,11 @@ use confute::lang::Level;
 use confute_drive::{CaseReport, Finding, Live, News, Plan, Sink, Trouble};
 use confute_record::{Exit, guarded};
 use confute_report::files::{Reports, Written};
-use confute_report::{lines, summary};
+use confute_report::lines;
+use confute_report::summary::{self, Detail, Manner};
 use confute_run::baseline::Baseline;
 use confute_run::kit::Run;
-use confute_run::session::{self, Done, Job, Recorder, Watch};
+use confute_run::session::{self, Done, Job, Recorder, RunObserver};
 use confute_run::{Subject, advice, guard, record};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
@@ -26,10 +27,11 @@ use crate::output;
 
 pub(crate) use flags::Flags;
 
-/// How to have files written.
-const HINT: &str = "`--report-dir DIR` keeps it for `confute replay`, and as scripts for curl and Python where they can tell";
+/// Advice on writing report files.
+const HINT: &str =
+    "`--report-dir DIR` stores it for `confute replay`, with scripts for curl and Python where possible";
 
-/// Opens the server that the arguments of a kit name, tests it and reports.
+/// Opens the server named by the arguments of a kit, tests it and reports.
 pub(crate) fn open_and_run(live: &args::Live, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let flags = &live.flags;
     let guard = |address| guard(address, flags.remote, "--remote");
@@ -41,10 +43,10 @@ pub(crate) fn open_and_run(live: &args::Live, color: Color, out: &mut dyn Write)
 pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn Write) -> Result<Exit> {
     let mut plan = flags.plan(subject.target, subject.rules())?;
     if let Some(bound) = subject.bound {
-        // They are the cases, and they have as long as they take.
+        // All scripts of the bound are the cases, without a default time limit.
         plan = Plan { cases: Some(bound.scripts), exhaustive: true, max_time: flags.max_time, ..plan };
     }
-    // Before the server is bothered: a report that cannot be written is worth nothing.
+    // Checked before the server is contacted: a run whose report cannot be written is useless.
     let reports = flags.report_dir.as_deref().map(Reports::create).transpose()?;
     let known = match &flags.known.baseline {
         Some(path) => Some(Baseline::read(path, &subject.model, flags.known.baseline_update)?),
@@ -68,24 +70,28 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
     if let Some((trouble @ Trouble::Unsecured { .. }, _)) = outcome.troubles.first()
         && outcome.figures.requests == 0
     {
-        // Whom to trust is said on the command line.
+        // Trust in certificates is configured on the command line, so this is a usage error.
         anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
     }
     let Recorder { log, remarks } = &teller.recorder;
     let record = record::of(subject, &plan, &outcome, &beside, log, remarks);
-    // All files are complete before anything is printed: whatever goes wrong from here on, they are there.
+    // All files are complete before anything is printed, so they exist whatever fails from here on.
     let written = reports.map(|reports| reports.write(&record));
     let Written { paths, missing } = written.unwrap_or_default();
     let printed = match flags.format {
         Format::Json => guarded(|| lines::write(&record, flags.verbose, out)),
         Format::Human => {
-            let (quiet, verbose) = (flags.quiet, flags.verbose);
-            let manner = summary::Manner { paths: &paths, hint: HINT, quiet, verbose };
+            let detail = match (flags.quiet, flags.verbose) {
+                (true, _) => Detail::Verdict,
+                (_, true) => Detail::Full,
+                (false, false) => Detail::Brief,
+            };
+            let manner = Manner { paths: &paths, hint: HINT, detail };
             guarded(|| summary::write(&record, manner, out))
         }
     };
     out.flush()?;
-    // Only now: what was found is not to be lost with the file.
+    // Missing files are reported last, so that the violations are not lost with them.
     let mut exit = Exit::from(&outcome.conclusion);
     for one in &missing {
         output::complain(color, &format!("cannot write the reports: {}", one.told()));
@@ -103,22 +109,22 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
             Ok(exit)
         }
         Err(why) => {
-            output::complain(color, &format!("cannot print the report, for a defect: {why}"));
+            output::complain(color, &format!("cannot print the report: internal error: {why}"));
             Ok(without(exit, Exit::Inconclusive))
         }
     }
 }
 
-/// The exit code where a report is missing: a refutation stands without it, and anything else is not to pass for whole.
+/// Returns the exit code if a report is missing: a refutation stands without it, and any other result is incomplete.
 fn without(exit: Exit, lost: Exit) -> Exit {
     if exit == Exit::Refuted { exit } else { exit.max(lost) }
 }
 
-/// The tester itself panicked, where nothing else could be done about it: says what is known all the same.
+/// Reports the violations found so far after a panic of the tester that was not handled elsewhere.
 fn cut_short(why: &str, teller: &Teller, flags: &Flags, color: Color, out: &mut dyn Write) -> Result<Exit> {
     teller.met.iter().try_for_each(|(_, name)| writeln!(out, "{name}"))?;
     out.flush()?;
-    output::complain(color, &format!("a defect of confute ended the run: {why}"));
+    output::complain(color, &format!("an internal error ended the run: {why}"));
     if let Some(folder) = &flags.report_dir {
         output::complain(color, &format!("no reports were written to {}", folder.display()));
     }
@@ -126,11 +132,11 @@ fn cut_short(why: &str, teller: &Teller, flags: &Flags, color: Color, out: &mut 
     Ok(if is_refuted { Exit::Refuted } else { Exit::Inconclusive })
 }
 
-/// A flag that Ctrl-C sets, so that the report is still written; the second time it ends the program.
+/// Returns a flag that Ctrl-C sets, so that the report is still written; the second Ctrl-C ends the program.
 pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal finds the flag unset.
+        // The order matters: at the first signal the shutdown handler finds the flag unset.
         signal_hook::flag::register_conditional_shutdown(
             signal,
             Exit::Inconclusive.code().into(),
@@ -142,13 +148,13 @@ pub(crate) fn stopped_by_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Tells those who watch, and those who read along.
+/// Prints progress, and records the run.
 struct Teller {
     screen: screen::Screen,
     recorder: Recorder,
-    /// From which level on a violation refutes.
+    /// Lowest level at which a violation refutes the server.
     level: Level,
-    /// The violations so far: whether each refutes, and its name.
+    /// The violations so far: `true` if it refutes the server, and its name.
     met: Vec<(bool, String)>,
 }
 
@@ -164,7 +170,8 @@ impl Sink for Teller {
 
     fn found(&mut self, finding: &Finding, news: News) {
         if news == News::New {
-            let name = format!("violation {}: {}", finding.number, record::name(finding));
+            // The report numbers them, the strongest first.
+            let name = format!("violation: {}", record::name(finding));
             self.screen.say(&name);
             self.met.push((finding.refutes(self.level), name));
         }
@@ -180,7 +187,7 @@ impl Sink for Teller {
     }
 }
 
-impl Watch for Teller {
+impl RunObserver for Teller {
     fn doing(&mut self, what: &str) {
         self.screen.replace(what);
     }

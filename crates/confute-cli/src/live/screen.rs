@@ -1,6 +1,6 @@
-//! One line on standard error that says how it is going.
+//! A progress line on standard error.
 //!
-//! On a terminal the line is overwritten and erased at the end; elsewhere (with `-v`) there is one line a second.
+//! On a terminal the line is overwritten and erased at the end; elsewhere (with `-v`) there is one line per second.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -21,9 +21,9 @@ pub(super) struct Screen {
     tells: bool,
     told: Option<Instant>,
     shown: bool,
-    /// Smoothed.
+    /// Smoothed number of responses per second.
     rate: f64,
-    /// What there is to do, if that is known.
+    /// The bound of an exhaustive run.
     bound: Option<BoundRecord>,
 }
 
@@ -56,14 +56,14 @@ impl Screen {
         }
     }
 
-    /// Shows something else in the line: at once, where it is overwritten.
+    /// Replaces the progress line: at once on a terminal, where it is overwritten.
     pub(super) fn replace(&mut self, line: &str) {
         if self.is_time(Duration::ZERO) {
             self.put(&clip(line, confute_report::text::WIDTH));
         }
     }
 
-    /// Whether to tell something again, after such a pause on a terminal.
+    /// Returns `true` if it is time to print again, after this pause on a terminal or after a second elsewhere.
     fn is_time(&self, pause: Duration) -> bool {
         let pause = if self.terminal { pause } else { Duration::from_secs(1) };
         self.tells && self.told.is_none_or(|told| told.elapsed() >= pause)
@@ -77,7 +77,7 @@ impl Screen {
         self.shown = self.terminal;
     }
 
-    /// Says something that stays.
+    /// Prints a line that stays.
     pub(super) fn say(&mut self, what: &str) {
         if self.tells {
             self.erase();
@@ -85,7 +85,7 @@ impl Screen {
         }
     }
 
-    /// Takes the line away again.
+    /// Erases the progress line.
     pub(super) fn erase(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = write!(output::stderr(self.color), "\r\x1b[K");

@@ -1,4 +1,4 @@
-//! The whole way from flags to exit code and files, against servers of lines.
+//! The whole path from flags to exit code and files, against servers of a line protocol.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, shared with those of the driver")]
 
@@ -14,7 +14,7 @@ use clap::Parser;
 use confute::network::Tcp;
 use confute::{Options, judge};
 use confute_drive::{AnyGenerator, Target, typed_events};
-use confute_run::stored::{File, Stored};
+use confute_run::stored::{File, StoredCase};
 use serde_json::Value;
 
 use super::*;
@@ -32,7 +32,7 @@ fn make(_: u64) -> AnyGenerator<'static> {
     AnyGenerator::new(Busy { most: 1, ..Busy::new(300) })
 }
 
-/// Exit code and output.
+/// Returns exit code and output.
 fn try_live(address: SocketAddr, args: &[&str]) -> Result<(Exit, String)> {
     let mut out = Vec::new();
     let exit = said(address, args, &mut out)?;
@@ -44,7 +44,7 @@ fn said(address: SocketAddr, args: &[&str], out: &mut dyn Write) -> Result<Exit>
     made(address, args, |_| None, make, out)
 }
 
-/// The same, with a way to look clauses up, and with these generators.
+/// Tests a server with these generators and this lookup of clauses.
 fn made(
     address: SocketAddr,
     args: &[&str],
@@ -57,7 +57,7 @@ fn made(
     run(&Subject { clause, is_shipped: true, ..subject }, &flags, Color::Never, out)
 }
 
-/// In one line.
+/// Joins all lines into one.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -77,9 +77,12 @@ fn unrefuted() {
         "{text}"
     );
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(!text.contains("median outstanding was one"), "{text}");
+    assert!(!text.contains("the median of outstanding requests was one"), "{text}");
     let (_, text) = live(server.address, &["--cases", "3", "--connections", "1", "-q"]);
-    assert!(text.contains("median outstanding was one") && text.lines().count() == 1, "{text}");
+    assert!(
+        text.contains("the median of outstanding requests was one") && text.lines().count() == 1,
+        "{text}"
+    );
 }
 
 #[test]
@@ -101,9 +104,9 @@ fn refuted_with_reports() {
     let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
     assert_eq!((&summary["verdict"], &summary["exit"]), (&"refuted".into(), &1.into()));
     assert_eq!(summary["findings"][0]["blame"][0]["rules"][0], "line/read-current");
-    // The case that was written is refuted by itself.
+    // The stored case is refuted on its own.
     let case =
-        Stored::read(&Lines::default(), File::open(&folder.join("violation-1/violation.case")).unwrap())
+        StoredCase::read(&Lines::default(), File::open(&folder.join("violation-1/violation.case")).unwrap())
             .unwrap();
     assert_eq!((&*case.about.model, case.about.blame.len()), ("line", 1));
     assert!(judge(&Store, &Tcp::default(), &typed_events(&case.trace), &Options::default()).is_refuted());
@@ -124,19 +127,19 @@ fn what_cannot_be_written_takes_nothing_with_it() {
     assert_eq!(exit, Exit::Refuted);
     let text = String::from_utf8(out).unwrap();
     assert!(text.contains("line/read-current (level store)") && text.contains("refuted"), "{text}");
-    // The other files are there, and say what is not.
+    // The other files exist, and the summary names the missing ones.
     let summary: Value = serde_json::from_slice(&fs::read(folder.join("summary.json")).unwrap()).unwrap();
     assert!(summary["missing"][0].as_str().unwrap().contains("violation-1: "), "{summary:#}");
     assert!(folder.join("junit.xml").exists() && folder.join("report.html").exists());
     fs::remove_dir_all(&folder).unwrap();
-    // Without one, what is missing is not to pass for whole.
+    // Without a refutation, a run with missing files is incomplete.
     fs::create_dir_all(folder.join("report.html")).unwrap();
     let correct = Server::start(Manner::Correct);
     let (exit, text) = live(correct.address, &["--cases", "2", "--report-dir", &place]);
     assert_eq!(exit, Exit::Broken, "{text}");
     assert!(text.contains("unrefuted: ") && folder.join("summary.json").exists(), "{text}");
     fs::remove_dir_all(&folder).unwrap();
-    // Before anything is asked.
+    // Checked before any request.
     let args = ["--baseline", &format!("{place}/known.json"), "--baseline-update"];
     let error = try_live(nobody(), &args).unwrap_err().to_string();
     assert!(error.contains("there is no folder"), "{error}");
@@ -144,7 +147,7 @@ fn what_cannot_be_written_takes_nothing_with_it() {
 
 #[test]
 fn a_defect_is_told_and_costs_little() {
-    // In a report.
+    // A defect in a report.
     let folder = std::env::temp_dir().join(format!("confute-defect-{}", std::process::id()));
     let place = folder.display().to_string();
     let (wrong, mut out) = (Server::start(Manner::ReadsNothing(10)), Vec::new());
@@ -160,28 +163,31 @@ fn a_defect_is_told_and_costs_little() {
     assert!(folder.join("junit.xml").exists() && !folder.join("junit.xml.part").exists());
     fs::remove_dir_all(&folder).unwrap();
 
-    // In the tester: after what was found before it.
+    // A defect in the tester: earlier violations are still reported.
     let make_few = |case: u64| if case < 20 { make(case) } else { panic!("a defect") };
     let mut out = Vec::new();
     let exit = made(wrong.address, &["--cases", "99"], |_| None, make_few, &mut out).unwrap();
     let text = flat(&anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string());
     assert_eq!(exit, Exit::Refuted, "{text}");
-    assert!(text.contains("violation 1: ") && text.contains("a defect of the tester: a defect"), "{text}");
+    assert!(
+        text.contains("violation 1: ") && text.contains("internal error of the tester: a defect"),
+        "{text}"
+    );
     let correct = Server::start(Manner::Correct);
     let mut out = Vec::new();
     let exit = made(correct.address, &["--cases", "99"], |_| None, make_few, &mut out).unwrap();
     assert_eq!(exit, Exit::Inconclusive);
 
-    // Where nothing else helps.
+    // A defect that is not handled elsewhere.
     let flags = Line::try_parse_from(["confute"]).unwrap().flags;
     let screen = screen::Screen::new(&flags, None, Color::Never);
     let mut teller = Teller { screen, recorder: Recorder::default(), level: Level::Store, met: Vec::new() };
     let mut out = Vec::new();
     let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
     assert_eq!((exit, out.len()), (Exit::Inconclusive, 0));
-    teller.met.push((true, "violation 1: line/read-current".to_owned()));
+    teller.met.push((true, "violation: line/read-current".to_owned()));
     let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
-    assert_eq!((exit, &*out), (Exit::Refuted, &b"violation 1: line/read-current\n"[..]));
+    assert_eq!((exit, &*out), (Exit::Refuted, &b"violation: line/read-current\n"[..]));
 }
 
 #[test]
@@ -193,7 +199,7 @@ fn an_old_case_that_no_longer_fails_does_not_stand_for_a_new_one() {
     live(wrong.address, &args);
     let (old, new) =
         (folder.join("line-line-read-current.case"), folder.join("line-line-read-current-2.case"));
-    // As small as can be, and nothing that shows it.
+    // A minimal case that does not show the violation.
     let text = fs::read_to_string(&old).unwrap();
     let mut asks = 0;
     let is_kept = |line: &&str| {
@@ -230,18 +236,20 @@ fn json_lines() {
 fn inconclusive() {
     let (exit, text) = live(nobody(), &["--cases", "5"]);
     assert_eq!(exit, Exit::Inconclusive);
-    assert!(text.contains("is the server running?"), "{text}");
+    assert!(text.contains("start the server, or check host and port"), "{text}");
 }
 
 #[test]
 fn wrong_usage() {
     let there: SocketAddr = "192.0.2.1:80".parse().unwrap();
     let error = try_live(there, &[]).unwrap_err().to_string();
-    assert!(error.contains("say --remote"), "{error}");
+    assert!(error.contains("pass --remote"), "{error}");
     let error = try_live(nobody(), &["--allow", "line/reads-current"]).unwrap_err().to_string();
     assert!(error.contains("did you mean line/read-current"), "{error}");
     assert!(try_live(nobody(), &["--report-dir", "/proc/nothing"]).is_err());
     assert!(try_live(nobody(), &["--level", "must", "--strict"]).is_err());
+    // Without smaller cases there are no experiments.
+    assert!(try_live(nobody(), &["--by-experiment", "--no-shrink"]).is_err());
 }
 
 #[test]
@@ -251,7 +259,7 @@ fn what_was_met_is_tried_first() {
     let wrong = Server::start(Manner::ReadsNothing(1));
     let (_, text) = live(wrong.address, &["--cases", "20", "--max-failures", "1", "--regressions", &place]);
     assert!(text.contains("= stored:") && text.contains("line-line-read-current.case"), "{text}");
-    // No case but the stored one.
+    // Only the stored case is run.
     let args = ["--cases", "0", "--regressions", &place];
     let (exit, text) = live(wrong.address, &args);
     assert_eq!(exit, Exit::Refuted, "{text}");
@@ -262,14 +270,17 @@ fn what_was_met_is_tried_first() {
     assert!(flat(&text).contains("no longer fails in 2 runs (line/read-current"), "{text}");
     let (_, text) = live(nobody(), &args);
     assert!(flat(&text).contains("not judged: ") && flat(&text).contains("nothing was tested"), "{text}");
-    // What somebody counts on, and nobody can judge any more.
+    // A stored case that applies, but can no longer be judged.
     let file = folder.join("line-line-read-current.case");
     let case = fs::read_to_string(&file).unwrap();
     fs::write(&file, case.replace("\"relaxed\":[]", "\"relaxed\":[\"line/old\"]")).unwrap();
     let correct = Server::start(Manner::Correct);
     let (exit, text) = live(correct.address, &["--cases", "2", "--regressions", &place]);
     assert_eq!(exit, Exit::Inconclusive, "{text}");
-    assert!(flat(&text).contains("line/old was not asked for, and the model has no such rule"), "{text}");
+    assert!(
+        flat(&text).contains("recorded with line/old relaxed, and the model no longer has that rule"),
+        "{text}"
+    );
     fs::write(&file, case).unwrap();
     fs::write(folder.join("broken.case"), "{}").unwrap();
     let error = try_live(wrong.address, &args).unwrap_err().to_string();
@@ -289,21 +300,21 @@ fn what_is_known_does_not_fail_the_run() {
     assert!(text.contains("known violation 1: line/read-current") && text.contains("written to"), "{text}");
     let (exit, text) = live(wrong.address, &["--cases", "20", "--baseline", &place]);
     assert_eq!(exit, Exit::Unrefuted, "{text}");
-    assert!(text.contains("1 known violation met again"), "{text}");
-    // Something else is wrong.
+    assert!(text.contains("1 known violation seen again"), "{text}");
+    // Another violation.
     let other = Server::start(Manner::SaysDone);
     let (exit, text) = live(other.address, &["--cases", "5", "--strict", "--baseline", &place]);
     assert_eq!(exit, Exit::Refuted, "{text}");
-    assert!(flat(&text).contains("no longer met in 5 cases"), "{text}");
-    assert!(flat(&text).contains("though put to the test: line/read-current"), "{text}");
-    // Whoever does not look finds nothing.
+    assert!(flat(&text).contains("not seen again in 5 cases"), "{text}");
+    assert!(flat(&text).contains("although tested: line/read-current"), "{text}");
+    // A rule that was not required is not removed from the baseline.
     let correct = Server::start(Manner::Correct);
     let args = ["--cases", "5", "--baseline", &place, "--baseline-update"];
     let (_, text) = live(correct.address, &[&args[..], &["--allow", "line/read-current"]].concat());
-    assert!(flat(&text).contains("not to the end: line/read-current"), "{text}");
+    assert!(flat(&text).contains("or not completely: line/read-current"), "{text}");
     assert!(fs::read_to_string(&path).unwrap().contains("read-current"));
     let (_, text) = live(correct.address, &args);
-    assert!(text.contains("no longer met"), "{text}");
+    assert!(text.contains("not seen again"), "{text}");
     assert!(!fs::read_to_string(&path).unwrap().contains("read-current"));
     fs::remove_file(&path).unwrap();
 }

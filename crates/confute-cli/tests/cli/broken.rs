@@ -1,8 +1,8 @@
-//! Files that cannot be read, and command lines that make no sense: one clear line, and exit code 2.
+//! Unreadable files and invalid command lines: one clear line, and exit code 2.
 
 use super::{confute, said};
 
-/// The one line that a file earns.
+/// Returns the single line of error output for a file.
 fn complaint(arguments: &[&str]) -> String {
     let (code, out, err) = said(confute().arg("check").args(arguments));
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
@@ -79,7 +79,7 @@ fn other_files() {
     assert!(complaint(&["binary.gz"]).contains("not a text file"));
     complains(&["other.txt"], "error: other.txt: line 1, byte 0: neither a Confute trace, nor EDN maps, nor");
     complains(&["missing.edn"], "error: missing.edn: no such file");
-    complains(&["."], "error: .: is a directory; name the files in it");
+    complains(&["."], "error: .: is a directory: pass the files in it");
     complains(&["other.txt/x"], "error: other.txt/x: ");
 }
 
@@ -107,7 +107,7 @@ fn unreadable_files() {
     let readable = std::fs::File::open(&path).is_ok();
     let line = complaint(&["--model", "kv", path.to_str().unwrap()]);
     std::fs::remove_file(&path).unwrap();
-    // The superuser reads everything, and then it is no history.
+    // The superuser can read every file, and then the content is no history.
     let end = if readable { "neither a Confute trace" } else { "permission denied" };
     assert!(line.contains(end), "{line}");
 }

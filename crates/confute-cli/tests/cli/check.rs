@@ -1,4 +1,4 @@
-//! Verdicts on files that can be read.
+//! Verdicts on readable files.
 
 use serde_json::Value;
 use snapbox::str;
@@ -15,20 +15,18 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 3 | c0 received  done
 4 | c1 sent      get "x"
 5 | c1 received  value ""
-  |              ^^^^^^^^ something else was to come here
+  |              ^^^^^^^^ expected a different message here
   |
   = seen:     value "" on connection 1
   = expected: value "new"
                 by kv/read-sees-latest
-  = blame:    explainable only if the server breaks kv/read-sees-latest
-              (level store):
-                A get answers with the latest value, not with none.
-              or if it breaks kv/put-lasts (level store):
-                A put that was confirmed replaces the value for all later
-                requests.
+  = blame:    explained only by breaking kv/read-sees-latest (level store):
+                A `get` returns the latest value stored under the key.
+              or by breaking kv/put-lasts (level store):
+                A confirmed `put` replaces the value for all later requests.
   = search:   event 4 of 4 events, 3 turns tried, [TIME]
-  = next:     `confute explain kv/read-sees-latest` says what it asks;
-              `--allow kv/read-sees-latest` judges what else is wrong
+  = next:     `confute explain kv/read-sees-latest` explains the rule;
+              `--allow kv/read-sees-latest` judges without that rule
 
 "#]],
     );
@@ -43,18 +41,17 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
 2 | c0 received  written
 3 | c1 sent      cas 4 to 5
 4 | c1 received  swapped
-  |              ^^^^^^^ something else was to come here
+  |              ^^^^^^^ expected a different message here
   |
   = seen:     swapped on connection 1
   = expected: unchanged
                 by register/cas-compares
-  = blame:    explainable only if the server breaks register/cas-compares
-              (level must):
+  = blame:    explained only by breaking register/cas-compares (level must):
                 A compare-and-swap replaces the value only if it is the expected
                 one.
   = search:   event 4 of 4 events, 3 turns tried, [TIME]
-  = next:     `confute explain register/cas-compares` says what it asks;
-              `--allow register/cas-compares` judges what else is wrong
+  = next:     `confute explain register/cas-compares` explains the rule;
+              `--allow register/cas-compares` judges without that rule
 
 "#]]);
 }
@@ -70,17 +67,16 @@ refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
 7 | c1 received  replaced
 8 | c0 sent      get "k"
 9 | c0 received  ok "b" tag "t1"
-  |              ^^^^^^^^^^^^^^^ something else was to come here
+  |              ^^^^^^^^^^^^^^^ expected a different message here
   |
   = seen:     ok "b" tag "t1" on connection 0
   = expected: ok "b" tag ?1 (weak: false)
               ok "b" tag ?1 (weak: true)
-  = blame:    explainable only if the server breaks conditional/tag-changes
-              (level must):
-                Other content does not keep a strong tag.
+  = blame:    explained only by breaking conditional/tag-changes (level must):
+                A strong tag changes when the content changes.
   = search:   event 8 of 8 events, 4 turns tried, [TIME]
-  = next:     `confute explain conditional/tag-changes` says what it asks;
-              `--allow conditional/tag-changes` judges what else is wrong
+  = next:     `confute explain conditional/tag-changes` explains the rule;
+              `--allow conditional/tag-changes` judges without that rule
 
 "#]]);
 }
@@ -106,7 +102,7 @@ fn relaxed_rules_are_named() {
         .assert()
         .code(0)
         .stdout_eq(str![[r#"
-unrefuted: lost-put.edn: 4 events explained by kv behind tcp, not asking for kv/put-lasts (3 turns tried, [TIME])
+unrefuted: lost-put.edn: 4 events explained by kv behind tcp, with kv/put-lasts relaxed (3 turns tried, [TIME])
 
 "#]]);
 }
@@ -126,7 +122,7 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 
 #[test]
 fn the_network_decides() {
-    // Without a network between them, what overlaps for clients does not for the server.
+    // Without a network in between, requests that overlap at the clients do not overlap at the server.
     let (code, out, _) = said(confute().args(["check", "--network", "direct", "fine.jsonl"]));
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("kv behind direct"), "{out}");

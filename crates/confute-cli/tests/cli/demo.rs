@@ -1,4 +1,4 @@
-//! The demonstration: it must be right for any seed, not only for the one in the README.
+//! The demonstration must be right for any seed, not only for the one in the README.
 
 use super::{confute, said};
 
@@ -19,7 +19,7 @@ fn both_halves_come_out_right() {
         for part in parts {
             assert!(out.contains(part), "{part}: {out}");
         }
-        // It is a small case: a few steps of the ladder, and the conditional one is the last that is sent.
+        // The case is small: a few steps of the ladder, and the conditional request is sent last.
         let sent: Vec<&str> = out.lines().filter(|line| line.ends_with(">│")).collect();
         assert!((1..=4).contains(&sent.len()) && sent.last().unwrap().contains("If-Match"), "{out}");
         assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");

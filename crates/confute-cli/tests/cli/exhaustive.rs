@@ -1,4 +1,4 @@
-//! Every script up to a size: all of them, the smallest first, and no claim beyond that.
+//! Exhaustive runs: every script up to a size, the smallest first, and no claim beyond that.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ fn exhaustive(config: Config, more: &[&str]) -> (i32, String, String) {
     said(confute().args(["http", &url, "--seed", "1", "--exhaustive"]).args(more))
 }
 
-/// In one line.
+/// Joins all lines into one.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -23,17 +23,17 @@ fn flat(text: &str) -> String {
 fn all_of_a_correct_server() {
     let (code, out, err) = exhaustive(Config::default(), &["2", "-v"]);
     assert_eq!(code, 0, "{out}{err}");
-    let claim = "all 1,400 scripts of up to 2 requests ran; nothing was refuted";
+    let claim = "all 1,400 scripts of up to 2 requests ran; no violation";
     assert!(out.starts_with("unrefuted: http://127.0.0.1:") && out.contains(claim), "{out}");
     assert!(err.starts_with("1,400 scripts of up to 2 requests\n"), "{err}");
     let (code, out, err) = exhaustive(Config::default(), &["1", "--workers", "3", "-q"]);
     assert_eq!((code, out.lines().count()), (0, 1), "{out}{err}");
-    assert!(out.contains("all 20 scripts of up to 1 request ran; nothing was refuted"), "{out}");
+    assert!(out.contains("all 20 scripts of up to 1 request ran; no violation"), "{out}");
 }
 
 #[test]
 fn the_smallest_is_shown() {
-    // One request shows that `If-Match: *` is ignored; of what is lost when it is marked as weak, it takes two.
+    // One request shows that `If-Match: *` is ignored; a weak comparison of If-Match takes two.
     for (bug, rule, requests) in [
         (Bug::IfMatchStarOnMissing, "rfc9110-13.1.1/if-match", 1),
         (Bug::IfMatchWeak, "rfc9110-13.1.1/strong-comparison", 2),
@@ -54,12 +54,12 @@ fn what_was_cut_short_is_not_claimed() {
     let (code, out, err) = exhaustive(Config::default(), &["5", "--max-time", "300ms"]);
     assert_eq!(code, 3, "{out}{err}");
     let text = flat(&out);
-    assert!(text.contains("nothing was refuted, but not everything was run and judged"), "{out}");
+    assert!(text.contains("no violation, but not everything was run and judged"), "{out}");
     assert!(text.contains("of up to 5 requests ran and were judged"), "{out}");
     assert!(!text.contains("all "), "{out}");
 }
 
-/// As with Ctrl-C.
+/// Interrupts a run with SIGINT, like Ctrl-C.
 #[test]
 fn what_was_interrupted_is_not_claimed() {
     let server = Embedded::start(Config::default()).unwrap();
@@ -78,7 +78,7 @@ fn what_was_interrupted_is_not_claimed() {
     assert!(flat(&out).contains("of up to 4 requests ran and were judged"), "{out}");
 }
 
-/// Answers once on a connection, and closes when it is asked again.
+/// Starts a server that responds once per connection, and closes on the second request.
 fn once(behind: SocketAddr) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let addr = listener.local_addr().unwrap();
@@ -94,7 +94,7 @@ fn pass_once(mut client: &TcpStream, mut server: &TcpStream) -> std::io::Result<
     let mut bytes = [0; 16 << 10];
     let count = client.read(&mut bytes)?;
     server.write_all(&bytes[..count])?;
-    // A response is one write.
+    // A response is a single write.
     let count = server.read(&mut bytes)?;
     client.write_all(&bytes[..count])?;
     let _ = client.read(&mut bytes)?;
@@ -108,10 +108,10 @@ fn what_was_never_answered_is_not_claimed() {
     let (code, out, err) = said(confute().args(["http", &url, "--seed", "1", "--exhaustive", "2"]));
     assert_eq!(code, 3, "{out}{err}");
     let text = flat(&out);
-    // In 960 there is a second request on a connection; in 64 of them it is left out, for no answer told its tag.
+    // 960 scripts have a second request on a connection; in 64 of them it is not sent, because no response had its tag.
     assert!(text.contains("a request was never answered in 896 of 1400 cases"), "{out}");
     assert!(text.contains("504 of 1,400 scripts of up to 2 requests ran and were judged"), "{out}");
-    assert!(text.contains("896 scripts lost a request, for its connection ended"), "{out}");
+    assert!(text.contains("in 896 scripts a connection ended before its request was answered"), "{out}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! What is written for people without Confute decides: exported scripts show a fault of a server that has it, and none of a server
-//! that has not. Stored cases are judged and done again.
+//! Exported files for people without Confute: scripts reproduce the violation on the faulty server, and none on a
+//! correct one. Stored cases are judged and replayed.
 //!
-//! `BUGS=all cargo test -p confute-cli --test cli all_bugs -- --ignored --nocapture` tries every bug of the embedded server, and
-//! says what came of each.
+//! `BUGS=all cargo test -p confute-cli --test cli all_bugs -- --ignored --nocapture` tries every bug of the
+//! embedded server, and prints the result of each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{confute, said};
 
-/// A violation that was found and written down.
+/// A violation that was found and exported.
 struct Found {
     server: Embedded,
     folder: PathBuf,
@@ -24,15 +24,20 @@ fn url(server: &Embedded) -> String {
     format!("http://{}/", server.addr())
 }
 
+/// Tests a server with this bug. The run sends a field that must not appear in any file.
 fn find(bug: Bug) -> Option<Found> {
+    find_with(bug, &["-H", "X-Key: hidden-value"])
+}
+
+fn find_with(bug: Bug, fields: &[&str]) -> Option<Found> {
     let server = Embedded::start(Config::default().bug(bug)).unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("export-{}", bug.name()));
     let _ = std::fs::remove_dir_all(&folder);
     let place = folder.display().to_string();
     let args = ["--seed", "1", "--max-failures", "1", "--max-time", "20s", "--no-survey", "--patience", "1s"];
-    let more = ["-q", "-H", "X-Key: hidden-value", "--report-dir", &place];
+    let more = [&["-q", "--report-dir", &place], fields].concat();
     let (code, out, err) = said(confute().args(["http", &url(&server)]).args(args).args(more));
-    // Whoever keeps the tester waiting may have been found to be wrong before.
+    // A server that delays responses may have been refuted before.
     assert!([0, 1, 3].contains(&code), "{out}{err}");
     let summary = std::fs::read_to_string(folder.join("summary.json")).unwrap();
     let summary: Value = serde_json::from_str(&summary).unwrap();
@@ -41,10 +46,10 @@ fn find(bug: Bug) -> Option<Found> {
     Some(Found { server, folder, about })
 }
 
-/// No script takes longer: it has a minute, and a little for what was under way then.
+/// Time limit of a script: it has a minute, and a little for the requests in flight at its end.
 const SLOWEST: Duration = Duration::from_mins(1);
 
-/// What a script exits with, and what it says.
+/// Returns the exit code and the output of a script.
 fn run(path: &Path, server: &Embedded) -> (i32, String) {
     let interpreter = if path.extension().is_some_and(|end| end == "py") { "python3" } else { "bash" };
     let mut command = Command::new(interpreter);
@@ -53,8 +58,8 @@ fn run(path: &Path, server: &Embedded) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
 }
 
-/// What each script says of the wrong server, and of correct ones: one that differs in nothing else, and others, which are told
-/// only if they are accused.
+/// Returns the result of each script for the faulty server, and for correct ones: one that differs only in the bug,
+/// and others, which are listed only if they are accused.
 fn verdicts(found: &Found) -> Vec<(&'static str, i32, i32, String)> {
     let right = Embedded::start(Config::default()).unwrap();
     let mut verdicts = Vec::new();
@@ -77,13 +82,13 @@ fn verdicts(found: &Found) -> Vec<(&'static str, i32, i32, String)> {
     verdicts
 }
 
-/// The scripts that have to be there tell the two apart, and so does a replay.
+/// Checks that the required scripts distinguish the faulty server from the correct one, and that replay does.
 fn decides(name: &str, scripts: &[&str]) {
     decides_if(name, scripts, true);
 }
 
-/// The same; where it is a race, whoever has another pace may never see it, or nothing that can be compared (3), but must not
-/// accuse a correct server.
+/// Checks scripts and replay like [`decides`]. Unless `always`, the bug is a race: a client with different timing
+/// may never observe it, or nothing comparable (3), but must not accuse a correct server.
 fn decides_if(name: &str, scripts: &[&str], always: bool) {
     let found = find(Bug::from_name(name).unwrap()).unwrap();
     let verdicts = verdicts(&found);
@@ -111,9 +116,9 @@ fn decides_if(name: &str, scripts: &[&str], always: bool) {
 fn replays(found: &Found) {
     let case = found.folder.join("violation.case").display().to_string();
     let (code, out, err) = said(confute().args(["replay", &case]));
-    // Where lines end depends on how long the path is.
+    // Line breaks depend on the length of the path.
     let words: Vec<&str> = out.split_whitespace().collect();
-    assert!(code == 1 && words.join(" ").contains("as it was then:"), "{out}{err}");
+    assert!(code == 1 && words.join(" ").contains("same verdict as recorded:"), "{out}{err}");
     let on = |server: &Embedded| {
         said(confute().args(["replay", &case, &url(server), "--runs", "30", "--format", "json"]))
     };
@@ -130,6 +135,29 @@ const BOTH: [&str; 2] = ["reproduce.py", "reproduce.sh"];
 #[test]
 fn a_condition_that_is_ignored() {
     decides("if-match-ignored-on-put", &BOTH);
+}
+
+#[test]
+fn scripts_need_no_fields() {
+    let found = find_with(Bug::from_name("if-match-ignored-on-delete").unwrap(), &[]).unwrap();
+    for (name, wrong, fine, said) in verdicts(&found) {
+        assert_eq!((wrong, fine), (1, 0), "{name}: {said}");
+    }
+    assert!(BOTH.iter().all(|name| found.folder.join(name).exists()), "{:#}", found.about["exports"]);
+}
+
+/// One request on a new resource shows it, so there is a line for a shell.
+#[test]
+fn one_request_is_one_line() {
+    let found = find(Bug::from_name("allow-missing").unwrap()).unwrap();
+    let command = found.about["command"].as_str().unwrap_or_else(|| panic!("{:#}", found.about));
+    let output =
+        Command::new("bash").args(["-c", command]).env("CONFUTE_X_KEY", "hidden-value").output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).to_ascii_lowercase();
+    assert!(told.starts_with("http/1.1 405") && !told.contains("\nallow:"), "{command}: {told}");
+    // Two requests are needed here, and a line cannot say so.
+    let found = find(Bug::from_name("if-match-ignored-on-delete").unwrap()).unwrap();
+    assert_eq!(found.about["command"], Value::Null);
 }
 
 #[test]
@@ -180,7 +208,7 @@ fn broken_cases() {
         ("{\"confute\":\"trace\"}".to_owned(), "this is a trace; `confute check"),
         (header.replace("\"version\":1", "\"version\":9"), "version 9 of cases is not known here"),
         (header.clone(), "the case has no steps"),
-        (header.replace("\"http\"", "\"gopher\""), "no live server is tested by a model called gopher"),
+        (header.replace("\"http\"", "\"gopher\""), "the model gopher has no tester for live servers"),
         (format!("{header}\n{{\"step\":7}}\n"), "neither a step nor an event of model http"),
     ] {
         let path = folder.join("a.case");
@@ -198,7 +226,7 @@ fn all_bugs() {
     let only = std::env::var("BUGS").unwrap_or_default();
     let wanted =
         |bug: &&Bug| only.is_empty() || only == "all" || only.split(',').any(|name| name == bug.name());
-    // Of each script: how many there are, and how many show the fault of the wrong server.
+    // For each script: the number of its files, and of those that reproduce the violation on the faulty server.
     let mut counts = BOTH.map(|name| (name, 0, 0));
     let (mut slow, mut unfair) = (Vec::new(), Vec::new());
     for bug in Bug::all().iter().filter(|bug| bug.area() != Area::Proxying).filter(wanted) {
@@ -227,6 +255,6 @@ fn all_bugs() {
     counts.iter().for_each(|(name, all, shown)| println!("{name}: {shown} of {all} show the fault"));
     assert!(unfair.is_empty(), "correct servers are accused: {unfair:?}");
     assert!(slow.is_empty(), "took too long: {slow:?}");
-    // A race may not be met by who has another pace.
+    // A client with different timing may not trigger a race.
     assert!(counts.iter().all(|(_, all, shown)| shown * 100 >= all * 90), "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! Help that teaches.
+//! Help texts have examples.
 
 use super::{confute, said};
 
@@ -16,7 +16,7 @@ fn help_has_examples_and_exit_codes() {
     }
 }
 
-/// The command of a kit is described by the kit, not by the flags that all of them share; kits come first.
+/// The command of a kit is described by the kit, not by the shared flags; kits come first.
 #[test]
 fn kits_describe_their_commands() {
     let (_, out, _) = said(confute().arg("-h"));

@@ -1,4 +1,5 @@
-//! Servers that cannot be talked with, or that turn bad: the right verdict, a next step, and the tester survives.
+//! Servers that do not speak the protocol, or that fail later: the verdict is right, advice is given, and the
+//! tester survives.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use confute_testbed::embedded::{Config, Embedded};
+use confute_testbed::embedded::{Bug, Config, Embedded};
 
-/// What a server does with a connection.
+/// Behaviour of a server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
     Hangs,
@@ -20,7 +21,7 @@ enum Manner {
     EndlessHeader,
     EndlessBody,
     Floods,
-    /// Answers with a head that is legal, and longer than the tester reads.
+    /// Responds with a valid head that is longer than the tester reads.
     LongHead,
 }
 
@@ -32,7 +33,7 @@ impl Manner {
         }
         let _ = stream.read(&mut request)?;
         match self {
-            // What is unread makes it a reset.
+            // Closing with unread data causes a reset.
             Manner::ClosesAtOnce | Manner::Resets => {}
             Manner::Hangs => thread::sleep(Duration::from_mins(1)),
             Manner::Garbage => stream.write_all(b"SSH-2.0-OpenSSH_9.2\r\n\x00\xff\xfe garbage\r\n")?,
@@ -62,12 +63,12 @@ impl Manner {
     }
 }
 
-/// A server that is a correct one for so many connections, and then this. (The survey takes one a method.)
+/// Starts a server that is correct for this many connections, and then misbehaves. (The survey takes one per method.)
 fn server(manner: Manner, correct: u32) -> SocketAddr {
     mixed(manner, correct > 0, move |connection| connection < correct)
 }
 
-/// A server that is a correct one on some connections, by their numbers, and this on the others.
+/// Starts a server that is correct on some connections, by number, and misbehaves on the others.
 fn mixed(manner: Manner, any: bool, is_correct: impl Fn(u32) -> bool + Send + 'static) -> SocketAddr {
     let behind = any.then(|| Embedded::start(Config::default()).unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -87,8 +88,8 @@ fn mixed(manner: Manner, any: bool, is_correct: impl Fn(u32) -> bool + Send + 's
     address
 }
 
-/// Passes on what is said, both ways.
-fn relay(client: TcpStream, to: SocketAddr) {
+/// Relays bytes in both directions.
+pub(super) fn relay(client: TcpStream, to: SocketAddr) {
     let server = TcpStream::connect(to).unwrap();
     for (mut from, mut to) in [(client.try_clone().unwrap(), server.try_clone().unwrap()), (server, client)] {
         let _ = (from.set_nodelay(true), to.set_nodelay(true));
@@ -99,17 +100,75 @@ fn relay(client: TcpStream, to: SocketAddr) {
     }
 }
 
-struct Ran {
-    code: Option<i32>,
-    out: String,
-    err: String,
+/// The way in which responses with content break off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Break {
+    /// The last byte is missing, and nothing more comes on the connection.
+    Stuck,
+    /// The last byte is missing, and the connection ends.
+    Ends,
+    /// The last chunk is missing.
+    NoLastChunk,
+}
+
+impl Break {
+    /// Starts a server that is correct otherwise.
+    fn server(self) -> SocketAddr {
+        let chunks_from = if self == Break::NoLastChunk { 1 } else { 1 << 20 };
+        let behind = Embedded::start(Config { chunks_from, ..Config::default() }).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let server = TcpStream::connect(behind.addr()).unwrap();
+                let (mut requests, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                thread::spawn(move || {
+                    let _ = std::io::copy(&mut requests, &mut to);
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+                thread::spawn(move || self.pass(server, client));
+            }
+        });
+        address
+    }
+
+    /// Passes responses on. Each is one write of the server, so it is usually one read here.
+    fn pass(self, mut server: TcpStream, mut client: TcpStream) -> std::io::Result<()> {
+        client.set_nodelay(true)?;
+        let mut buffer = vec![0; 64 << 10];
+        while let count @ 1.. = server.read(&mut buffer)? {
+            let response = &buffer[..count];
+            let head = response.windows(4).position(|end| end == b"\r\n\r\n").map_or(count, |end| end + 4);
+            let last = b"\r\n0\r\n\r\n";
+            let last = response.ends_with(last).then(|| &response[..count - last.len() + 2]);
+            match (self, last) {
+                (Break::NoLastChunk, Some(rest)) => client.write_all(rest)?,
+                (Break::NoLastChunk, None) => client.write_all(response)?,
+                _ if head == count => client.write_all(response)?,
+                _ => {
+                    client.write_all(&response[..count - 1])?;
+                    if self == Break::Ends {
+                        return client.shutdown(Shutdown::Both);
+                    }
+                    while server.read(&mut buffer)? > 0 {}
+                }
+            }
+        }
+        client.shutdown(Shutdown::Both)
+    }
+}
+
+pub(super) struct Ran {
+    pub(super) code: Option<i32>,
+    pub(super) out: String,
+    pub(super) err: String,
     took: Duration,
-    /// The most memory that it ever had, in MiB, where the system tells.
+    /// Peak memory in MiB, if the system reports it.
     memory: Option<u64>,
 }
 
-/// Runs `confute http` and watches it.
-fn confute(address: SocketAddr, more: &[&str]) -> Ran {
+/// Runs `confute http` and monitors it.
+pub(super) fn confute(address: SocketAddr, more: &[&str]) -> Ran {
     let start = Instant::now();
     let mut child = Command::new(env!("CARGO_BIN_EXE_confute"))
         .args(["http", &format!("http://{address}/"), "--seed", "1", "--patience", "500ms"])
@@ -138,7 +197,12 @@ fn confute(address: SocketAddr, more: &[&str]) -> Ran {
 }
 
 impl Ran {
-    /// It says that nothing is known, why, and what to do; and did not take long nor much.
+    /// Returns the report without line breaks.
+    pub(super) fn flat(&self) -> String {
+        self.out.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Asserts that the run is inconclusive, with a reason and advice, and took little time and memory.
     fn says(&self, what: Manner, parts: &[&str]) {
         let Ran { code, out, err, took, memory } = self;
         assert_eq!(*code, Some(3), "{what:?} {took:?} {out}{err}");
@@ -160,16 +224,16 @@ impl Ran {
 #[test]
 fn from_the_start() {
     for (manner, parts) in [
-        (Manner::Hangs, &["no answer to", "--patience"][..]),
-        (Manner::ClosesAtOnce, &["without an answer", "https://"]),
-        (Manner::Resets, &["without an answer"]),
+        (Manner::Hangs, &["no response to", "--patience"][..]),
+        (Manner::ClosesAtOnce, &["without a response", "https://"]),
+        (Manner::Resets, &["without a response"]),
         (Manner::Garbage, &["is not HTTP but", "SSH-2.0", "is this the right port?"]),
         (Manner::EndlessHeader, &["a flood", "no end of the message"]),
         (Manner::EndlessBody, &["no end"]),
     ] {
         let ran = confute(server(manner, 0), &["--max-time", "10s"]);
         ran.says(manner, parts);
-        // There are no figures of nothing.
+        // Nothing was sent, so there are no statistics.
         assert!(
             !ran.out.contains("load:") && ran.out.contains("nothing was tested"),
             "{manner:?} {}",
@@ -182,12 +246,12 @@ fn from_the_start() {
 fn later() {
     for (manner, parts) in [
         (Manner::Hangs, &["= trouble:", "--patience"][..]),
-        (Manner::ClosesAtOnce, &["= trouble:", "without an answer"]),
-        (Manner::Resets, &["= trouble:", "without an answer"]),
+        (Manner::ClosesAtOnce, &["= trouble:", "without a response"]),
+        (Manner::Resets, &["= trouble:", "without a response"]),
         (Manner::EndlessHeader, &["= trouble:", "flood"]),
         (Manner::EndlessBody, &["= trouble:", "flood"]),
     ] {
-        // Enough for the survey and for the first connections of a case. That it refuses to serve is another matter.
+        // Enough for the survey and for the first connections of a case. Refused requests are below level must.
         confute(server(manner, 8), &["--max-time", "6s", "--level", "must"]).says(manner, parts);
     }
 }
@@ -202,7 +266,7 @@ fn an_answer_that_is_too_long_costs_its_connection() {
 
 #[test]
 fn what_is_wrong_by_itself_is_a_violation() {
-    // Answers that nobody asked for, and bytes that are no answer.
+    // Unsolicited responses, and bytes that are no response.
     for manner in [Manner::Floods, Manner::Garbage] {
         let ran = confute(server(manner, 8), &["--max-time", "6s", "--max-failures", "1"]);
         assert_eq!(ran.code, Some(1), "{manner:?} {}{}", ran.out, ran.err);
@@ -213,16 +277,63 @@ fn what_is_wrong_by_itself_is_a_violation() {
 }
 
 #[test]
+fn a_response_that_never_ends_is_a_finding() {
+    // The next response proves that the length was wrong.
+    let server = Embedded::start(Config::default().bug(Bug::LengthOneTooLarge)).unwrap();
+    let ran = confute(server.addr(), &["--max-time", "6s", "--shrink-time", "3s"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("violation 1: rfc9110-8.6/length-true (level must)\n"), "{}", ran.out);
+    assert!(!ran.out.contains("violation 2") && !ran.out.contains("warning"), "{}", ran.out);
+    assert!(ran.out.contains("Content-Length too large"), "{}", ran.out);
+    assert!(ran.flat().contains("the server answers PUT (201)"), "{}", ran.out);
+
+    let ran = confute(Break::NoLastChunk.server(), &["--max-time", "6s", "--shrink-time", "3s"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.starts_with("violation 1: rfc9112-7.1/chunks (level must)\n"), "{}", ran.out);
+    assert!(!ran.out.contains("violation 2") && !ran.out.contains("warning"), "{}", ran.out);
+
+    // Nothing more comes, so nothing is proved but that: what did not come may still come.
+    let ran = confute(Break::Stuck.server(), &["--max-time", "6s", "--shrink-time", "3s", "--level", "live"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    let title = "violation 1: rfc9110-8.6/length-true, or live/answered (level live)";
+    assert!(ran.out.starts_with(title), "{}", ran.out);
+    assert!(ran.flat().contains(" bytes came, then nothing for"), "{}", ran.out);
+    assert!(ran.flat().contains("bytes of the response to GET"), "{}", ran.out);
+    assert!(!ran.out.contains("violation 2"), "{}", ran.out);
+    let ran = confute(Break::Stuck.server(), &["--max-time", "6s", "--no-shrink"]);
+    assert_eq!(ran.code, Some(3), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("warning 1: ") && !ran.out.contains("violation 1"), "{}", ran.out);
+}
+
+#[test]
+fn a_connection_that_ends_early_is_no_violation_but_reported() {
+    let ran = confute(Break::Ends.server(), &["--max-time", "4s"]);
+    assert_ne!(ran.code, Some(1), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("violation") && !ran.out.contains("warning"), "{}", ran.out);
+    let flat = ran.flat();
+    assert!(
+        flat.contains("GET (200, broken off: 5 of 6 bytes came, then the connection ended)"),
+        "{}",
+        ran.out
+    );
+    assert!(flat.contains("responses broke off: the server ended the connection, as it may"), "{}", ran.out);
+    assert!(!flat.contains("restarted"), "{}", ran.out);
+}
+
+#[test]
 fn a_port_where_nobody_listens() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let ran = confute(address, &[]);
-    ran.says(Manner::ClosesAtOnce, &["cannot connect to", "is the server running?", "nothing was tested"]);
+    ran.says(
+        Manner::ClosesAtOnce,
+        &["cannot connect to", "start the server, or check host and port", "nothing was tested"],
+    );
     assert!(!ran.out.contains("load:"), "{}", ran.out);
 }
 
 #[test]
 fn death_and_restart_are_no_violations() {
-    // It dies for good.
+    // The server dies for good.
     let embedded = Embedded::start(Config::default()).unwrap();
     let address = embedded.addr();
     let ender = thread::spawn(move || {
@@ -232,7 +343,7 @@ fn death_and_restart_are_no_violations() {
     confute(address, &["--max-time", "10s"]).says(Manner::Hangs, &["is gone", "log"]);
     ender.join().unwrap();
 
-    // It comes back, again and again, with nothing.
+    // The server restarts again and again, and loses its content.
     let embedded = Embedded::start(Config::default()).unwrap();
     let address = embedded.addr();
     let running = Arc::new(Mutex::new(Some(embedded)));

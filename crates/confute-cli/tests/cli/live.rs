@@ -1,4 +1,4 @@
-//! Live servers.
+//! Tests of live servers.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -9,10 +9,10 @@ use confute_testbed::free_port;
 
 use super::{confute, said};
 
-/// How many milliseconds a machine may add that has something else to do.
+/// Milliseconds of delay that a busy machine may add.
 const BUSY: f64 = 2_000.0;
 
-/// A port where nobody listens.
+/// Returns a port where no server listens.
 fn closed() -> String {
     free_port().unwrap().to_string()
 }
@@ -45,6 +45,23 @@ fn a_wrong_http_server_is_refuted() {
     }
 }
 
+/// What a resource does by itself is set aside by an experiment, not by the proof. The proof decides by default.
+#[test]
+fn experiments_decide_only_if_asked_to() {
+    let bug = Bug::from_name("if-match-ignored-on-delete").unwrap();
+    let with = |more: &[&str]| {
+        let args = ["--max-failures", "1", "--cases", "6", "--max-time", "20s", "--level", "must"];
+        http(Config::default().bug(bug), &[&args, more].concat())
+    };
+    let title = "1: rfc9110-13.1.1/if-match-on-delete (level store, must by experiment)\n";
+    let (code, out, err) = with(&[]);
+    assert!(code == 0 && out.contains(&format!("warning {title}")), "{out}{err}");
+    assert!(out.contains("= narrowed: By experiment") && out.contains("store/stays"), "{out}");
+    assert!(out.contains("`--by-experiment` also counts warning 1"), "{out}");
+    let (code, out, err) = with(&["--by-experiment"]);
+    assert!(code == 1 && out.contains(&format!("violation {title}")), "{out}{err}");
+}
+
 /// Tests the embedded server as a gateway.
 fn gateway(bug: Option<Bug>, path: &str, more: &[&str]) -> (i32, String, String) {
     let origin = closed();
@@ -58,8 +75,10 @@ fn gateway(bug: Option<Bug>, path: &str, more: &[&str]) -> (i32, String, String)
 fn a_correct_gateway_is_unrefuted() {
     let (code, out, err) = gateway(None, "proxy", &["--cases", "8"]);
     assert_eq!(code, 0, "{out}{err}");
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        out.contains("all explained by http-gateway") && out.contains("is forwarded to 127.0.0.1:"),
+        flat.contains("every response explained by http-gateway")
+            && flat.contains("is forwarded to 127.0.0.1:"),
         "{out}"
     );
 }
@@ -90,8 +109,8 @@ fn a_correct_origin_and_gateway_is_unrefuted() {
     assert_eq!(code, 0, "{out}{err}");
     let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "all explained by http-dual",
-        "nobody else writes below this URL; what is below /proxy/ is forwarded to 127.0.0.1:",
+        "every response explained by http-dual",
+        "nobody else writes below this URL; everything below /proxy/ is forwarded to 127.0.0.1:",
         "the server answers PUT (201), GET (200)",
         "what is below /proxy/ arrives at the origin below /,",
     ] {
@@ -108,7 +127,7 @@ fn an_origin_and_gateway_is_refuted_for_what_either_does() {
         assert_eq!(code, 1, "{out}{err}");
         assert!(out.starts_with(&format!("violation 1: {rule} (level must)")), "{out}");
         assert!(out.contains("= shrunk:"), "{out}");
-        // What it allows is not found again.
+        // A rule that is not required is not reported again.
         let (code, out, err) = both(Bug::from_name(name), &["--allow", rule, "--cases", "6"]);
         assert_eq!(code, 0, "{out}{err}");
     }
@@ -147,7 +166,7 @@ fn a_server_that_does_not_forward() {
     assert!(code == 2 && err.contains("it needs a fixed port"), "{err}");
 }
 
-/// One request, and what comes back.
+/// Sends one request and returns the response.
 fn asked(server: &Embedded, request: &str) -> String {
     let mut stream = TcpStream::connect(server.addr()).unwrap();
     let head =
@@ -172,7 +191,7 @@ fn stored_cases_write_to_nothing_that_is_only_read() {
     assert!(asked(&server, "PUT /thing").contains("201"));
     let (code, out, err) = run(&["--path", "/thing", "--cases", "2"]);
     let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(code == 0 && text.contains("not judged: it was met with other resources"), "{out}{err}");
+    assert!(code == 0 && text.contains("not judged: it was recorded with other resources"), "{out}{err}");
     assert!(asked(&server, "GET /thing").ends_with("hello"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -182,7 +201,7 @@ fn nobody_listens() {
     let address = closed();
     for args in [["http", &format!("http://{address}/")], ["memcached", &address]] {
         let (code, out, _) = said(confute().args(args));
-        assert!(code == 3 && out.contains("is the server running?"), "{out}");
+        assert!(code == 3 && out.contains("start the server, or check host and port"), "{out}");
     }
 }
 
@@ -198,8 +217,8 @@ fn not_a_url() {
     }
 }
 
-/// A server with many bugs, some of which leave requests unanswered: there is always something left to blame, to wait for, to
-/// shrink and to prove.
+/// A server with many bugs, some of which leave requests without a response: there is always more to blame, to wait
+/// for, to shrink and to prove.
 #[test]
 fn both_budgets_are_kept() {
     let bugs = [
@@ -230,7 +249,7 @@ fn both_budgets_are_kept() {
         let budget = &summary["budgets"][name];
         assert_eq!(budget["of_milliseconds"], of, "{budget}");
         let took = budget["milliseconds"].as_f64().unwrap();
-        // A tenth, and what a busy machine may add.
+        // A tenth more, and the delay of a busy machine.
         assert!(took <= 1.1 * of + BUSY, "{name}: {budget}");
         sum += of;
     }

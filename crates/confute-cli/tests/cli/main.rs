@@ -1,4 +1,4 @@
-//! The command line as its users meet it: what it prints, and what it exits with.
+//! The command line as users see it: its output and exit codes.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@ mod broken;
 mod check;
 mod demo;
 mod exhaustive;
+mod experiments;
 mod export;
 mod help;
 mod hostile;
@@ -20,6 +21,7 @@ mod reading;
 mod real;
 mod rules;
 mod secrets;
+mod surveys;
 mod tls;
 
 use std::path::Path;
@@ -27,7 +29,7 @@ use std::path::Path;
 use snapbox::cmd::Command;
 use snapbox::{Assert, Redactions};
 
-/// `confute` among the data files, as if in a pipe and without colour.
+/// Returns a `confute` command in the folder of data files, without a terminal and without colour.
 fn confute() -> Command {
     Command::new(env!("CARGO_BIN_EXE_confute"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"))
@@ -36,14 +38,14 @@ fn confute() -> Command {
         .with_assert(Assert::new().action_env("SNAPSHOTS").redact_with(times()))
 }
 
-/// Times differ from run to run.
+/// Redacts times, which differ from run to run.
 fn times() -> Redactions {
     let mut redactions = Redactions::new();
     redactions.insert("[TIME]", regex::Regex::new(r"\d+(\.\d+)? m?s\b").unwrap()).unwrap();
     redactions
 }
 
-/// What a command prints and exits with.
+/// Returns exit code, standard output and standard error of a command.
 fn said(command: Command) -> (i32, String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();

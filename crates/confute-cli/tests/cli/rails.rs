@@ -1,12 +1,12 @@
-//! A stored case with many connections is told like any other: in 80 columns, with its verdict.
+//! A stored case with many connections is printed like any other: in 80 columns, with its verdict.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use super::{confute, said};
 
-/// A case in which a resource is put, read on so many connections at once, and read as it never was on the last of them; besides
-/// there are as many connections that say nothing.
+/// Returns a case in which a resource is put, read on this many connections concurrently, and read with a content
+/// that it never had on the last of them. As many connections again are idle.
 fn case(connections: usize) -> String {
     let mut text = String::from(
         r#"{"confute":"case","version":1,"model":"http","settings":{"resources":[]},"server":"http://h/","blame":[["store/put-exact"]],"level":"store","name":"n","seed":1,"connections":99,"seen":""}"#,
@@ -59,7 +59,7 @@ fn any_number_of_connections() {
         assert!(out.starts_with("violation 1: ") && out.contains("\nrefuted: "), "{out}");
         let place = path.display().to_string();
         assert!(out.lines().all(|line| line.chars().count() <= 80 || line.contains(&place)), "{out}");
-        // Up to 24 lines are drawn, those that are left out are counted.
+        // Up to 24 events are drawn, and the omitted connections are counted.
         let idle = format!("(not drawn: {connections} connection");
         assert_eq!(out.contains(&idle), connections <= 21, "{out}");
         let last = format!("c{}", connections - 1);

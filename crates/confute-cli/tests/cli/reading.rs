@@ -1,4 +1,4 @@
-//! Servers that can only be read, prefixes, and being stopped.
+//! Read-only servers, prefixes, and interruption.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use super::{confute, said};
 
-/// Sends a request and hears the answer.
+/// Sends a request and returns the response.
 fn ask(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
@@ -20,10 +20,10 @@ fn ask(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-/// A server behind which another one is, with something in it; it takes only methods that change nothing.
+/// A read-only server in front of another one that has some content: it accepts only safe methods.
 struct Front {
     address: SocketAddr,
-    /// The first line of whatever came.
+    /// First line of every request.
     lines: Arc<Mutex<Vec<String>>>,
     _behind: Embedded,
 }
@@ -96,7 +96,7 @@ fn a_server_that_takes_no_put_can_be_read() {
     let lines = front.lines.lock().unwrap().clone();
     assert!(lines.len() > 100, "{}", lines.len());
     let safe = |line: &String| ["GET ", "HEAD ", "OPTIONS "].iter().any(|method| line.starts_with(method));
-    // What is cut off at the end of a read is no first line.
+    // A line that was truncated at the end of a read is not a first line.
     assert!(lines.iter().filter(|line| line.ends_with("HTTP/1.1")).all(safe), "{lines:?}");
 }
 

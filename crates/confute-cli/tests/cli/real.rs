@@ -1,4 +1,4 @@
-//! Real servers, as Debian has them: what each is known to get wrong is found, and named. `docs/findings.md` tells the bytes.
+//! Real servers, as packaged by Debian: their known violations are found and named. `docs/findings.md` has the bytes.
 
 #![allow(clippy::print_stdout, reason = "whoever runs the tests is to know what was skipped")]
 
@@ -13,18 +13,17 @@ use serde_json::Value;
 
 use super::{confute, said};
 
-/// So many seconds are enough where there are races: to find out which rule one broke takes some of them, and other tests run
-/// beside.
+/// Seconds that suffice where there are races: blame takes some of them, and other tests run at the same time.
 const LONG: u32 = 25;
 
-/// Says that a test did not happen, which under CI is a failure.
+/// Reports that a test was skipped, which is a failure in CI.
 fn skip(reason: &str) {
     let is_strict = std::env::var("CI").is_ok_and(|ci| ci == "true");
     assert!(!is_strict, "{reason}, and this is CI");
     println!("SKIPPED: {reason}");
 }
 
-/// A running server, or `None` where it is not installed.
+/// Returns a running server, or `None` if it is not installed.
 pub(super) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
     match started {
         Ok(server) => Some(server),
@@ -39,7 +38,7 @@ pub(super) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
 /// A violation or warning: the sets of rules that explain it.
 type Blamed = Vec<Vec<String>>;
 
-/// Runs the tester for some seconds; returns what it found, in its order.
+/// Runs the tester for this many seconds. Returns the violations in its order.
 fn findings(address: SocketAddr, seconds: u32) -> Vec<Blamed> {
     findings_with(address, seconds, &[])
 }
@@ -57,12 +56,12 @@ fn findings_with(address: SocketAddr, seconds: u32, more: &[&str]) -> Vec<Blamed
     lines.filter_map(|line| Some(line["blame"].as_array()?.iter().map(rules).collect())).collect()
 }
 
-/// Whether a rule is named, alone or among others.
+/// Returns `true` if a violation is blamed on the rule, alone or among others.
 fn names(findings: &[Blamed], rule: &str) -> bool {
     findings.iter().flatten().flatten().any(|name| name == rule)
 }
 
-/// Whether a finding is explained by one rule and nothing else.
+/// Returns `true` if a violation is explained by this rule and nothing else.
 fn names_alone(findings: &[Blamed], rule: &str) -> bool {
     findings.iter().any(|sets| matches!(&sets[..], [set] if set[..] == [rule]))
 }
@@ -74,11 +73,11 @@ fn apache() {
     for rule in ["rfc9110-13.1.2/weak-comparison", "rfc9110-14.2/only-get"] {
         assert!(names(&found, rule), "{rule}: {found:#?}");
     }
-    // It looks at If-Match on PUT, and its tags are right.
+    // Apache checks If-Match on PUT, and its tags are right.
     assert!(!names(&found, "rfc9110-8.8.3/strong-tag-differs"), "{found:#?}");
 }
 
-/// It serves files and forwards a prefix, as in the paper: both are tested at once.
+/// The server serves files and forwards a prefix, as in the paper: both are tested at once.
 #[test]
 fn apache_as_origin_and_gateway() {
     let origin = free_port().unwrap();
@@ -88,7 +87,11 @@ fn apache_as_origin_and_gateway() {
     for rule in ["rfc9110-13.1.2/weak-comparison", "rfc9110-7.6.3/via"] {
         assert!(names(&found, rule), "{rule}: {found:#?}");
     }
-    assert!(!names(&found, "rfc9112-9.3.2/order") && !names(&found, "rfc9112-9.2/own-answer"), "{found:#?}");
+    // Apache mixes no responses up. Two of its resources may have the same tag (same size, same tick of the clock), so such a
+    // mix-up may stand beside the rule that was broken, but never by itself.
+    for rule in ["rfc9112-9.3.2/order", "rfc9112-9.2/own-answer"] {
+        assert!(!names_alone(&found, rule), "{rule}: {found:#?}");
+    }
 }
 
 #[test]
@@ -105,7 +108,7 @@ fn lighttpd() {
     let Some(server) = running(Lighttpd::start()) else { return };
     let found = findings(server.address(), 8);
     assert!(names(&found, "rfc9110-13.1.1/if-match-on-read"), "{found:#?}");
-    // It does one thing after the other: whatever else it gets wrong, races are not it.
+    // The server is sequential: whatever else it gets wrong, it has no races.
     for rule in ["store/one-winner", "store/whole"] {
         assert!(!names_alone(&found, rule), "{rule}: {found:#?}");
     }

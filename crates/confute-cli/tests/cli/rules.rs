@@ -1,4 +1,4 @@
-//! The catalogue.
+//! The catalogue of rules.
 
 use snapbox::str;
 
@@ -8,10 +8,11 @@ use super::{confute, said};
 fn rules_of_a_model() {
     confute().args(["rules", "kv"]).assert().code(0).stdout_eq(str![[r#"
 rule                 level   summary
-kv/read-sees-latest  store   A get answers with the latest value, not with none.
-kv/put-lasts         store   A put that was confirmed replaces the value for all
-                             later requests.
-kv/append-keeps      store   An append keeps what was there before.
+kv/read-sees-latest  store   A `get` returns the latest value stored under the
+                             key.
+kv/put-lasts         store   A confirmed `put` replaces the value for all later
+                             requests.
+kv/append-keeps      store   An `append` keeps the value that was stored before.
 
 "#]]);
 }
@@ -31,7 +32,7 @@ fn rules_for_programs() {
         let object: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!((&object["confute"], &object["version"]), (&"rule".into(), &1.into()));
         let (name, model) = (object["name"].as_str().unwrap(), object["model"].as_str().unwrap());
-        // HTTP's are named after the standard.
+        // The rules of HTTP are named after the standard.
         assert!(model.starts_with("http") || name.starts_with(&format!("{model}/")), "{line}");
         assert!(
             ["must", "store", "steady", "should", "live"].contains(&object["level"].as_str().unwrap()),
@@ -44,15 +45,14 @@ fn rules_for_programs() {
 fn explained() {
     confute().args(["explain", "kv/put-lasts"]).assert().code(0).stdout_eq(str![[r#"
 kv/put-lasts
-  A put that was confirmed replaces the value for all later requests.
+  A confirmed `put` replaces the value for all later requests.
 
-  = level:    store: what a store with one copy does, though no standard says
-              so; the premise is that nobody else changes what the tester
-              looks at
+  = level:    store: a store with one copy behaves so, though no standard
+              requires it; premise: nobody else writes to the tested resources
   = model:    kv: A key-value store with get, put and append.
   = relax:    `confute check FILE --allow kv/put-lasts`
-              judges as if the server were free to break it: what is refuted
-              then, is refuted for another reason.
+              judges as if the server were free to break it: a refutation then
+              has another reason.
   = see also: kv/read-sees-latest, kv/append-keeps
 
 "#]]);

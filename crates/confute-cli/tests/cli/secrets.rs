@@ -1,4 +1,4 @@
-//! What is given with -H reaches the server, and nothing else.
+//! The values of -H are sent to the server, and appear nowhere else.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
@@ -10,12 +10,12 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use super::{confute, said};
 
-/// Longer than what is shown of a text, and with signs that are written otherwise there.
+/// Longer than the displayed part of a text, and with characters that are escaped there.
 const SECRET: &str = "s3cr3t-t0k3n-77f1-\"so-to-speak\"-and-much-longer-than-what-is-shown";
-/// So much of it is too much.
+/// Part of the secret that must not appear either.
 const PART: &str = "s3cr3t-t0k3n";
 
-/// A server that answers every request with a secret and the request itself. What it was told is kept.
+/// Starts a server that responds to every request with a secret and the request itself, and records the requests.
 fn echo() -> (SocketAddr, Arc<Mutex<Vec<u8>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -81,11 +81,11 @@ fn they_never_appear() {
             let files = no_file_holds(&folder);
             std::fs::remove_dir_all(&folder).unwrap();
             assert!(files >= 3, "{files}");
-            // It is the value that is missing, not the whole report.
+            // Only the value is missing, not the whole report.
             assert!(out.contains("rfc9110") || out.contains("store/"), "{out}");
         }
     }
-    // The server was told.
+    // The server received the secret.
     assert!(holds(&told.lock().unwrap()));
 }
 

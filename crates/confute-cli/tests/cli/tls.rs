@@ -1,4 +1,4 @@
-//! https: the embedded server behind TLS, with certificates of all kinds.
+//! https: the embedded server behind TLS, with valid and invalid certificates.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,10 +14,10 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::{confute, said};
 
-/// An authority, and a server that it vouches for under this name.
+/// An authority, and a server with a certificate from it for this name.
 struct Secured {
     address: SocketAddr,
-    /// The authority's certificate, as a file.
+    /// File with the authority's certificate.
     ca: PathBuf,
 }
 
@@ -57,7 +57,7 @@ fn secured(name: &str, config: Config) -> Secured {
     Secured { address, ca }
 }
 
-/// Passes on what is said, both ways, by turns.
+/// Relays bytes in both directions, by turns.
 fn pass_on(mut client: StreamOwned<ServerConnection, TcpStream>, mut behind: TcpStream) -> Option<()> {
     client.sock.set_nodelay(true).ok()?;
     behind.set_nodelay(true).ok()?;
@@ -96,8 +96,11 @@ fn a_server_behind_tls_is_tested_like_any_other() {
     let ca = server.ca.display().to_string();
     let (code, out, err) = https(&server, &["--ca", &ca, "--max-time", "4s"]);
     assert_eq!(code, 0, "{out}{err}");
-    let answers: u64 =
-        out.split('(').nth(1).and_then(|rest| rest.split(' ').next()?.replace(',', "").parse().ok()).unwrap();
+    let answers: u64 = out
+        .split('(')
+        .nth(1)
+        .and_then(|rest| rest.split_whitespace().next()?.replace(',', "").parse().ok())
+        .unwrap();
     assert!(answers > 50, "{out}");
     let wrong = secured("127.0.0.1", Config::default().bug(Bug::IfMatchIgnoredOnPut));
     let (code, out, err) = https(&wrong, &["--insecure", "--max-failures", "1", "--max-time", "20s"]);
@@ -110,8 +113,11 @@ fn certificates_that_prove_nothing() {
     let server = secured("127.0.0.1", Config::default());
     let other = secured("elsewhere.example", Config::default());
     let cases = [
-        // Nobody trusted issued it; another name; not a certificate; no such file.
-        (https(&server, &["--ca", &other.ca.display().to_string()]), "issued by nobody who is trusted"),
+        // Untrusted issuer; another name; not a certificate; no such file.
+        (
+            https(&server, &["--ca", &other.ca.display().to_string()]),
+            "the issuer of its certificate is not trusted",
+        ),
         (https(&server, &[]), "certificate"),
         (https(&other, &["--ca", &other.ca.display().to_string()]), "is for another name"),
         (https(&server, &["--ca", "/dev/null"]), "there is no certificate in it"),

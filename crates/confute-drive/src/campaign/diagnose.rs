@@ -1,6 +1,8 @@
-//! From a refuted case to a finding: judged again, cut at the event that nothing explains, and blamed.
+//! Diagnosis: turns a refuted case into a finding. The case is judged again, cut at the event that nothing
+//! explains, and blamed.
 //!
-//! The case is judged anew, by the search that knows the whole trace. Only if that refutes it too, there is a finding.
+//! The second judgement is by the search that knows the whole trace. Only if that refutes the case too, there
+//! is a finding.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,22 +18,22 @@ use super::reduce::reduce;
 use crate::case::CaseRun;
 use crate::erased::{AnyProtocol, all_shared};
 
-/// How long it may take when it is time to stop.
+/// Time for a diagnosis after a stop was requested.
 pub(super) const HURRY: Duration = Duration::from_secs(3);
 
-/// The part of the time for blame that the level may take where blame could not tell it: a quarter. With all weaker rules relaxed,
-/// any number of times, a search either ends soon or not at all.
+/// Divisor of the time for blame that yields the time for the level where blame could not determine it: a
+/// quarter. With all weaker rules relaxed, any number of times, a search either ends soon or not at all.
 const WORTH: u32 = 4;
 
-/// How long it may take, and with how much memory.
+/// Limits of a diagnosis.
 pub(crate) struct Budget<'a> {
     pub(crate) time: Duration,
     pub(crate) memory: usize,
     /// Set when it is time to stop.
     pub(crate) halt: &'a AtomicBool,
-    /// When it has to be over, however late it began.
+    /// Moment at which it has to be over, however late it began.
     pub(crate) end: Option<Instant>,
-    /// Names only, or the level of the accusation too.
+    /// Depth of blame: names only, or the level of the violation too.
     pub(crate) depth: Depth,
 }
 
@@ -42,7 +44,7 @@ impl Budget<'_> {
     }
 }
 
-/// A finding without a number, unless the second judge does not agree.
+/// Returns a finding without a number, or `None` if the second judgement does not refute the case.
 pub(crate) fn diagnose(
     protocol: &dyn AnyProtocol,
     run: CaseRun,
@@ -63,7 +65,8 @@ pub(crate) fn diagnose(
     protocol.annotate(&mut trace);
     let mut events = all_shared(&trace);
     let Verdict::Refuted(found) = model.judge(network, &events, &options) else { return None };
-    // It says where nothing was explainable any more; the shortest refuted beginning says which event is to blame.
+    // The verdict gives the event at which nothing was explainable any more; the shortest refuted prefix ends
+    // with the event to blame.
     let refutation: Refutation = model.explain(network, &events, &found, &options);
     let shorter = (refutation.event + 1).min(events.len());
     if model.judge(network, &events[..shorter], &options).is_refuted() {
@@ -72,11 +75,11 @@ pub(crate) fn diagnose(
         micros.truncate(shorter);
     }
     let silent = matches!(trace.last(), Some(Event::Quiescent));
-    // A third of the time at most, or blame has none left.
+    // A third of the time at most, or none is left for blame.
     let less = reduce(protocol, &trace, &events, &options, &|| {
         start.elapsed() > budget.time / 3 || budget.is_spent(start)
     });
-    // The least evidence first: most sets of rules fail on it already.
+    // The smallest evidence comes first: most sets of rules fail on it already.
     let is_evidence = |events: &Vec<_>| model.judge(network, events, &options).is_refuted();
     let alone = protocol.alone(&trace).map(|alone| all_shared(&alone)).filter(is_evidence);
     let mut parts: Vec<&[_]> = alone.iter().map(Vec::as_slice).collect();
@@ -95,7 +98,8 @@ pub(crate) fn diagnose(
     } else {
         0
     };
-    // Weights decide which names come first, and among equals the model does.
+    // The number of deviations decides the order of the sets, and among equals the order of the model's
+    // rules.
     let (plain, excused) = blamed.diagnoses.split_at_mut(plain);
     for sets in [plain, excused] {
         sets.sort_by_cached_key(|one| {
@@ -103,10 +107,11 @@ pub(crate) fn diagnose(
         });
     }
     let (level, incomplete) = if silent {
-        // That nothing comes is known only from waiting.
+        // Silence is known only from waiting.
         (Some(Level::Live), blamed.incomplete)
     } else if budget.depth == Depth::Level && (blamed.incomplete || blamed.diagnoses.is_empty()) {
-        // What was not tried might explain it at a weaker level. Each diagnosis explains it, so it is worth no more than these.
+        // A set that was not tried might explain the case at a weaker level. Each diagnosis explains the
+        // case, so its level is no higher than theirs.
         let worth = worth(protocol, parts, relaxed, budget, blamed.level().unwrap_or(Level::Must));
         (Some(worth.at_least), blamed.incomplete || !worth.is_exact)
     } else {
@@ -132,13 +137,15 @@ pub(crate) fn diagnose(
         times: 1,
         proof: None,
         shrunk: None,
+        experiment: None,
         excerpt: None,
     })
 }
 
-/// Puts sets of rules in front that explain the trace without the excuse of a weak rule, where all that blame names need one;
-/// says how many. Once `store/stays` is relaxed, a PUT that was performed against `If-None-Match` and answered 201 is explained
-/// by a breach of `If-Match: *` alone: the resource had just vanished. The two rules that were broken are told first.
+/// Inserts sets of rules in front that explain the trace without the excuse of a relaxed weak rule, if all
+/// sets that blame names need one; returns their number. Once `store/stays` is relaxed, a PUT that was
+/// performed against `If-None-Match` and answered 201 is explained by a breach of `If-Match: *` alone: the
+/// resource had just vanished. The two rules that were really broken are listed first.
 fn unexcused(
     protocol: &dyn AnyProtocol,
     parts: &[&[Event<SharedMessage>]],
@@ -157,42 +164,56 @@ fn unexcused(
     }
     let start = Instant::now();
     let watch = |_: &Pulse| budget.is_spent(start) || start.elapsed() > budget.time / WORTH;
-    let options = Options { watch: Some(&watch), relaxed: strong.clone(), ..options.clone() };
-    let explains = |one: &Diagnosis| {
-        let relaxed = strong.iter().chain(&one.rules).copied().collect();
-        let options =
-            Options { relaxed, free: strong.clone(), deviations: one.deviations, ..options.clone() };
-        parts.iter().all(|events| model.judge(network, events, &options).is_unrefuted())
+    let options = Options { watch: Some(&watch), ..options.clone() };
+    let plainly = Options { relaxed: strong.clone(), ..options.clone() };
+    // Where the events before the last one need the excuse, a weak rule was broken there: sets that do without
+    // it would blame those events on rules that were not broken.
+    let is_plain = |events: &[_]| {
+        let before = events.split_last().map_or(&[][..], |(_, before)| before);
+        model.judge(network, before, &plainly).is_unrefuted()
     };
-    if blamed.diagnoses.iter().any(explains) {
+    let (plain, whole): (Vec<_>, Vec<_>) = parts.iter().copied().partition(|events| is_plain(events));
+    if plain.is_empty() {
         return 0;
     }
-    let plain = model.blame_by_parts(network, parts, &options, Depth::Names).diagnoses;
-    let mut plain: Vec<_> = plain.into_iter().filter(|one| !one.rules.iter().any(is_weak)).collect();
-    plain.iter_mut().for_each(|one| one.level = promised(protocol, one));
-    plain.retain(|one| !blamed.diagnoses.iter().any(|other| other.rules == one.rules));
-    let count = plain.len();
-    blamed.diagnoses.splice(0..0, plain);
+    let explains = |events: &[_], one: &Diagnosis, free: &[&'static str]| {
+        let relaxed = free.iter().chain(&one.rules).copied().collect();
+        let options = Options { relaxed, free: free.to_vec(), deviations: one.deviations, ..options.clone() };
+        model.judge(network, events, &options).is_unrefuted()
+    };
+    let explains_plainly = |one: &Diagnosis| plain.iter().all(|events| explains(events, one, &strong));
+    if blamed.diagnoses.iter().any(explains_plainly) {
+        return 0;
+    }
+    let mut sets = model.blame_by_parts(network, &plain, &plainly, Depth::Names).diagnoses;
+    sets.retain(|one| {
+        !one.rules.iter().any(is_weak)
+            && !blamed.diagnoses.iter().any(|other| other.rules == one.rules)
+            && whole.iter().all(|events| explains(events, one, &options.relaxed))
+    });
+    sets.iter_mut().for_each(|one| one.level = promised(protocol, one));
+    let count = sets.len();
+    blamed.diagnoses.splice(0..0, sets);
     count
 }
 
-/// The level of a diagnosis, with the levels that the rules have in this run.
+/// Returns the level of a diagnosis, with the levels that the rules have in this run.
 fn promised(protocol: &dyn AnyProtocol, one: &Diagnosis) -> Level {
     let rules = protocol.model().rules().iter().filter(|rule| one.rules.contains(&rule.name));
     rules.map(|rule| protocol.level(rule)).max().unwrap_or(one.level)
 }
 
-/// The level of an accusation that does not rest on blame.
+/// The level of a violation, determined without blame.
 struct Worth {
-    /// The strongest level for which it was proven that rules of this level or of higher ones were broken: without all
-    /// weaker rules, each relaxed any number of times, the trace is still refuted.
+    /// The highest level for which it was proven that rules of this level or of higher ones were broken: with
+    /// all weaker rules relaxed any number of times, the trace is still refuted.
     at_least: Level,
-    /// For the next level the opposite was proven, or there is none.
+    /// `true` if the opposite was proven for the next level, or there is none.
     is_exact: bool,
 }
 
-/// The level of a refuted trace, which is no higher than this. The other parts are less of the same evidence: what nothing
-/// explains there, nothing explains at all.
+/// Determines the level of a refuted trace, which is at most `at_most`. The other parts are less of the same
+/// evidence: if nothing explains one of them, nothing explains the trace.
 fn worth(
     protocol: &dyn AnyProtocol,
     parts: &[&[Event<SharedMessage>]],
@@ -202,7 +223,7 @@ fn worth(
 ) -> Worth {
     let (model, network) = (protocol.model(), protocol.network());
     let start = Instant::now();
-    // Half of the time for the likeliest level, or there is none left to find out what else can be proven.
+    // The likeliest level gets half of the time, or none is left to find out what else can be proven.
     let is_first = Cell::new(true);
     let time = budget.time / WORTH;
     let watch = |_: &Pulse| {
@@ -227,14 +248,14 @@ fn worth(
         }
         verdict
     };
-    // As a rule it is just that.
+    // Usually it is exactly this level.
     if without_weaker(at_most).is_refuted() {
         return Worth { at_least: at_most, is_exact: true };
     }
     is_first.set(false);
     let mut at_least = Level::ALL[0];
     for this in Level::ALL.into_iter().skip(1).filter(|this| *this <= at_most) {
-        // Where there are no rules of the level below, the same ones are relaxed as before.
+        // If no rule has a level in between, the same rules are relaxed as before.
         if model.rules().iter().any(|rule| (at_least..this).contains(&level(rule))) {
             match without_weaker(this) {
                 Verdict::Refuted(_) => {}

@@ -1,4 +1,5 @@
-//! What a server did wrong: a case that nothing explains, and the rules that must have been broken.
+//! Findings: the violations of a server, each a case that nothing explains with the rules that must have been
+//! broken.
 
 use std::cmp::Ordering;
 
@@ -9,75 +10,82 @@ use confute::{Diagnosis, Refutation};
 use super::sink::News;
 use super::{Outcome, Plan};
 use crate::erased::{AnyAsk, AnyMessage};
+use crate::experiment::Experiment;
 use crate::script::Step;
 use crate::shrink::{Shrunk, Unshrunk};
-use confute_record::Chunk;
+use confute_record::ByteRecord;
 
-/// So many cases are enough to tell which of several rules is to blame, if it can be told.
+/// Number of cases that suffice to decide which of several rules is to blame, if that can be decided.
 const CLEAR: u64 = 3;
 
-/// Why nothing explains a case.
+/// Proof that nothing explains a case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proof {
-    /// The events that matter, by their places in the case that is shown: the smaller one, if there is one.
+    /// Indexes of the relevant events in the case that is shown: the smaller one, if there is one.
     pub matter: Vec<usize>,
-    /// In words.
+    /// The proof in sentences.
     pub sentences: Vec<String>,
+    /// Index of the sentence to show if there is room for one only.
+    pub main: usize,
 }
 
 /// One distinct violation.
+#[derive(Clone)]
 pub struct Finding {
-    /// Counted from one.
+    /// Number of the violation, counted from one.
     pub number: usize,
-    /// Which rules must have been broken: sets each of which explains the case, those with the fewest deviations first. Empty
+    /// Sets of rules each of which explains the case if broken, those with the fewest deviations first. Empty
     /// if none was found.
     pub diagnoses: Vec<Diagnosis>,
-    /// Whether the time for blame ran out: other sets may explain the case too.
+    /// `true` if the time for blame ran out: other sets may explain the case too.
     pub incomplete: bool,
-    /// The level of the accusation, as far as it was proven. If blame is incomplete, it may be higher. `None` if nothing was
-    /// proven.
+    /// Level of the violation, as far as it was proven. If blame is incomplete, it may be higher. `None` if
+    /// nothing was proven.
     pub level: Option<Level>,
-    /// The case it was found in.
+    /// The case in which it was found.
     pub counterexample: Counterexample,
-    /// The number of that case.
+    /// Number of that case.
     pub case: u64,
-    /// What its choices came from.
+    /// Seed of the random choices of that case.
     pub seed: u64,
-    /// Rules that were not asked for in this case.
+    /// Rules that were relaxed in that case.
     pub relaxed: Vec<&'static str>,
-    /// Whether it was to be expected: see [`Plan::known`](super::Plan::known).
+    /// `true` if the violation was expected: see [`Plan::known`](super::Plan::known).
     pub known: bool,
-    /// In how many cases it was met.
+    /// Number of cases in which it was found.
     pub times: u64,
-    /// Why nothing explains it; `None` while nobody looked for a proof, or none was found.
+    /// Proof that nothing explains it; `None` if no proof was searched for, or none was found.
     pub proof: Option<Proof>,
-    /// A smaller case that shows it too, or why there is none; `None` while nobody looked for one.
+    /// A smaller case that shows it too, or the reason why there is none; `None` if none was searched for.
     pub shrunk: Option<Result<Box<Shrunk>, Unshrunk>>,
-    /// Where there is none: the case with the part of its trace that is enough by itself, if not all of it is needed.
+    /// Explanations that experiments set aside, if any.
+    pub experiment: Option<Experiment>,
+    /// The case with the part of its trace that suffices by itself, if there is no smaller case and not all
+    /// of the trace is needed.
     pub excerpt: Option<Box<Counterexample>>,
 }
 
 /// A case that nothing explains.
 #[derive(Clone)]
 pub struct Counterexample {
-    /// Its name on the server.
+    /// Name of the case on the server.
     pub name: String,
-    /// What was done.
+    /// The steps that were performed.
     pub script: Vec<Step<AnyAsk>>,
-    /// What happened, up to the event that nothing explains.
+    /// The events, up to the one that nothing explains.
     pub trace: Vec<Event<AnyMessage>>,
-    /// When each event was noted, in microseconds since the case began.
+    /// Time of each event, in microseconds since the case began.
     pub micros: Vec<u64>,
-    /// What was seen, and what was expected instead.
+    /// The event that nothing explains, and the messages expected instead.
     pub refutation: Refutation,
     /// The latest bytes on the wire.
-    pub raw: Vec<Chunk>,
+    pub raw: Vec<ByteRecord>,
 }
 
 impl Counterexample {
-    /// The case as it is shown, blamed on these sets of rules.
-    fn shown<'a>(&'a self, diagnoses: &'a [Diagnosis], again: Option<(u32, u32)>) -> Shown<'a> {
-        Shown {
+    /// Returns the case as it is shown, blamed on these sets of rules.
+    fn shown<'a>(&'a self, diagnoses: &'a [Diagnosis], again: Option<(u32, u32)>) -> ShownCase<'a> {
+        ShownCase {
             script: &self.script,
             trace: &self.trace,
             micros: &self.micros,
@@ -90,29 +98,29 @@ impl Counterexample {
     }
 }
 
-/// A case of a finding.
-pub struct Shown<'a> {
-    /// What was done.
+/// A case of a finding, as it is shown.
+pub struct ShownCase<'a> {
+    /// The steps that were performed.
     pub script: &'a [Step<AnyAsk>],
-    /// What happened, up to the event that nothing explains.
+    /// The events, up to the one that nothing explains.
     pub trace: &'a [Event<AnyMessage>],
-    /// When each event was noted, in microseconds since the case began.
+    /// Time of each event, in microseconds since the case began.
     pub micros: &'a [u64],
-    /// What was seen, and what was expected instead.
+    /// The event that nothing explains, and the messages expected instead.
     pub refutation: &'a Refutation,
-    /// Which rules it can be blamed on by itself.
+    /// Sets of rules that the case can be blamed on by itself.
     pub diagnoses: &'a [Diagnosis],
     /// The latest bytes on the wire.
-    pub raw: &'a [Chunk],
-    /// Its name on the server.
+    pub raw: &'a [ByteRecord],
+    /// Name of the case on the server.
     pub name: &'a str,
-    /// In how many runs of how many it showed again; `None` if nobody looked.
+    /// Number of runs that reproduced it, and number of all runs; `None` if it was not run again.
     pub again: Option<(u32, u32)>,
 }
 
 impl Finding {
-    /// The case that is shown to people: the smaller one, if there is one, or else what is enough of it.
-    pub fn shown(&self) -> Shown<'_> {
+    /// Returns the case that is shown to people: the smaller one, if there is one, or else the excerpt.
+    pub fn shown(&self) -> ShownCase<'_> {
         match (&self.shrunk, &self.excerpt) {
             (Some(Ok(small)), _) => small.counterexample.shown(&small.diagnoses, Some(small.again)),
             (_, Some(part)) => part.shown(&self.diagnoses, None),
@@ -120,25 +128,38 @@ impl Finding {
         }
     }
 
-    /// The case as it was met.
-    pub fn as_found(&self) -> Shown<'_> {
+    /// Returns the sets of rules that the violation is named after: those that experiments left, or else all that
+    /// explain it.
+    pub fn named(&self) -> &[Diagnosis] {
+        self.experiment.as_ref().map_or(&self.diagnoses, |experiment| &experiment.left)
+    }
+
+    /// Returns the number of requests of the case that is shown.
+    fn shown_requests(&self) -> usize {
+        self.shown().trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
+    }
+
+    /// Returns the case as it was found.
+    pub fn as_found(&self) -> ShownCase<'_> {
         self.counterexample.shown(&self.diagnoses, None)
     }
 
-    /// Whether it proves the server wrong when rules count from this level on, and it was not to be expected. That no rule was
-    /// found in time proves nothing.
+    /// Returns `true` if the violation proves the server wrong when rules count from this level on, and was
+    /// not expected. A violation for which no rule was found in time proves nothing.
     pub fn refutes(&self, from: Level) -> bool {
         let is_blamed = !self.diagnoses.is_empty() || !self.incomplete;
         !self.known && is_blamed && self.level.is_some_and(|level| level >= from)
     }
 
-    /// Whether it may prove the server wrong when rules count from this level on, but there was no time to find out.
+    /// Returns `true` if the violation may prove the server wrong when rules count from this level on, but
+    /// there was no time to find out.
     pub fn is_undecided(&self, from: Level) -> bool {
         let is_unclear = self.incomplete || self.level.is_none();
         !self.known && !self.refutes(from) && is_unclear && self.at_most() >= from
     }
 
-    /// The highest level that the accusation can have: each diagnosis explains the case, and silence is known from waiting only.
+    /// Returns the highest level that the violation can have: each diagnosis explains the case, and silence
+    /// is known from waiting only.
     fn at_most(&self) -> Level {
         match self.counterexample.trace.last() {
             Some(Event::Quiescent) => Level::Live,
@@ -146,45 +167,51 @@ impl Finding {
         }
     }
 
-    /// Whether breaking one of these sets of rules, any of them, explains it.
+    /// Returns `true` if breaking any one of these sets of rules explains the violation.
     pub fn is_explained_by<S: AsRef<str>>(&self, sets: &[Vec<S>]) -> bool {
         let same =
             |one: &Diagnosis, set: &Vec<S>| one.rules.iter().copied().eq(set.iter().map(AsRef::as_ref));
         self.diagnoses.iter().any(|one| sets.iter().any(|set| same(one, set)))
     }
 
-    /// How many requests it took.
+    /// Returns the number of requests of the case.
     pub fn requests(&self) -> usize {
         self.counterexample.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
     }
 
-    /// Whether it is the same violation, and as sure: nothing but what the other is blamed on explains it.
+    /// Returns `true` if it is the same violation, and as certain: nothing explains it but the rules that the
+    /// other is blamed on.
     pub(crate) fn is_as_sure_as(&self, other: &Self) -> bool {
         let is_empty = self.diagnoses.is_empty();
         let is_clear = !self.incomplete || covers(self, other);
         self.level >= other.level && is_empty == other.diagnoses.is_empty() && covers(other, self) && is_clear
     }
 
-    /// Whether it may be the same violation: everything that the other is blamed on explains it, and perhaps more.
+    /// Returns `true` if it may be the same violation: at least half of what the other is blamed on explains it, and
+    /// perhaps something else too.
     pub(crate) fn is_about(&self, other: &Self) -> bool {
         match (self.diagnoses.is_empty(), other.diagnoses.is_empty()) {
             (true, true) => self.level == other.level,
             (true, false) | (false, true) => false,
-            (false, false) => covers(self, other),
+            (false, false) => {
+                let explains = |one: &&Diagnosis| self.diagnoses.iter().any(|mine| mine.rules == one.rules);
+                2 * other.diagnoses.iter().filter(explains).count() >= other.diagnoses.len()
+            }
         }
     }
 
-    /// What to relax in later cases, to see what else is wrong.
+    /// Returns the rules to relax in later cases, so that they show other violations.
     pub(crate) fn remedy(&self) -> Remedy<'_> {
         let all = &self.diagnoses;
         match &all[..] {
             [] => return Remedy::Nothing,
-            // Once the rule is relaxed, no case can prove any more what this one could not. Of a warning there is nothing to prove.
+            // Once the rule is relaxed, no later case can prove what this one could not. A warning needs no
+            // proof.
             [only] if self.incomplete && self.times < CLEAR && only.level >= Level::Store => {
                 return Remedy::Nothing;
             }
             [only] => return Remedy::Always(&only.rules),
-            // Another case may tell which.
+            // Another case may decide between them.
             _ if self.times < CLEAR => return Remedy::Nothing,
             [..] => {}
         }
@@ -195,13 +222,13 @@ impl Finding {
         };
         match all.iter().enumerate().find(is_plain) {
             Some((_, plain)) => Remedy::Either([&all[weak].rules, &plain.rules]),
-            // Of rules of the same level the first: special rules stand before general ones.
+            // Of rules of the same level the first is taken: special rules stand before general ones.
             None => Remedy::Always(&all[0].rules),
         }
     }
 
-    /// Shows a smaller case from now on. Rules that explain the larger case only are dropped from the title: it names none
-    /// that does not explain what is shown.
+    /// Shows a smaller case from now on. Rules that explain only the larger case are dropped from the title,
+    /// which names no rule that does not explain the case shown.
     pub fn adopt(&mut self, shrunk: Shrunk) {
         let explains = |one: &Diagnosis| shrunk.diagnoses.iter().any(|other| other.rules == one.rules);
         if !shrunk.incomplete && shrunk.level >= self.level && self.diagnoses.iter().any(explains) {
@@ -215,44 +242,64 @@ impl Finding {
     }
 }
 
-/// What to relax in later cases.
+/// Rules to relax in later cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy<'a> {
-    /// Nothing yet.
+    /// No rules yet.
     Nothing,
-    /// These rules.
+    /// These rules, in all cases.
     Always(&'a [&'static str]),
-    /// By turns: in some cases a weak rule, in the others stronger ones that explain the violation as well. With the weak
-    /// rule relaxed a case shows what is beyond it; with the others relaxed it is not robbed of names by the weak rule. What
-    /// only one of the two explains settles it.
+    /// Two sets by turns: in some cases a weak rule, in the others stronger ones that explain the violation
+    /// as well. With the weak rule relaxed, a case shows what the weak rule does not explain; with the others
+    /// relaxed, a case can name violations that the weak rule would explain away. A case that only one of the
+    /// two explains decides between them.
     Either([&'a [&'static str]; 2]),
 }
 
 impl Outcome {
-    /// These findings, and no others, were to be expected after all: they do not refute.
+    /// Marks these findings, and no others, as expected after all: they do not refute.
     pub fn expect_those(&mut self, known: impl Fn(&Finding) -> bool, plan: &Plan) {
         for finding in &mut self.findings {
             finding.known = known(finding);
         }
+        self.conclude_again(plan);
+    }
+
+    /// Merges findings that turned out to be the same violation after they were investigated, and numbers them anew.
+    /// Concludes again from what is left.
+    pub fn merge(&mut self, plan: &Plan) {
+        merge(&mut self.findings);
+        self.conclude_again(plan);
+    }
+
+    /// Numbers the findings and concludes from them again: they may have changed.
+    pub fn conclude_again(&mut self, plan: &Plan) {
+        number(&mut self.findings);
         self.conclusion = self.concluded(plan);
     }
 }
 
-/// All of them, each once.
+/// All distinct violations, each once.
 pub(super) struct Findings {
     pub(super) list: Vec<Finding>,
-    /// Whether what has the fewest requests is kept, even if another one proves more.
+    /// `true` to keep the case with the fewest requests, even if another one proves more.
     pub(super) smallest: bool,
 }
 
 impl Findings {
-    /// Takes a finding in: a new one, or one that is known. Where it is now, and what is new about it.
+    /// Returns `true` if the finding is one of these violations.
+    pub(super) fn knows(&self, found: &Finding) -> bool {
+        self.list.iter().any(|known| is_same(known, found))
+    }
+
+    /// Adds a finding, new or known. Returns its index, and what is new about it.
     ///
-    /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven: the two
-    /// are one finding. But A or B, and B or C, are two: that B would explain both does not make it the culprit.
+    /// If a case can be blamed on A or B, and another on B alone, then B explains both, and A is not proven:
+    /// the two are one finding. But "A or B" and "B or C" are two findings: that B would explain both does
+    /// not prove that B was broken.
     ///
-    /// A case whose blame is incomplete does not say that A does not explain it, so it takes nothing away from A or B: the
-    /// level of a finding rises only by a case that proves it.
+    /// A case whose blame is incomplete does not prove that A does not explain it, so it removes nothing from
+    /// "A or B": the level of a finding rises only by a case that proves it.
     pub(super) fn take(&mut self, mut found: Finding) -> (usize, News) {
         let Some(place) = self.list.iter().position(|known| is_same(known, &found)) else {
             found.number = self.list.iter().map(|known| known.number).max().unwrap_or(0) + 1;
@@ -266,7 +313,8 @@ impl Findings {
         let completes = is_proof && known.incomplete;
         let says_more = found.diagnoses.len() < known.diagnoses.len() || found.level > known.level;
         let sharper = completes || (is_proof && says_more && covers(known, &found));
-        // A shorter case that proves less is not better, and one that a named rule does not explain is not shown.
+        // A shorter case that proves less is not better, and a case that a named rule does not explain is not
+        // shown.
         let fits = covers(&found, known);
         let as_sharp = fits && covers(known, &found) && found.level >= known.level;
         let better = match found.requests().cmp(&known.requests()) {
@@ -292,7 +340,8 @@ impl Findings {
         (place, if better || sharper { News::Better } else { News::Again })
     }
 
-    /// What is proven of a rule explains whatever else could be blamed on it. Where the finding is then.
+    /// Merges other findings into the one at this index if it is proven of a single rule set that explains
+    /// them too. Returns its index afterwards.
     fn absorb(&mut self, place: usize) -> usize {
         let one = self.list.remove(place);
         if one.diagnoses.len() != 1 {
@@ -319,29 +368,69 @@ impl Findings {
         self.list = others;
         at
     }
+}
 
-    /// Numbers them anew, without gaps.
-    pub(super) fn number(&mut self) {
-        for (place, finding) in self.list.iter_mut().enumerate() {
-            finding.number = place + 1;
-        }
+/// Sorts the findings and numbers them: the strongest level first, and by rule among findings of the same level, so that
+/// the numbers do not depend on the order in which a run came upon them.
+pub(super) fn number(findings: &mut [Finding]) {
+    findings.sort_by(|one, other| {
+        let by_experiment = |one: &Finding| one.experiment.as_ref().map(|experiment| experiment.level);
+        let levels = |one: &Finding| (one.level, by_experiment(one).or(one.level));
+        let rules = |one: &Finding| one.named().iter().map(|one| one.rules.clone()).collect::<Vec<_>>();
+        levels(other).cmp(&levels(one)).then_with(|| rules(one).cmp(&rules(other)))
+    });
+    for (place, finding) in findings.iter_mut().enumerate() {
+        finding.number = place + 1;
+    }
+}
+
+/// Merges each finding that is named after one set of rules with those that this set explains as well, and that prove no
+/// more: that anything else was broken is not proven.
+fn merge(findings: &mut Vec<Finding>) {
+    let mut place = 0;
+    while place < findings.len() {
+        let Some([only]) = findings.get(place).map(Finding::named) else {
+            place += 1;
+            continue;
+        };
+        let only = only.rules.clone();
+        let one = findings.remove(place);
+        let is_same = |other: &Finding| {
+            let is_named = other.named().iter().any(|set| set.rules == only);
+            is_named && other.level <= one.level && !other.incomplete && !one.incomplete
+        };
+        let before = findings[..place].iter().filter(|other| is_same(other)).count();
+        let (same, others): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_same);
+        let times = one.times + same.iter().map(|other| other.times).sum::<u64>();
+        // Of the cases that prove as much, the one with the fewest requests is shown.
+        let as_good = same.into_iter().filter(|other| {
+            other.level == one.level
+                && other.named().len() == 1
+                && other.shown_requests() < one.shown_requests()
+        });
+        let best = as_good.min_by_key(Finding::shown_requests).unwrap_or(one);
+        *findings = others;
+        place -= before;
+        findings.insert(place, Finding { times, ..best });
+        place += 1;
     }
 }
 
 fn is_same(known: &Finding, found: &Finding) -> bool {
     if known.diagnoses.is_empty() || found.diagnoses.is_empty() {
-        // Nothing tells them apart but what they are worth, and whether that is all there is to say.
+        // Only their levels distinguish them, and whether blame was complete.
         return known.diagnoses.is_empty()
             && found.diagnoses.is_empty()
             && (known.level, known.incomplete) == (found.level, found.incomplete);
     }
-    // What proves more than the other, without all rules having been tried, must not get lost in it.
+    // A finding that proves more than the other, without all rules having been tried, must not get lost in
+    // it.
     let proves_more = found.incomplete && found.level > known.level;
     let is_no_less = found.level <= known.level;
     !proves_more && (covers(known, found) || (covers(found, known) && (is_no_less || known.incomplete)))
 }
 
-/// Whether whatever the second may be blamed on, the first may be too.
+/// Returns `true` if the first may be blamed on everything that the second may be blamed on.
 fn covers(these: &Finding, those: &Finding) -> bool {
     those.diagnoses.iter().all(|one| these.diagnoses.iter().any(|other| one.rules == other.rules))
 }
@@ -372,7 +461,7 @@ mod tests {
         Diagnosis { rules: rules.to_vec(), deviations: rules.len() as u32, level }
     }
 
-    /// A case of so many requests that is explained by these sets of rules and no others.
+    /// Creates a case of this many requests that these sets of rules explain, and no others.
     fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
         let diagnoses: Vec<_> = sets.iter().map(|rules| diagnosis(rules)).collect();
         Finding {
@@ -401,11 +490,12 @@ mod tests {
             times: 1,
             proof: None,
             shrunk: None,
+            experiment: None,
             excerpt: None,
         }
     }
 
-    /// The same, but there was no time to try all rules, and only this level was proven.
+    /// Creates a case whose blame had no time to try all rules, and proved only this level.
     fn incomplete(sets: &[&[&'static str]], proven: Level, requests: usize) -> Finding {
         Finding { incomplete: true, level: Some(proven), ..case(sets, requests) }
     }
@@ -418,6 +508,36 @@ mod tests {
         findings.list
     }
 
+    /// Creates a case of which experiments left only this set of rules.
+    fn narrowed(sets: &[&[&'static str]], left: &[&'static str], requests: usize) -> Finding {
+        let left = vec![diagnosis(left)];
+        let experiment = Experiment { set_aside: Vec::new(), level: left[0].level, left };
+        Finding { experiment: Some(experiment), ..case(sets, requests) }
+    }
+
+    #[test]
+    fn what_experiments_name_alike_is_one_violation() {
+        let merged = |mut findings: Vec<Finding>| {
+            merge(&mut findings);
+            let title = |one: &Finding| (one.named()[0].rules[0], one.times, one.requests());
+            findings.iter().map(title).collect::<Vec<_>>()
+        };
+        // Named alike: the case that proves more is shown, or else the shorter one.
+        let ambiguous: &[&[&str]] = &[&[MUST], &[STORE]];
+        assert_eq!(merged(vec![case(&[&[MUST]], 5), narrowed(ambiguous, &[MUST], 2)]), [(MUST, 2, 5)]);
+        assert_eq!(merged(vec![narrowed(ambiguous, &[MUST], 2), case(&[&[MUST]], 5)]), [(MUST, 2, 5)]);
+        let [long, short] = [7, 3].map(|requests| narrowed(ambiguous, &[MUST], requests));
+        assert_eq!(merged(vec![long, short]), [(MUST, 2, 3)]);
+        // An ambiguous violation that a known one explains is that one.
+        let explained = vec![case(&[&[MUST], &[OTHER]], 2), case(&[&[STEADY]], 3), case(&[&[OTHER]], 4)];
+        assert_eq!(merged(explained), [(STEADY, 1, 3), (OTHER, 2, 4)]);
+        // A weaker proof does not swallow a stronger one, and two ambiguous ones stay two.
+        let kept = vec![narrowed(ambiguous, &[STORE], 2), case(&[&[MUST], &[OTHER]], 3)];
+        assert_eq!(merged(kept).len(), 2);
+        let both = vec![case(&[&[MUST], &[OTHER]], 2), case(&[&[OTHER], &[STORE]], 3)];
+        assert_eq!(merged(both).len(), 2);
+    }
+
     fn named(findings: &[Finding]) -> Vec<(String, Option<Level>)> {
         let title = |finding: &Finding| {
             finding.diagnoses.iter().map(|one| one.rules.join("+")).collect::<Vec<_>>().join("|")
@@ -425,7 +545,7 @@ mod tests {
         findings.iter().map(|finding| (title(finding), finding.level)).collect()
     }
 
-    /// Every rule of a title explains the case that is shown.
+    /// Returns `true` if every rule of the title explains the case that is shown.
     fn fits(finding: &Finding) -> bool {
         let named = |one: &Diagnosis| finding.counterexample.name.contains(&format!("{:?}", one.rules));
         finding.diagnoses.iter().all(named)
@@ -438,7 +558,7 @@ mod tests {
         assert_eq!(named(&found), [(format!("{MUST}|{LIVE}"), Some(Level::Live))]);
         assert_eq!(found[0].times, 2);
         assert!(!found[0].refutes(Level::Store) && !found[0].is_undecided(Level::Store) && fits(&found[0]));
-        // The other way round, the complete blame says what the matter is.
+        // The other way round, the complete blame decides.
         let found = taken(vec![incomplete(&[&[MUST]], Level::Live, 3), case(both, 9)]);
         assert_eq!(named(&found), [(format!("{MUST}|{LIVE}"), Some(Level::Live))]);
         assert!(fits(&found[0]) && !found[0].incomplete);
@@ -449,7 +569,8 @@ mod tests {
         let found = taken(vec![case(&[&[MUST], &[LIVE]], 3), case(&[&[MUST]], 9)]);
         assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
         assert!(found[0].refutes(Level::Must) && found[0].counterexample.trace.len() == 9);
-        // In either order, and also if the rule is the same and the case proves more.
+        // The order makes no difference, and the level also rises if the rule is the same and the case proves
+        // more.
         let found = taken(vec![case(&[&[MUST]], 9), case(&[&[MUST], &[LIVE]], 3)]);
         assert_eq!(
             (named(&found), found[0].counterexample.trace.len()),
@@ -474,13 +595,51 @@ mod tests {
     fn no_rule_found_in_time_does_not_refute() {
         let found = incomplete(&[], Level::Must, 3);
         assert!(!found.refutes(Level::Live) && found.is_undecided(Level::Must));
-        // All sets were tried, and none explains it: that is another matter.
+        // All sets were tried, and none explains it: that refutes.
         let found = Finding { level: Some(Level::Must), ..case(&[], 3) };
         assert!(found.refutes(Level::Must) && !found.is_undecided(Level::Must));
-        // What cannot be more than a warning is none that anybody has to decide.
+        // A violation that cannot be more than a warning needs no decision.
         assert!(!incomplete(&[&[STEADY]], Level::Live, 3).is_undecided(Level::Store));
         assert!(incomplete(&[&[STEADY]], Level::Live, 3).is_undecided(Level::Steady));
         assert!(incomplete(&[&[MUST]], Level::Store, 3).refutes(Level::Store));
+    }
+
+    #[test]
+    fn numbers_do_not_depend_on_the_order_of_discovery() {
+        let all = || {
+            let unproven = Finding { level: None, ..incomplete(&[&[MUST]], Level::Live, 3) };
+            let narrowed = Finding {
+                experiment: Some(Experiment {
+                    set_aside: Vec::new(),
+                    left: vec![diagnosis(&[OTHER])],
+                    level: Level::Must,
+                }),
+                ..case(&[&[OTHER], &[STORE]], 3)
+            };
+            [
+                case(&[&[STEADY]], 3),
+                unproven,
+                case(&[&[STORE]], 3),
+                case(&[&[OTHER]], 3),
+                narrowed,
+                case(&[&[MUST], &[OTHER]], 3),
+            ]
+        };
+        let title = |one: &Finding| (one.number, one.named()[0].rules[0], one.level);
+        let expected = [
+            (1, MUST, Some(Level::Must)),
+            (2, OTHER, Some(Level::Must)),
+            (3, OTHER, Some(Level::Store)),
+            (4, STORE, Some(Level::Store)),
+            (5, STEADY, Some(Level::Steady)),
+            (6, MUST, None),
+        ];
+        for turned in 0..6 {
+            let mut findings = Vec::from(all());
+            findings.rotate_left(turned);
+            number(&mut findings);
+            assert_eq!(findings.iter().map(title).collect::<Vec<_>>(), expected);
+        }
     }
 
     #[test]
@@ -531,7 +690,7 @@ mod tests {
         let found = taken(times(3, either));
         assert_eq!(found[0].remedy(), Remedy::Either([&[STORE], &[MUST, OTHER]]));
         assert_eq!(found[0].level, Some(Level::Store));
-        // A case that only the weak rule explains settles it, and so does one that it does not explain.
+        // A case that only the weak rule explains decides, and so does one that it does not explain.
         let relaxed = |rules: &[&'static str], sets: &[&[&'static str]]| Finding {
             relaxed: rules.to_vec(),
             ..case(sets, 5)
@@ -547,7 +706,8 @@ mod tests {
         let found = after_three(either, relaxed(&[STORE], &[&[MUST]]));
         assert_eq!(found.len(), 2);
         assert!(found[1].refutes(Level::Must));
-        // Where a weak rule makes a warning of it, the same: with that rule relaxed the violation is proven.
+        // A weak rule that makes the violation a warning is treated alike: with that rule relaxed the
+        // violation is proven.
         let either: &[&[&str]] = &[&[MUST], &[STEADY]];
         let found = taken(times(3, either));
         assert_eq!(found[0].remedy(), Remedy::Either([&[STEADY], &[MUST]]));

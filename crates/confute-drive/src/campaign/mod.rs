@@ -1,12 +1,14 @@
-//! Runs case after case, over several threads, until something says stop, and lists every distinct violation.
+//! Campaigns: many cases over several threads, until a limit is reached or a stop is requested, and a list of
+//! every distinct violation.
 //!
-//! After a violation the blamed rule is relaxed for all later cases, so the next one is something else. Where a weak rule
-//! and stronger ones explain it equally, they are relaxed by turns ([`worker::Remedies`]).
+//! After a violation the blamed rule is relaxed for all later cases, so the next violation is another one.
+//! If a weak rule and stronger ones explain it equally, they are relaxed by turns ([`worker::Remedies`]).
 
 mod diagnose;
 mod finding;
 mod reduce;
 mod sink;
+mod survey;
 mod worker;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -26,59 +28,72 @@ use crate::trouble::Trouble;
 use confute_record::guarded;
 use confute_record::{Conclusion, Figures, NEEDED, Tally};
 use finding::Findings;
-use worker::{Remedies, Shared, Told, work};
+use worker::{Remedies, Shared, WorkerReport, work};
 
 pub(crate) use diagnose::{Budget, diagnose};
 pub use finding::{Counterexample, Finding, Proof};
 pub use reduce::excerpt;
+pub(crate) use reduce::{kept as kept_events, writes_before};
 pub use sink::{CaseReport, Live, News, Sink};
 pub use worker::{Factory, case_seed};
 
-/// How often to look up and tell how it is going.
+/// Interval of progress reports.
 const TICK: Duration = Duration::from_millis(50);
-/// So many cases in a row that end in trouble are enough.
+/// Number of cases in a row with trouble after which a campaign ends.
 const ENOUGH: u32 = 3;
-/// Which part of the time for testing the cases under way get to end in, when it is over: with it, no run takes a tenth more.
+/// Divisor of the time for testing that yields the grace: the time in which running cases have to end when
+/// testing is over. With it, no run takes a tenth more.
 const GRACE: u32 = 12;
-/// How long that is at least,
+/// Shortest grace.
 const LEAST_GRACE: Duration = Duration::from_millis(100);
-/// and at most.
+/// Longest grace.
 const MOST_GRACE: Duration = Duration::from_secs(2);
 
-/// What to do, and when to stop.
+/// The plan of a campaign.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Against whom.
+    /// The server.
     pub target: Target,
-    /// At what cost for each case.
+    /// Limits of each case.
     pub limits: Limits,
-    /// What the names of all cases begin with.
+    /// Prefix of the names of all cases.
     pub prefix: String,
-    /// What all choices come from.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How many threads. A server that opens connections is tested by one only: they could not be told apart.
+    /// Number of threads. A server that opens connections is tested by one only: with several, the
+    /// connections could not be assigned to cases.
     pub workers: usize,
-    /// How many cases at most.
+    /// Maximum number of cases.
     pub cases: Option<u64>,
-    /// Whether these are all cases that there are, in order of size. Then it is unrefuted only if all of them ran to their ends,
-    /// and what shows a violation with the fewest requests is kept.
+    /// `true` if these are all cases that exist, in order of size. Then the server is unrefuted only if all
+    /// of them ran to their ends, and the case with the fewest requests is kept for each violation.
     pub exhaustive: bool,
-    /// How long at most.
+    /// Maximum duration of testing.
     pub max_time: Option<Duration>,
-    /// How many violations are enough. One that no rule was found for counts each time it is met.
+    /// Number of violations after which the campaign ends. One without a blamed rule counts each time it
+    /// occurs.
     pub max_failures: usize,
-    /// Rules that are not asked for.
+    /// Rules that are relaxed from the start.
     pub allow: Vec<&'static str>,
-    /// Sets of rules that the server is known to break: what breaking one of them explains is told, but does not refute.
+    /// Sets of rules that the server is known to break: a violation that one of them explains is reported,
+    /// but does not refute.
     pub known: Vec<Vec<String>>,
-    /// From which level on a violation refutes. What is weaker is a warning.
+    /// Level from which on a violation refutes. A weaker one is a warning.
     pub level: Level,
-    /// How long to look for the broken rule.
+    /// `true` if a violation also refutes whose level is high enough only by experiment.
+    pub by_experiment: bool,
+    /// Time to search for the broken rule.
     pub blame_time: Duration,
 }
 
 impl Plan {
-    /// Thirty seconds against this server.
+    /// Returns `true` if the violation proves the server wrong in this run.
+    pub fn refuted_by(&self, finding: &Finding) -> bool {
+        let by_experiment = finding.experiment.as_ref().filter(|_| self.by_experiment && !finding.known);
+        finding.refutes(self.level) || by_experiment.is_some_and(|experiment| experiment.level >= self.level)
+    }
+
+    /// Creates a plan of thirty seconds against this server.
     pub fn new(target: Target) -> Self {
         Self {
             target,
@@ -93,32 +108,33 @@ impl Plan {
             allow: Vec::new(),
             known: Vec::new(),
             level: Level::Store,
+            by_experiment: false,
             blame_time: Duration::from_secs(4),
         }
     }
 }
 
-/// All that is known at the end.
+/// The result of a campaign.
 pub struct Outcome {
     /// The verdict.
     pub conclusion: Conclusion,
     /// Every distinct violation.
     pub findings: Vec<Finding>,
-    /// What went wrong, and how often.
+    /// Troubles, and the number of times each occurred.
     pub troubles: Vec<(Trouble, u64)>,
-    /// How the cases ended.
+    /// Number of cases by result.
     pub tally: Tally,
-    /// All cases together.
+    /// Counts and durations of all cases together.
     pub figures: Figures,
-    /// How long testing took. Blame of what was found last may have taken longer.
+    /// Duration of testing. Blame of the last violations may have taken longer.
     pub elapsed: Duration,
-    /// Rules that were no longer asked for at the end.
+    /// Rules that were relaxed at the end.
     pub relaxed: Vec<&'static str>,
-    /// What there was to [reach](crate::Evidence::branches), and how often it was.
+    /// The [branches](crate::Evidence::branches), and the number of times each was reached.
     pub branches: Vec<(String, u64)>,
 }
 
-/// Runs a campaign. It ends soon after `stop` is set, with what is known by then.
+/// Runs a campaign. It ends soon after `stop` is set, with the results so far.
 pub fn campaign(
     protocol: &dyn AnyProtocol,
     plan: &Plan,
@@ -129,7 +145,8 @@ pub fn campaign(
     campaign_after(protocol, plan, Vec::new(), make, sink, stop)
 }
 
-/// The same, after these violations were found otherwise: they are among its own, and their rules are relaxed.
+/// Runs a campaign after these violations were found otherwise: they are among its own, and their rules are
+/// relaxed.
 pub fn campaign_after(
     protocol: &dyn AnyProtocol,
     plan: &Plan,
@@ -154,13 +171,15 @@ pub fn campaign_after(
         run,
     };
     found.into_iter().for_each(|found| campaign.found(found, &shared));
-    match protocol.survey(&caller) {
+    let surveyed = protocol.survey(&caller, &plan.allow, stop);
+    match surveyed.said {
         Ok(remarks) => campaign.sink.surveyed(&remarks),
         Err(trouble) => {
             campaign.trouble(trouble);
             return campaign.conclude(start, Vec::new());
         }
     }
+    campaign.judge_survey(protocol, surveyed.cases, &shared);
     let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
     let branches = protocol.branches();
     let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::new(branches.len())).collect();
@@ -169,9 +188,9 @@ pub fn campaign_after(
         for gauge in &gauges {
             let (tell, shared) = (tell.clone(), &shared);
             scope.spawn(move || {
-                // A defect costs the case in which it shows, and not what was found before it.
+                // A defect costs the case in which it shows, and not the violations found before it.
                 while let Err(why) = guarded(|| work(protocol, plan, shared, gauge, make, &tell)) {
-                    drop(tell.send(Told::Trouble(Trouble::Defect(why))));
+                    drop(tell.send(WorkerReport::Trouble(Trouble::Defect(why))));
                     if shared.halt.load(Ordering::Relaxed) {
                         break;
                     }
@@ -182,7 +201,7 @@ pub fn campaign_after(
         loop {
             match told.recv_timeout(TICK) {
                 Ok(told) => {
-                    if matches!(told, Told::Ended(_)) {
+                    if matches!(told, WorkerReport::Ended(_)) {
                         campaign.tested = start.elapsed();
                     }
                     campaign.hear(told, &shared);
@@ -203,14 +222,14 @@ pub fn campaign_after(
     Outcome { branches, ..campaign.conclude(start, relaxed) }
 }
 
-/// The mistake of the model that ended the campaign, if one did.
+/// Returns the mistake of the model that ended the campaign, if one did.
 fn mistake_among(troubles: &[(Trouble, u64)]) -> Option<&Trouble> {
     troubles.iter().map(|(trouble, _)| trouble).find(|trouble| matches!(trouble, Trouble::Mistake(_)))
 }
 
-/// A name that no other run has.
+/// Returns a name that no other run has.
 fn run_name(seed: u64) -> String {
-    // The system's random keys, and the time for good measure.
+    // The system's random keys, and the time as a second source.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(seed);
     if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
@@ -226,15 +245,15 @@ struct Campaign<'a> {
     troubles: Vec<(Trouble, u64)>,
     tally: Tally,
     figures: Figures,
-    /// Cases in a row that ended in trouble.
+    /// Number of cases in a row that ended in trouble.
     troubled: u32,
-    /// Violations that no rule was found for, each time.
+    /// Number of violations without a blamed rule, each occurrence counted.
     unblamed: usize,
-    /// How many rules there are.
+    /// Number of rules of the model.
     rules: usize,
-    /// When the last case ended.
+    /// Time from the start to the end of the last case.
     tested: Duration,
-    /// When it was last told how it is going, and how many answers there had been.
+    /// Time of the last progress report, and the number of responses by then.
     told: (Duration, u64),
 }
 
@@ -255,16 +274,16 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    fn hear(&mut self, told: Told, shared: &Shared) {
+    fn hear(&mut self, told: WorkerReport, shared: &Shared) {
         match told {
-            Told::Started(number, name) => self.sink.started(number, &name),
-            Told::Ended(case) => self.ended(*case),
-            Told::Found(found) => self.found(*found, shared),
-            Told::Doubt => {
+            WorkerReport::Started(number, name) => self.sink.started(number, &name),
+            WorkerReport::Ended(case) => self.ended(*case),
+            WorkerReport::Found(found) => self.found(*found, shared),
+            WorkerReport::Doubt => {
                 self.tally.refuted -= 1;
                 self.tally.doubtful += 1;
             }
-            Told::Trouble(trouble) => self.trouble(trouble),
+            WorkerReport::Trouble(trouble) => self.trouble(trouble),
         }
     }
 
@@ -274,7 +293,7 @@ impl<'a> Campaign<'a> {
         match case.verdict {
             Verdict::Unrefuted if case.figures.answers == 0 => self.tally.empty += 1,
             Verdict::Unrefuted => self.tally.unrefuted += 1,
-            // Whom a restart made forget is not refuted.
+            // A server that lost its data in a restart is not refuted.
             Verdict::Refuted(_) if matches!(case.trouble, Some(Trouble::Restarted { .. })) => {
                 self.tally.inconclusive += 1;
             }
@@ -302,6 +321,10 @@ impl<'a> Campaign<'a> {
 
     fn found(&mut self, found: Finding, shared: &Shared) {
         let level = self.plan.level;
+        // Other threads finish their cases after the last violation that was asked for.
+        if found.refutes(level) && self.has_failed_enough() && !self.findings.knows(&found) {
+            return;
+        }
         let counts = found.refutes(level) || found.is_undecided(level);
         self.unblamed += usize::from(found.diagnoses.is_empty() && counts);
         let (place, news) = self.findings.take(found);
@@ -326,11 +349,15 @@ impl<'a> Campaign<'a> {
         }
     }
 
-    fn has_enough(&self) -> bool {
+    fn has_failed_enough(&self) -> bool {
         let counts = |finding: &&Finding| !finding.diagnoses.is_empty() && finding.refutes(self.plan.level);
         let blamed = self.findings.list.iter().filter(counts).count();
+        blamed + self.unblamed >= self.plan.max_failures
+    }
+
+    fn has_enough(&self) -> bool {
         let is_over = self.troubled >= ENOUGH || mistake_among(&self.troubles).is_some();
-        blamed + self.unblamed >= self.plan.max_failures || is_over
+        self.has_failed_enough() || is_over
     }
 
     fn tick(&mut self, gauges: &[Gauge], elapsed: Duration) {
@@ -356,14 +383,14 @@ impl<'a> Campaign<'a> {
         });
     }
 
-    /// How much of the time so far was for testing: all of it up to the time for that, and then until the last case ended. What
-    /// blame took after that comes after testing.
+    /// Returns how much of the elapsed time was testing: all of it up to the planned time, and then until the
+    /// last case ended. Blame after that does not count.
     fn testing(&self, elapsed: Duration) -> Duration {
         self.plan.max_time.map_or(elapsed, |most| elapsed.min(most.max(self.tested)))
     }
 
     fn conclude(mut self, start: Instant, relaxed: Vec<&'static str>) -> Outcome {
-        self.findings.number();
+        finding::number(&mut self.findings.list);
         let elapsed = self.testing(start.elapsed());
         let mut outcome = Outcome {
             conclusion: Conclusion::Unrefuted,
@@ -376,7 +403,7 @@ impl<'a> Campaign<'a> {
             branches: Vec::new(),
         };
         if mistake_among(&outcome.troubles).is_some() {
-            // What a wrong model cannot explain proves nothing, and is not to be stored.
+            // A trace that a wrong model cannot explain proves nothing, and is not to be stored.
             outcome.findings.clear();
         }
         outcome.conclusion = outcome.concluded(self.plan);
@@ -388,9 +415,9 @@ impl Outcome {
     fn concluded(&self, plan: &Plan) -> Conclusion {
         let inconclusive = |why: &str| Conclusion::Inconclusive(why.to_owned());
         if let Some(mistake) = mistake_among(&self.troubles) {
-            // Before anything that the same model said.
+            // It precedes all results of the same model.
             Conclusion::Inconclusive(mistake.to_string())
-        } else if self.findings.iter().any(|finding| finding.refutes(plan.level)) {
+        } else if self.findings.iter().any(|finding| plan.refuted_by(finding)) {
             Conclusion::Refuted
         } else if let Some((trouble, _)) = self.troubles.first() {
             Conclusion::Inconclusive(trouble.to_string())
@@ -408,14 +435,16 @@ impl Outcome {
                 "a case was refuted while it ran, but not within the budget when it was judged again",
             )
         } else if self.figures.answers == 0 {
-            inconclusive("nothing was tested: no answer was seen")
+            inconclusive("nothing was tested: no response was received")
         } else if let Some(why) = self.figures.refusals.prevail(self.figures.answers) {
+            Conclusion::Inconclusive(why)
+        } else if let Some(why) = self.figures.broken_off.prevail(self.figures.answers) {
             Conclusion::Inconclusive(why)
         } else if !self.tally.is_enough() {
             let (judged, due) = (self.tally.judged(), self.tally.due());
             Conclusion::Inconclusive(format!("{judged} of {due} cases judged, but {NEEDED} % are required"))
         } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
-            let why = "nothing was refuted, but not everything was run and judged";
+            let why = "no violation, but not everything was run and judged";
             match (self.tally.unanswered, self.tally.cases) {
                 (0, _) => inconclusive(why),
                 (some, all) => {

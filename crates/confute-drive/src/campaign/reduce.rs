@@ -1,9 +1,9 @@
-//! Leaves out of a refuted trace what its refutation does not need, so that blame has less to try.
+//! Removes from a refuted trace what its refutation does not need, so that blame has less to try.
 //!
-//! Only exchanges that changed nothing, or are about something else, are left out; one that the server passed on, with all
-//! that it passed on for it. What explains a trace explains it without these, so what is left is refuted for the same server:
-//! it is not a smaller test, but less of the same evidence. Less evidence may fit more rules, so the whole trace has the last
-//! word on them.
+//! Only exchanges that changed nothing, or have another subject, are removed; one that the server forwarded,
+//! with everything that it forwarded for it. Whatever explains a trace explains it without these, so a
+//! refutation of the rest refutes the same server: it is not a smaller test, but less of the same evidence.
+//! More rules may explain less evidence, so the whole trace decides about them in the end.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ use confute::{Options, Pulse};
 use super::finding::{Counterexample, Finding};
 use crate::erased::{AnyMessage, AnyProtocol, all_shared};
 
-/// How many turns one judgement may take, besides two hundred for each event.
+/// Number of turns that one judgement may take, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
 
-/// A request, its answer if it got one, and whether it can be left out.
+/// A request with its response, if it got one, and the facts that decide whether it can be removed.
 struct Pair {
     sent: usize,
     received: Option<usize>,
-    /// What happened on connections that the server opened for it.
+    /// Events on connections that the server opened for it.
     passed: Vec<usize>,
     idle: bool,
     subject: Option<String>,
@@ -35,7 +35,7 @@ impl Pair {
     }
 }
 
-/// The same trace with less in it, but still refuted. `is_late` says when to be content with what there is.
+/// Returns less of a trace, still refuted. Once `is_late` returns `true`, the result so far is returned.
 pub(super) fn reduce(
     protocol: &dyn AnyProtocol,
     trace: &[Event<AnyMessage>],
@@ -46,7 +46,8 @@ pub(super) fn reduce(
     chosen(events, &kept(protocol, trace, events, options, is_late))
 }
 
-/// The case of a finding with the part of its trace that is enough by itself, for people who cannot be shown a smaller case. `None` if all of it is needed.
+/// Returns the case of a finding with the part of its trace that suffices by itself, for people who cannot be
+/// shown a smaller case. `None` if all of it is needed.
 pub fn excerpt(
     protocol: &dyn AnyProtocol,
     finding: &Finding,
@@ -76,8 +77,8 @@ pub fn excerpt(
     Some(Counterexample { name, script, trace, micros, refutation, raw })
 }
 
-/// Which events are left.
-fn kept(
+/// Returns `true` for each event that is kept.
+pub(crate) fn kept(
     protocol: &dyn AnyProtocol,
     trace: &[Event<AnyMessage>],
     events: &[Event<SharedMessage>],
@@ -93,7 +94,8 @@ fn kept(
         let fewer = chosen(events, &kept);
         protocol.model().judge(protocol.network(), &fewer, &options).is_refuted().then_some(kept)
     };
-    // Most of all what is about something else than the last event, or than what was never answered.
+    // First everything with another subject than the last event, or than the requests that were never
+    // answered.
     let is_silent = matches!(trace.last(), Some(Event::Quiescent));
     let is_last = |pair: &&Pair| {
         if is_silent { pair.received.is_none() } else { pair.events().any(|event| event + 1 == trace.len()) }
@@ -128,11 +130,32 @@ fn kept(
     kept
 }
 
+/// Returns for each request of the tester the latest one before it with the same subject that may have changed
+/// something. Requests are counted in the order of sending.
+pub(crate) fn writes_before(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Option<usize>> {
+    let sent = (0..trace.len()).filter(|at| matches!(trace[*at], Event::Sent(..)));
+    let pairs: BTreeMap<usize, Pair> =
+        pairs(protocol, trace).into_iter().map(|pair| (pair.sent, pair)).collect();
+    let mut latest: BTreeMap<&String, usize> = BTreeMap::new();
+    let mut before = Vec::new();
+    for (request, at) in sent.enumerate() {
+        let pair = pairs.get(&at);
+        let subject = pair.and_then(|pair| pair.subject.as_ref());
+        before.push(subject.and_then(|subject| latest.get(subject)).copied());
+        if let (Some(pair), Some(subject)) = (pair, subject)
+            && !pair.idle
+        {
+            latest.insert(subject, request);
+        }
+    }
+    before
+}
+
 fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {
     trace.iter().zip(kept).filter(|(_, kept)| **kept).map(|(event, _)| event.clone()).collect()
 }
 
-/// Requests with their answers, on connections where each request has one.
+/// Returns requests with their responses, on connections where each request has one.
 fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
     let mut lines: BTreeMap<WireConn, Option<Vec<Pair>>> = BTreeMap::new();
     let mut opened: BTreeMap<WireConn, Errand> = BTreeMap::new();
@@ -172,7 +195,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
                             pair.idle = protocol.is_idle(request, Some(reply));
                         }
                     }
-                    // Which answer is whose is not for us to say.
+                    // It is unknown which response belongs to which request.
                     _ => *line = None,
                 }
             }
@@ -190,7 +213,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
     pairs
 }
 
-/// What happened on a connection that the server opened, and what it was about.
+/// The events on a connection that the server opened, and the subject of its request.
 #[derive(Default)]
 struct Errand {
     subject: Option<String>,

@@ -1,4 +1,4 @@
-//! Where a campaign tells what happens. Terminal, files and tests listen in the same way.
+//! Reports of a running campaign. Terminal, files and tests receive them in the same way.
 
 use std::time::Duration;
 
@@ -12,86 +12,86 @@ use confute_record::Figures;
 /// A case that has ended.
 #[derive(Clone, Debug)]
 pub struct CaseReport {
-    /// Counted from zero, in the order of starting.
+    /// Number of the case, counted from zero in the order of starting.
     pub number: u64,
-    /// Its name on the server.
+    /// Name of the case on the server.
     pub name: String,
-    /// What its choices came from.
+    /// Seed of its random choices.
     pub seed: u64,
-    /// What the tester thinks.
+    /// Verdict of the engine.
     pub verdict: Verdict,
-    /// Why it ended.
+    /// Reason why it ended.
     pub ended: Ended,
-    /// What went wrong.
+    /// The trouble, if there was any.
     pub trouble: Option<Trouble>,
-    /// In numbers.
+    /// Counts and durations.
     pub figures: Figures,
 }
 
-/// How a campaign is doing.
+/// The progress of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Live {
-    /// Since the start.
+    /// Time since the start.
     pub elapsed: Duration,
-    /// Cases that have ended.
+    /// Number of cases that have ended.
     pub cases: u64,
-    /// Messages that came and were judged.
+    /// Number of messages that were received and judged.
     pub answers: u64,
-    /// How many in a second, lately.
+    /// Number of these messages per second, lately.
     pub rate: f64,
-    /// Answers outstanding now.
+    /// Number of outstanding responses now.
     pub outstanding: u64,
-    /// Alternatives open now.
+    /// Number of open alternatives now.
     pub alternatives: u64,
-    /// Rules that were put to the test, and all there are.
+    /// Number of rules that were tested, and number of all rules.
     pub rules: (usize, usize),
-    /// Distinct violations so far.
+    /// Number of distinct violations so far.
     pub findings: usize,
 }
 
-/// What has become of a finding.
+/// Novelty of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// It was not known.
+    /// The violation was not known.
     New,
-    /// It is known, but there is a better case or a sharper diagnosis now.
+    /// The violation is known, but there is a better case or a sharper diagnosis now.
     Better,
-    /// It is known.
+    /// The violation is known.
     Again,
 }
 
-/// Listens to a campaign. All is told on the thread that called it.
+/// Receiver of the reports of a campaign. All methods are called on the thread that started it.
 pub trait Sink {
-    /// What the server was found to be able to do.
+    /// Takes the remarks of the survey about the server.
     fn surveyed(&mut self, remarks: &[String]) {
         let _ = remarks;
     }
 
-    /// A case begins.
+    /// Takes the beginning of a case.
     fn started(&mut self, number: u64, name: &str) {
         let _ = (number, name);
     }
 
-    /// A case has ended.
+    /// Takes the result of a case.
     fn ended(&mut self, case: &CaseReport) {
         let _ = case;
     }
 
-    /// A violation was found.
+    /// Takes a violation.
     fn found(&mut self, finding: &Finding, news: News) {
         let _ = (finding, news);
     }
 
-    /// The conversation broke off.
+    /// Takes trouble of a case or of the campaign.
     fn trouble(&mut self, trouble: &Trouble) {
         let _ = trouble;
     }
 
-    /// Time has passed.
+    /// Takes the progress, at regular intervals.
     fn tick(&mut self, live: &Live) {
         let _ = live;
     }
 }
 
-/// Does not listen.
+/// Ignores all reports.
 impl Sink for () {}

@@ -21,46 +21,47 @@ use crate::net::Net;
 use crate::talk::Caller;
 use crate::trouble::Trouble;
 
-/// How often to knock at the door of a server that is gone.
+/// Interval of connection attempts to a server that is gone.
 const KNOCK: Duration = Duration::from_millis(50);
 
-/// So many connections are enough for a race.
+/// Number of connections that suffices for a race.
 const FEW: u32 = 4;
 
-/// How long the tester may think about one event when that is less likely to help.
+/// Time that the search may take for one event when rules are relaxed: more time is then less likely to help.
 const BRIEF: Duration = Duration::from_secs(1);
 
-/// The part of the time for blame in which a refuted case is searched for hidden state of the model: an eighth.
+/// Divisor of the time for blame that yields the time in which a refuted case is searched for hidden state of
+/// the model: an eighth.
 const DOUBT: u32 = 8;
 
-/// Makes the generator of a case, by its number.
+/// Function that makes the generator of a case from its number.
 pub type Factory<'a> = &'a (dyn Fn(u64) -> AnyGenerator<'a> + Sync);
 
-/// What the threads share.
+/// State that the threads share.
 pub(super) struct Shared {
-    /// The next case.
+    /// Number of the next case.
     pub(super) next: AtomicU64,
-    /// Time to stop, for whatever reason.
+    /// Set when it is time to stop, for whatever reason.
     pub(super) halt: AtomicBool,
-    /// Rules that the server may break by now.
+    /// Rules that are relaxed by now.
     pub(super) remedies: Mutex<Remedies>,
-    /// Whether the server ever took a connection.
+    /// `true` if the server ever responded.
     pub(super) met: AtomicBool,
-    /// What the names of all cases begin with.
+    /// Prefix of the names of all cases.
     pub(super) run: String,
 }
 
-/// Which rules to relax in later cases.
+/// Rules to relax in later cases.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remedies {
-    /// In all of them.
+    /// Rules relaxed in all cases.
     pub(super) always: Vec<&'static str>,
-    /// In each case one of two sets.
+    /// Pairs of sets, one of which is relaxed in each case.
     pub(super) either: Vec<[Vec<&'static str>; 2]>,
 }
 
 impl Remedies {
-    /// For these findings, besides what is allowed.
+    /// Collects the remedies of these findings, besides the allowed rules.
     pub(super) fn of(findings: &[Finding], allow: &[&'static str]) -> Self {
         let mut remedies = Self { always: allow.to_vec(), either: Vec::new() };
         for finding in findings {
@@ -75,7 +76,7 @@ impl Remedies {
         remedies
     }
 
-    /// The rules that are relaxed in the case of this seed: a bit of it for each choice.
+    /// Returns the rules that are relaxed in the case of this seed: a bit of it decides each choice.
     fn relaxed(&self, seed: u64) -> Vec<&'static str> {
         let chosen = self.either.iter().enumerate();
         let chosen = chosen.flat_map(|(place, sets)| &sets[usize::from(seed >> (place % 64) & 1 == 1)]);
@@ -86,12 +87,12 @@ impl Remedies {
     }
 }
 
-/// What a thread has to tell.
-pub(super) enum Told {
+/// Report of a thread to the campaign.
+pub(super) enum WorkerReport {
     Started(u64, String),
     Ended(Box<CaseReport>),
     Found(Box<Finding>),
-    /// The two judges do not agree.
+    /// A refuted case was not refuted when it was judged again.
     Doubt,
     Trouble(Trouble),
 }
@@ -102,15 +103,15 @@ pub(super) fn work(
     shared: &Shared,
     gauge: &Gauge,
     make: Factory<'_>,
-    tell: &Sender<Told>,
+    tell: &Sender<WorkerReport>,
 ) {
-    // Nobody listens any more only when it is all over.
+    // Sending fails only when everything is over.
     let tell = |told| drop(tell.send(told));
     let mut net = match Net::new(plan.target.listen) {
         Ok(net) => net,
         Err(trouble) => {
             shared.halt.store(true, Ordering::Relaxed);
-            tell(Told::Trouble(trouble));
+            tell(WorkerReport::Trouble(trouble));
             return;
         }
     };
@@ -122,10 +123,10 @@ pub(super) fn work(
         }
         let name = format!("{}-{number:x}", shared.run);
         let seed = case_seed(plan.seed, number);
-        tell(Told::Started(number, name.clone()));
+        tell(WorkerReport::Started(number, name.clone()));
         if let Err(trouble) = protocol.prepare(&name, &caller) {
             let absent = trouble.is_absence();
-            tell(Told::Trouble(known(trouble, shared)));
+            tell(WorkerReport::Trouble(known(trouble, shared)));
             if absent && !returns(&caller, plan, shared) {
                 shared.halt.store(true, Ordering::Relaxed);
             }
@@ -157,18 +158,18 @@ pub(super) fn work(
         }
         let absent = run.trouble.as_ref().is_some_and(Trouble::is_absence);
         if matches!(run.verdict, Verdict::Inconclusive(Inconclusive::Mistake(_))) {
-            // The next case would only show it again.
+            // The next case would only show the mistake again.
             shared.halt.store(true, Ordering::Relaxed);
         }
-        tell(Told::Ended(Box::new(report(&run, number, seed))));
+        tell(WorkerReport::Ended(Box::new(report(&run, number, seed))));
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if run.verdict.is_refuted() && !restarted {
             let end = plan.limits.end.map(|end| end + HURRY);
             let (time, memory) = (plan.blame_time, plan.limits.memory);
             let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
-                Some(finding) => tell(Told::Found(Box::new(finding))),
-                None => tell(Told::Doubt),
+                Some(finding) => tell(WorkerReport::Found(Box::new(finding))),
+                None => tell(WorkerReport::Doubt),
             }
         }
         if absent && !returns(&caller, plan, shared) {
@@ -177,9 +178,10 @@ pub(super) fn work(
     }
 }
 
-/// The mistake of a model that refuted a case because its turns depend on hidden state: it shows when every turn is run again.
-/// What takes longer than a part of the time for blame stays refuted, and a sample of the turns was compared.
-fn hidden_state(
+/// Returns the mistake of a model that refuted a case because its turns depend on hidden state, which shows
+/// when every turn is run again. If that takes longer than a part of the time for blame, the case stays
+/// refuted: only a sample of its turns was compared.
+pub(super) fn hidden_state(
     protocol: &dyn AnyProtocol,
     run: &CaseRun,
     relaxed: &[&'static str],
@@ -198,8 +200,9 @@ fn hidden_state(
     }
 }
 
-/// A server that breaks rules has more ways to explain what it does, the more so the more it does at once to the same thing:
-/// then fewer connections compete for it, and less time is spent on what cannot be decided.
+/// Returns the limits of a case in which this many rules are relaxed. Relaxed rules give the search more ways
+/// to explain a trace, the more so the more requests compete for the same resource: then fewer connections
+/// compete, and less time is spent on events that cannot be decided.
 fn subdued(limits: &Limits, broken: usize) -> Limits {
     let mut limits = limits.clone();
     if broken > 0 {
@@ -210,7 +213,7 @@ fn subdued(limits: &Limits, broken: usize) -> Limits {
     limits
 }
 
-/// What the choices of a case come from.
+/// Returns the seed of a case.
 pub fn case_seed(seed: u64, number: u64) -> u64 {
     let mut random = Random::new(seed);
     random.below(u64::MAX) ^ Random::new(number.wrapping_add(1)).below(u64::MAX)
@@ -228,7 +231,7 @@ fn report(run: &CaseRun, number: u64, seed: u64) -> CaseReport {
     }
 }
 
-/// Nobody is refused by a server that was there before: it is gone.
+/// Reports a server that was there before as gone, when it refuses connections.
 fn known(trouble: Trouble, shared: &Shared) -> Trouble {
     match trouble {
         Trouble::Refused { address, why } if shared.met.load(Ordering::Relaxed) => {
@@ -238,10 +241,10 @@ fn known(trouble: Trouble, shared: &Shared) -> Trouble {
     }
 }
 
-/// Whether a server that was gone takes connections again, within the patience.
+/// Returns `true` if a server that was gone accepts connections again, within the patience.
 fn returns(caller: &Caller, plan: &Plan, shared: &Shared) -> bool {
     let end = Instant::now() + plan.limits.patience;
-    // One that was never there is not waited for.
+    // A server that was never there is not waited for.
     while shared.met.load(Ordering::Relaxed) && Instant::now() < end && !shared.halt.load(Ordering::Relaxed) {
         if caller.knock().is_ok() {
             return true;

@@ -1,42 +1,45 @@
-//! Connections that the server opens, where every question on them is an exchange of its own.
+//! Connections that the server opens, for protocols in which every request on them is an exchange of its own.
 //!
-//! Each question is told as a connection of its own, when its turn has come: while the one before is unanswered it waits,
-//! as if it had been read later. An exchange that has its answer is over; what becomes of the connection after that
-//! says nothing. A question that will never be answered is told too, with the end of its connection.
+//! Each request is recorded as a connection of its own, when its turn has come: while the previous one is
+//! unanswered it waits, as if it had been read later. An exchange with its response is over, and the later
+//! end of the connection is not recorded. A request that will never be answered is recorded too, with the end
+//! of its connection.
 //!
-//! A server may end its side and still wait for answers (RFC 9112, 9.6). That cannot be told from an end of both, so the
-//! connection is kept until everything on it is answered, and the answers say that they may be in vain.
+//! A server may end its side and still wait for responses (RFC 9112, 9.6). That cannot be distinguished from
+//! an end of both sides, so the connection is kept until everything on it is answered, and the responses are
+//! marked as possibly in vain.
 
 use std::time::Instant;
 
 use confute::trace::Event;
 
 use super::Case;
+use crate::connection::Connection;
 use crate::erased::AnyMessage;
-use crate::line::Line;
 use crate::script::Peer;
 
 impl Case<'_> {
-    /// What the server asks on a connection that it opened: what of it concerns this case now. `None` if the connection
-    /// is to be ended.
-    pub(super) fn sort_out(
+    /// Classifies a message on a connection that the server opened. Returns the message if it is to be
+    /// recorded now, `Some(None)` if it waits or gets a courtesy, and `None` if the connection is to be
+    /// ended.
+    pub(super) fn classify(
         &mut self,
         token: usize,
-        line: &mut Line,
+        connection: &mut Connection,
         message: AnyMessage,
     ) -> Option<Option<AnyMessage>> {
         let protocol = self.setup.protocol;
-        line.prompted = false;
-        // An answer that is not out yet may never be.
-        if line.asking || (protocol.has_single_exchanges() && !line.outbox.is_empty()) {
+        connection.prompted = false;
+        // A response that is not written yet may never be.
+        if connection.asking || (protocol.has_single_exchanges() && !connection.outbox.is_empty()) {
             self.questions.backlog.push((token, message));
             return Some(None);
         }
         if protocol.belongs(&message, self.setup.name) {
             if protocol.has_single_exchanges() {
-                line.asking = true;
-                line.wire = None;
-                if let Peer::Accepted(number) = line.peer
+                connection.asking = true;
+                connection.wire = None;
+                if let Peer::Accepted(number) = connection.peer
                     && let Some(slot) = self.connections.accepted.get_mut(number as usize)
                 {
                     *slot = None;
@@ -45,46 +48,49 @@ impl Case<'_> {
             return Some(Some(message));
         }
         let answer = protocol.courtesy(&message)?;
-        line.outbox.push(&[], |bytes| protocol.encode(&answer, bytes), |bytes| protocol.conceal(bytes));
+        connection.outbox.push(&[], |bytes| protocol.encode(&answer, bytes), |bytes| protocol.conceal(bytes));
         self.connections.ready.push(token);
         Some(None)
     }
 
-    /// Takes up what the server asked before it had its answer, or prompts it; whether the connection goes on.
-    pub(super) fn go_on(&mut self, token: usize, line: &mut Line) -> bool {
-        while !line.asking
-            && line.outbox.is_empty()
+    /// Takes the requests that arrived before the previous one was answered, or sends the prompt. Returns
+    /// `false` if the connection has ended.
+    pub(super) fn go_on(&mut self, token: usize, connection: &mut Connection) -> bool {
+        while !connection.asking
+            && connection.outbox.is_empty()
             && let Some(place) = self.questions.backlog.iter().position(|(on, _)| *on == token)
         {
             let (_, message) = self.questions.backlog.remove(place);
-            if !self.received(token, line, message) {
+            if !self.received(token, connection, message) {
                 return false;
             }
         }
-        if line.asking || self.questions.backlog.iter().any(|(on, _)| *on == token) {
+        if connection.asking || self.questions.backlog.iter().any(|(on, _)| *on == token) {
             return true;
         }
-        if line.half_closed && line.is_open() {
-            line.finish();
+        if connection.half_closed && connection.is_open() {
+            connection.finish();
             self.connections.ready.push(token);
         }
-        if let Some(prompt) = line.reader.prompt().filter(|_| line.is_open() && !line.prompted) {
-            line.prompted = true;
-            line.outbox.push(&[], |bytes| bytes.extend_from_slice(prompt), |_| {});
+        if let Some(prompt) =
+            connection.reader.prompt().filter(|_| connection.is_open() && !connection.prompted)
+        {
+            connection.prompted = true;
+            connection.outbox.push(&[], |bytes| bytes.extend_from_slice(prompt), |_| {});
             self.connections.ready.push(token);
         }
         true
     }
 
-    /// Whether answers are due on a connection that the server has ended on its side, or were given and not yet written: then the
-    /// server may still read them, though the tester is about to end the connection too.
-    pub(super) fn is_awaited(&self, token: usize, line: &Line) -> bool {
-        let asks = line.asking || self.questions.backlog.iter().any(|(on, _)| *on == token);
-        self.is_apart(line) && ((asks && line.is_open()) || !line.outbox.is_empty())
+    /// Returns `true` if responses are due on a connection that the server has ended on its side, or are not
+    /// written yet. The server may still read them, although the tester is about to end the connection too.
+    pub(super) fn is_awaited(&self, token: usize, connection: &Connection) -> bool {
+        let asks = connection.asking || self.questions.backlog.iter().any(|(on, _)| *on == token);
+        self.is_apart(connection) && ((asks && connection.is_open()) || !connection.outbox.is_empty())
     }
 
-    /// Tells what the server asked on a connection that has ended, and nobody will answer.
-    pub(super) fn forgo(&mut self, token: usize, line: &mut Line) {
+    /// Records the requests on an ended connection that will never be answered.
+    pub(super) fn forgo(&mut self, token: usize, connection: &mut Connection) {
         let protocol = self.setup.protocol;
         while let Some(place) = self.questions.backlog.iter().position(|(on, _)| *on == token) {
             let (_, mut message) = self.questions.backlog.remove(place);
@@ -92,20 +98,20 @@ impl Case<'_> {
                 continue;
             }
             protocol.dropped(&mut message);
-            let wire = self.introduce(token, line);
-            line.asking = true;
+            let wire = self.introduce(token, connection);
+            connection.asking = true;
             self.record.tell(Event::Received(wire, message.clone()), self.outstanding.total);
-            self.past.was_asked(line.peer, &message);
-            self.part_apart(line);
+            self.past.was_asked(connection.peer, &message);
+            self.part_apart(connection);
             if let Some(slot) = self.connections.accepted.last_mut() {
                 *slot = None;
             }
         }
     }
 
-    /// The end of such a connection: of interest only to who waits for an answer there.
-    pub(super) fn part_apart(&mut self, line: &Line) {
-        let Some(wire) = line.wire.filter(|_| line.asking) else { return };
+    /// Records the end of a connection if a request on it is unanswered; otherwise the end proves nothing.
+    pub(super) fn part_apart(&mut self, connection: &Connection) {
+        let Some(wire) = connection.wire.filter(|_| connection.asking) else { return };
         let event = match self.setup.protocol.unanswered() {
             Some(mut message) => {
                 self.setup.protocol.stamp(&mut message, self.clock.micros(Instant::now()));
@@ -116,15 +122,15 @@ impl Case<'_> {
         self.record.tell(event, self.outstanding.total);
     }
 
-    /// Whether exchanges on this connection are told apart.
-    pub(super) fn is_apart(&self, line: &Line) -> bool {
-        matches!(line.peer, Peer::Accepted(_)) && self.setup.protocol.has_single_exchanges()
+    /// Returns `true` if every request on this connection is an exchange of its own.
+    pub(super) fn is_apart(&self, connection: &Connection) -> bool {
+        matches!(connection.peer, Peer::Accepted(_)) && self.setup.protocol.has_single_exchanges()
     }
 
-    /// While a case ends, nobody decides what to answer any more.
+    /// Answers open requests with courtesies: while a case ends, no script answers them.
     pub(super) fn be_courteous(&mut self) {
         let mut left = Vec::new();
-        // An answer may be followed by the next question.
+        // A response may be followed by the next request.
         while let Some((peer, message)) = self.questions.open.pop() {
             match (self.connections.token(peer), self.setup.protocol.courtesy(&message)) {
                 (Some(token), Some(answer)) => {

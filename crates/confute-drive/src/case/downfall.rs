@@ -1,39 +1,42 @@
-//! Notices when the server seems to have gone down and come back within a case.
+//! Detection of a server that went down and came back within a case.
 //!
-//! A store in memory is empty after a restart. Whoever does not notice the restart accuses it of forgetting. What gives
-//! it away: all connections end at once, unannounced, or several of them (one that was just being opened may survive, as
-//! far as can be seen here). A server that keeps no connections does the same, but it never answers twice on one. Such ends
-//! alone are allowed; only together with a refutation they mean something.
+//! A store in memory is empty after a restart, and would be accused of losing data if the restart went
+//! unnoticed. The signs of a restart: all connections end at once, unannounced, or several of them (one that
+//! was just being opened may survive, as far as can be seen here). A server that keeps no connections open
+//! does the same, but it never responds twice on one. Such ends alone are allowed; they count only together
+//! with a refutation.
 //!
-//! An end was no restart if a connection from before it is still served: something was asked there after the end was
-//! noticed, and answered. Some servers just close after certain answers. Where there is a [canary](crate::canary), it decides.
+//! An end was no restart if a connection from before it is still served: a request was sent there after the
+//! end was noticed, and answered. Some servers just close after certain responses. If there is a
+//! [canary](crate::canary), it decides.
 
 use std::time::{Duration, Instant};
 
-use crate::line::Line;
+use crate::connection::Connection;
 use crate::script::Peer;
 
-/// Who said nothing for so long did not just answer.
+/// A connection idle this long did not close because it had just answered.
 const IDLE: Duration = Duration::from_millis(20);
-/// So long is at once: a server may take a moment to end all of them.
+/// Interval within which ends count as simultaneous: a server may need a moment to end all connections.
 const AT_ONCE: Duration = Duration::from_secs(1);
-/// So many connections that end at once have a reason in common.
+/// Number of simultaneous ends that have a common cause.
 const SEVERAL: usize = 3;
-/// After so many ends it is known whether the server keeps connections at all.
+/// Number of ends after which it is known whether the server keeps connections open at all.
 const KNOWN: u32 = 3;
 
-/// One end, or several at once.
+/// The end of a connection, or of several at once.
 struct End {
-    /// When the last of them was noticed.
+    /// Time when the last of them was noticed.
     noticed: Instant,
-    /// Whether that is strange.
+    /// `true` if the end is suspicious.
     strange: bool,
-    /// How many connections there had ever been when the first of them was noticed.
+    /// Number of connections that had ever existed when the first of them was noticed.
     before: u32,
 }
 
 impl End {
-    /// Whether it is no restart, because a connection is served on which this was asked.
+    /// Returns `true` if the end was no restart, because a connection from before it answered a request sent
+    /// after it.
     fn is_survived(&self, wire: u32, asked: Instant) -> bool {
         wire < self.before && asked > self.noticed
     }
@@ -41,21 +44,21 @@ impl End {
 
 #[derive(Default)]
 pub(super) struct Downfall {
-    /// Connections that ended lately.
+    /// Recent ends of connections.
     ends: Vec<End>,
-    /// How many have ended in all.
+    /// Number of connections that have ended in all.
     ended: u32,
-    /// Whether the server has answered twice on some connection.
+    /// `true` if the server has responded twice on some connection.
     keeps: bool,
-    /// Downfalls, and how many connections ended in each.
+    /// Suspected restarts, and the number of connections that ended in each.
     falls: Vec<(End, usize)>,
 }
 
 impl Downfall {
-    /// The server has answered on a connection, where it has answered before or not, what was asked then.
-    pub(super) fn answered(&mut self, line: &Line, asked: Instant) {
-        self.keeps |= line.history.answers > 1;
-        if let Some(wire) = line.wire {
+    /// Notes a response on a connection, to the request sent at `asked`.
+    pub(super) fn answered(&mut self, connection: &Connection, asked: Instant) {
+        self.keeps |= connection.history.answers > 1;
+        if let Some(wire) = connection.wire {
             self.survived(wire.0, asked);
         }
     }
@@ -65,15 +68,16 @@ impl Downfall {
         self.falls.retain(|(end, _)| !end.is_survived(wire, asked));
     }
 
-    /// The server has ended a connection, it was found then; there have been so many.
-    pub(super) fn note(&mut self, line: &Line, wires: u32, now: Instant) {
-        if matches!(line.peer, Peer::Opened(_)) {
+    /// Notes that the server has ended a connection, as found by the poll at `now`. `wires` connections have
+    /// existed so far.
+    pub(super) fn note(&mut self, connection: &Connection, wires: u32, now: Instant) {
+        if matches!(connection.peer, Peer::Opened(_)) {
             self.ended += 1;
-            let idle = now.saturating_duration_since(line.history.since) > IDLE;
-            let cut_short = !line.owed.is_empty() && !line.history.answered;
+            let idle = now.saturating_duration_since(connection.history.since) > IDLE;
+            let cut_short = !connection.owed.is_empty() && !connection.history.answered;
             let is_habit = !self.keeps && self.ended >= KNOWN;
-            let strange = !line.history.announced && (idle || cut_short || !is_habit);
-            // Not when it was found: since then something may have been asked, and answered before the end.
+            let strange = !connection.history.announced && (idle || cut_short || !is_habit);
+            // Not the time of the poll: since then a request may have been sent, and answered before the end.
             self.end(End { noticed: Instant::now(), strange, before: wires });
         }
     }
@@ -81,17 +85,17 @@ impl Downfall {
     fn end(&mut self, mut end: End) {
         let first = self.ends.iter().map(|other| other.before).min();
         self.ends.retain(|other| end.noticed.saturating_duration_since(other.noticed) < AT_ONCE);
-        // One goes over into the next: what was opened since the first of them says nothing.
+        // Successive ends are one: connections opened since the first of them prove nothing.
         if let (Some(first), false) = (first, self.ends.is_empty()) {
             end.before = end.before.min(first);
         }
         self.ends.push(end);
     }
 
-    /// Looks at who is left.
-    pub(super) fn look<'a>(&mut self, left: impl Iterator<Item = &'a Line>) {
-        let opened = left.filter(|line| matches!(line.peer, Peer::Opened(_)));
-        self.look_at(opened.filter_map(|line| line.wire.map(|wire| wire.0)));
+    /// Looks for a restart, given the connections that are left.
+    pub(super) fn look<'a>(&mut self, left: impl Iterator<Item = &'a Connection>) {
+        let opened = left.filter(|connection| matches!(connection.peer, Peer::Opened(_)));
+        self.look_at(opened.filter_map(|connection| connection.wire.map(|wire| wire.0)));
     }
 
     fn look_at(&mut self, mut left: impl Iterator<Item = u32>) {
@@ -100,7 +104,7 @@ impl Downfall {
         let strange = self.ends.iter().filter(|end| end.strange).count();
         let none_left = !left.any(|wire| wire < before);
         if strange >= SEVERAL || (none_left && strange > 0) {
-            // It may be the same as before, with more ends.
+            // It may be the previous one, with more ends.
             self.falls.retain(|(end, _)| end.before != before);
             self.falls.push((End { noticed, strange: true, before }, self.ends.len()));
         }
@@ -109,7 +113,7 @@ impl Downfall {
         }
     }
 
-    /// How many connections ended at once, if that happened.
+    /// Returns the number of connections that ended in the last suspected restart, if there was one.
     pub(super) fn connections(&self) -> Option<usize> {
         self.falls.last().map(|(_, count)| *count)
     }
@@ -119,7 +123,7 @@ impl Downfall {
 mod tests {
     use super::*;
 
-    /// Ends of so many connections, of which there have been eight, a millisecond apart.
+    /// Ends this many of eight connections, a millisecond apart.
     fn fall(downfall: &mut Downfall, start: Instant, ends: u32) -> Instant {
         for number in 0..ends {
             let noticed = start + Duration::from_millis(number.into());
@@ -144,14 +148,14 @@ mod tests {
         let start = Instant::now();
         let mut downfall = Downfall::default();
         let after = fall(&mut downfall, start, 4);
-        // What was asked before the last end may have been answered before it.
+        // A request sent before the last end may have been answered before it.
         downfall.survived(7, start);
-        // One that was opened later says nothing.
+        // A connection opened later proves nothing.
         downfall.survived(8, after);
         assert_eq!(downfall.connections(), Some(4));
         downfall.survived(7, after);
         assert_eq!(downfall.connections(), None);
-        // Nor do those ends count later.
+        // These ends do not count later either.
         downfall.end(End { noticed: after, strange: true, before: 9 });
         downfall.look_at(7..9);
         assert_eq!(downfall.connections(), None);

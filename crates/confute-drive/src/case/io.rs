@@ -6,25 +6,28 @@ use std::time::{Duration, Instant};
 use confute::trace::Event;
 
 use super::Case;
+use crate::connection::{Connection, Got, Wrote};
 use crate::erased::AnyMessage;
-use crate::line::{Got, Line, Wrote};
 use crate::net::LISTENER;
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
-/// How often one connection is read before the others have their turn.
+/// Number of reads from one connection before the others have their turn.
 const READS: u32 = 4;
-/// Responses too long to be read, with no other in between, that make a flood. Where many connections are opened at once, a few of
-/// them may be the only ones that are answered so far, so it takes more of them if they are small.
+/// Number of responses too long to be read, with no other in between, that make a flood. Where many
+/// connections are opened at once, a few of them may be the only ones that are answered so far, so more are
+/// required if they are small.
 const MOST_OVERLONG: u32 = 3;
 const MOST_SMALL_OVERLONG: u32 = 8;
-/// Bytes below which one is small.
+/// Size in bytes below which an overlong response is small.
 const SMALL_OVERLONG: usize = 1 << 20;
-/// A wait is never longer, so that a request to stop is heard.
+/// Multiple of the patience that a response may take if its bytes arrive one by one.
+pub(super) const TRICKLE: u32 = 4;
+/// Longest wait for the poll, so that a request to stop is noticed.
 const NAP: Duration = Duration::from_millis(50);
 
 impl Case<'_> {
-    /// Waits until this is so; `false` if the case is over, or the time is up, first.
+    /// Waits for a condition. Returns `false` if the case is over, or the time is up, first.
     pub(super) fn wait_until(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
         self.scatter();
         loop {
@@ -39,50 +42,61 @@ impl Case<'_> {
             if self.is_over() || now >= end {
                 return false;
             }
-            let pause = self.connections.iter().filter_map(|line| line.outbox.pause()).min();
+            let pause = self.connections.iter().filter_map(|connection| connection.outbox.pause()).min();
             let next = [Some(end), pause, self.silence()].into_iter().flatten().min().unwrap_or(end);
             let moved = self.turn(next.saturating_duration_since(now).min(NAP));
-            if !moved && self.silence().is_some_and(|silence| Instant::now() >= silence) {
-                self.health.silent = !self.read_anyway();
+            if !moved && self.is_silent() {
+                self.health.silent = !self.read_anyway() && self.is_silent();
             }
         }
     }
 
-    /// Reads every connection, whatever the system says of it, before anybody is called silent; whether there was anything.
+    /// Reads every connection, whatever the system reports, before the server is called silent. Returns
+    /// `true` if something was received.
     fn read_anyway(&mut self) -> bool {
         let before = self.clock.happened;
-        for token in 0..self.connections.lines.len() {
-            if let Some(line) = &mut self.connections.lines[token] {
-                line.socket.readable = true;
+        for token in 0..self.connections.slots.len() {
+            if let Some(connection) = &mut self.connections.slots[token] {
+                connection.socket.readable = true;
                 self.attend(token);
             }
         }
         self.clock.happened != before
     }
 
-    /// When the patience with the server ends. Never, while the tester itself holds something back: the server may be
-    /// waiting for that.
+    /// Returns `true` if the patience with the server has ended.
+    fn is_silent(&mut self) -> bool {
+        self.silence().is_some_and(|silence| Instant::now() >= silence)
+    }
+
+    /// Returns the end of the patience with the server. `None` while the tester itself holds something back:
+    /// the server may be waiting for that. A server that sends byte by byte is not silent, but its time is
+    /// limited.
     fn silence(&mut self) -> Option<Instant> {
         if self.holds_back() {
             self.clock.freed = Instant::now();
             return None;
         }
-        let waiting = self.connections.iter().filter(|line| line.is_waiting());
-        let since = waiting.map(|line| line.history.since).min()?;
-        Some(since.max(self.clock.freed) + self.setup.limits.patience)
+        let (patience, freed) = (self.setup.limits.patience, self.clock.freed);
+        let waiting = self.connections.iter().filter(|connection| connection.is_waiting());
+        let ends = waiting.map(|connection| {
+            let longest = connection.history.since.max(freed) + TRICKLE * patience;
+            longest.min(connection.quiet_since().max(freed) + patience)
+        });
+        ends.min()
     }
 
-    /// Whether the server may be waiting for the tester.
+    /// Returns `true` if the server may be waiting for the tester.
     fn holds_back(&self) -> bool {
-        self.withholds() || self.connections.iter().any(|line| line.outbox.pause().is_some())
+        self.withholds() || self.connections.iter().any(|connection| connection.outbox.pause().is_some())
     }
 
-    /// Whether it may wait until the script goes on.
+    /// Returns `true` if the server may be waiting for later steps of the script.
     pub(super) fn withholds(&self) -> bool {
-        !self.questions.open.is_empty() || self.connections.iter().any(|line| line.held)
+        !self.questions.open.is_empty() || self.connections.iter().any(|connection| connection.held)
     }
 
-    /// Asks the system for news, waiting so long at most, and handles what there is; whether there was any.
+    /// Polls the sockets, with this longest wait, and handles their events. Returns `true` if there were any.
     pub(super) fn turn(&mut self, wait: Duration) -> bool {
         let wait = if self.connections.ready.is_empty() { wait } else { Duration::ZERO };
         let start = Instant::now();
@@ -101,19 +115,18 @@ impl Case<'_> {
         for event in &self.net.events {
             if event.token() == LISTENER {
                 accepts = true;
-            } else if let Some(Some(line)) = self.connections.lines.get_mut(event.token().0) {
-                line.ready(event);
-                // Ends first, and all of them: whether they come at once is worth knowing.
+            } else if let Some(Some(connection)) = self.connections.slots.get_mut(event.token().0) {
+                connection.ready(event);
+                // Ends are handled first, and all of them: ends at the same time may be a restart.
                 let place = if event.is_read_closed() { ends } else { ready.len() };
                 ends += usize::from(event.is_read_closed());
                 ready.insert(place, event.token().0);
             }
         }
-        for (token, line) in self.connections.lines.iter().enumerate() {
-            if line
-                .as_ref()
-                .is_some_and(|line| line.outbox.pause().is_some_and(|pause| pause <= self.clock.polled))
-            {
+        for (token, connection) in self.connections.slots.iter().enumerate() {
+            if connection.as_ref().is_some_and(|connection| {
+                connection.outbox.pause().is_some_and(|pause| pause <= self.clock.polled)
+            }) {
                 ready.push(token);
             }
         }
@@ -127,7 +140,7 @@ impl Case<'_> {
             }
         }
         self.connections.ready.extend(tokens);
-        if self.connections.ready.len() > 2 * self.connections.lines.len() {
+        if self.connections.ready.len() > 2 * self.connections.slots.len() {
             self.connections.ready.sort_unstable();
             self.connections.ready.dedup();
         }
@@ -137,96 +150,101 @@ impl Case<'_> {
         moved
     }
 
-    /// Writes to and reads from a connection what can be.
+    /// Writes to and reads from a connection as far as possible, and removes it if it has ended.
     pub(super) fn attend(&mut self, token: usize) {
-        let Some(mut line) = self.connections.lines.get_mut(token).and_then(Option::take) else { return };
-        if self.serve(token, &mut line) {
-            self.connections.lines[token] = Some(line);
+        let Some(mut connection) = self.connections.slots.get_mut(token).and_then(Option::take) else {
+            return;
+        };
+        if self.serve(token, &mut connection) {
+            self.connections.slots[token] = Some(connection);
         } else {
-            self.retire(token, *line);
+            self.retire(token, *connection);
         }
     }
 
-    /// The same; whether the connection goes on.
-    fn serve(&mut self, token: usize, line: &mut Line) -> bool {
-        let was_connecting = line.is_connecting();
-        let (outcome, _) = self.write_out(line);
+    /// Writes to and reads from a connection as far as possible. Returns `false` if it has ended.
+    fn serve(&mut self, token: usize, connection: &mut Connection) -> bool {
+        let was_connecting = connection.is_connecting();
+        let (outcome, _) = self.write_out(connection);
         if let Wrote::Unconnected(error) = outcome {
             self.unconnected(&error);
-            self.ended(line, false);
+            self.ended(connection, false);
             return false;
         }
-        if line.is_connecting() {
+        if connection.is_connecting() {
             return true;
         }
         self.health.connected |= was_connecting;
-        if self.is_apart(line) && !self.go_on(token, line) {
+        if self.is_apart(connection) && !self.go_on(token, connection) {
             return false;
         }
-        if line.half_closed {
-            // Nothing more will come, so it is over with the last answer.
-            let goes_on = matches!(outcome, Wrote::Fine) && !line.socket.finished;
+        if connection.half_closed {
+            // Nothing more will arrive, so the connection is over after the last response.
+            let goes_on = matches!(outcome, Wrote::Fine) && !connection.socket.finished;
             if !goes_on {
-                self.ended(line, true);
+                self.ended(connection, true);
             }
             return goes_on;
         }
         for _ in 0..READS {
-            if !line.socket.readable || line.held {
+            if !connection.socket.readable || connection.held {
                 return true;
             }
-            match line.read(&mut self.net.buffer) {
+            match connection.read(&mut self.net.buffer) {
                 Got::Nothing => {
-                    if line.has_room() && line.outbox.pause().is_none() {
+                    if connection.has_room() && connection.outbox.pause().is_none() {
                         self.connections.ready.push(token);
                     }
                     return true;
                 }
                 Got::Bytes(count) => {
                     let bytes = &self.net.buffer[..count];
-                    line.history.unasked += count;
-                    if let Some(wire) = line.wire {
+                    connection.history.unasked += count;
+                    connection.history.heard = Instant::now();
+                    if let Some(wire) = connection.wire {
                         self.raw.keep(wire, false, self.clock.micros(Instant::now()), bytes);
                     }
-                    line.reader.feed(bytes, &mut self.inbox);
-                    if line.reader.goes_on() && line.outbox.resume() {
+                    connection.reader.feed(bytes, &mut self.inbox);
+                    if connection.reader.goes_on() && connection.outbox.resume() {
                         self.connections.ready.push(token);
                     }
-                    let (overlong, came) = (self.health.overlong, line.history.unasked);
-                    if !self.take_in(token, line) || (self.is_apart(line) && !self.go_on(token, line)) {
+                    let (overlong, came) = (self.health.overlong, connection.history.unasked);
+                    if !self.take_in(token, connection)
+                        || (self.is_apart(connection) && !self.go_on(token, connection))
+                    {
                         return false;
                     }
-                    let (held, limits) = (line.reader.held(), self.setup.limits);
-                    if line.reader.is_lost() {
-                        // One that is too long is left alone; one after the other is a flood.
+                    let (held, limits) = (connection.reader.held(), self.setup.limits);
+                    if connection.reader.is_lost() {
+                        // A single overlong response is ignored; several in a row are a flood.
                         self.health.overlong = overlong + 1;
-                        self.outstanding.lost += line.owed.len();
+                        self.outstanding.lost += connection.owed.len();
                         let is_small = came < SMALL_OVERLONG;
                         let most = if is_small { MOST_SMALL_OVERLONG } else { MOST_OVERLONG };
                         if self.health.overlong >= most {
                             self.fail(Trouble::Flood { bytes: came, unfinished: true });
                         }
-                        self.part(line);
+                        self.part(connection);
                         return false;
                     }
-                    if held > limits.message || line.history.unasked > limits.unasked {
+                    if held > limits.message || connection.history.unasked > limits.unasked {
                         let unfinished = held > limits.message;
-                        let bytes = if unfinished { held } else { line.history.unasked };
+                        let bytes = if unfinished { held } else { connection.history.unasked };
                         self.fail(Trouble::Flood { bytes, unfinished });
-                        self.part(line);
+                        self.part(connection);
                         return false;
                     }
                 }
                 Got::End { orderly } => {
-                    line.reader.end(orderly, &mut self.inbox);
-                    let goes_on = self.take_in(token, line);
-                    if goes_on && orderly && self.is_awaited(token, line) {
-                        line.half_closed = true;
+                    connection.reader.end(orderly, &mut self.inbox);
+                    let goes_on = self.take_in(token, connection);
+                    if goes_on && orderly && self.is_awaited(token, connection) {
+                        connection.half_closed = true;
                         self.connections.ready.push(token);
                         return true;
                     }
                     if goes_on {
-                        self.ended(line, orderly);
+                        self.ended(connection, orderly);
                     }
                     return false;
                 }
@@ -236,27 +254,28 @@ impl Case<'_> {
         true
     }
 
-    /// Writes what can be; whether anything was.
-    pub(super) fn write_out(&mut self, line: &mut Line) -> (Wrote, bool) {
-        let was_finished = line.socket.finished;
-        let (wire, raw, start) = (line.wire, &mut self.raw, self.clock.start);
+    /// Writes as far as possible. Returns the result, and `true` if any byte was written.
+    pub(super) fn write_out(&mut self, connection: &mut Connection) -> (Wrote, bool) {
+        let was_finished = connection.socket.finished;
+        let (wire, raw, start) = (connection.wire, &mut self.raw, self.clock.start);
         let mut wrote = false;
-        let outcome = line.flush(|bytes| {
+        let outcome = connection.flush(|bytes| {
             wrote = true;
             if let Some(wire) = wire {
                 raw.keep(wire, true, start.elapsed().as_micros() as u64, bytes);
             }
         });
         if wrote {
-            line.history.since = Instant::now();
+            connection.history.since = Instant::now();
         }
-        if line.socket.finished && !was_finished && matches!(line.peer, Peer::Accepted(_)) {
+        if connection.socket.finished && !was_finished && matches!(connection.peer, Peer::Accepted(_)) {
             self.net.ended = Some(Instant::now());
         }
         (outcome, wrote)
     }
 
-    /// When the tester last ended a connection that the server had opened, in microseconds since the case began.
+    /// Returns the time when the tester last ended a connection that the server had opened, in microseconds
+    /// since the case began (below zero if that was before).
     fn ended_at(&self) -> Option<i64> {
         let ended = self.net.ended?;
         let since = ended.saturating_duration_since(self.clock.start).as_micros();
@@ -264,85 +283,90 @@ impl Case<'_> {
         Some(i64::try_from(since).unwrap_or(i64::MAX) - i64::try_from(before).unwrap_or(i64::MAX))
     }
 
-    /// Takes the messages that were read; whether the connection goes on.
-    fn take_in(&mut self, token: usize, line: &mut Line) -> bool {
+    /// Takes the messages that were read. Returns `false` if the connection has ended.
+    fn take_in(&mut self, token: usize, connection: &mut Connection) -> bool {
         if self.inbox.is_empty() {
             return true;
         }
         let mut inbox = std::mem::take(&mut self.inbox);
-        let goes_on = inbox.drain(..).all(|message| self.received(token, line, message));
+        let goes_on = inbox.drain(..).all(|message| self.received(token, connection, message));
         self.inbox = inbox;
         goes_on
     }
 
-    pub(super) fn received(&mut self, token: usize, line: &mut Line, mut message: AnyMessage) -> bool {
+    pub(super) fn received(
+        &mut self,
+        token: usize,
+        connection: &mut Connection,
+        mut message: AnyMessage,
+    ) -> bool {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         protocol.stamp(&mut message, self.clock.micros(now));
-        if matches!(line.peer, Peer::Accepted(_)) {
-            match self.sort_out(token, line, message) {
+        if matches!(connection.peer, Peer::Accepted(_)) {
+            match self.classify(token, connection, message) {
                 Some(Some(concerns)) => message = concerns,
                 Some(None) => return true,
                 None => {
-                    self.part(line);
+                    self.part(connection);
                     return false;
                 }
             }
         }
-        if let (Peer::Opened(_), Some(owed)) = (line.peer, line.owed.front())
+        if let (Peer::Opened(_), Some(owed)) = (connection.peer, connection.owed.front())
             && let Some(request) = owed.exchange.and_then(|exchange| self.past.request(exchange))
         {
             protocol.note_causes(&mut message, request, &self.past, self.ended_at());
         }
-        if matches!(line.peer, Peer::Opened(_)) && protocol.is_excused(&message) {
-            self.outstanding.lost += line.owed.len();
-            self.part(line);
+        if matches!(connection.peer, Peer::Opened(_)) && protocol.is_excused(&message) {
+            self.outstanding.lost += connection.owed.len();
+            self.part(connection);
             return false;
         }
-        let wire = match line.wire {
+        let wire = match connection.wire {
             Some(wire) => wire,
-            None => self.introduce(token, line),
+            None => self.introduce(token, connection),
         };
-        if let Some(place) = line.owed.front().and_then(|owed| owed.exchange) {
+        if let Some(place) = connection.owed.front().and_then(|owed| owed.exchange) {
             protocol.notice(&self.past, place, &mut message);
         }
-        if self.is_apart(line) && !line.is_open() {
+        if self.is_apart(connection) && !connection.is_open() {
             protocol.dropped(&mut message);
         }
         self.clock.note_news(now);
         self.health.overlong = 0;
         self.record.figures.answers += 1;
         self.record.tell(Event::Received(wire, message.clone()), self.outstanding.total);
-        let Peer::Opened(number) = line.peer else {
-            self.past.was_asked(line.peer, &message);
-            if line.is_open() || !protocol.has_single_exchanges() {
-                self.questions.open.push((line.peer, message));
+        let Peer::Opened(number) = connection.peer else {
+            self.past.was_asked(connection.peer, &message);
+            if connection.is_open() || !protocol.has_single_exchanges() {
+                self.questions.open.push((connection.peer, message));
             } else {
-                // The tester has ended it, so nobody will answer.
-                self.part_apart(line);
-                line.asking = false;
+                // The tester can send nothing more on it, so the request stays unanswered.
+                self.part_apart(connection);
+                connection.asking = false;
             }
             return true;
         };
-        line.history.announced |= protocol.announces_end(&message);
-        let Some(owed) = line.owed.front_mut() else { return true };
+        connection.history.announced |= protocol.announces_end(&message);
+        let Some(owed) = connection.owed.front_mut() else { return true };
         let (exchange, asked) = (owed.exchange, owed.asked);
         let mut done = false;
         if protocol.completes(&message) {
             owed.answers -= 1;
             done = owed.answers == 0;
             if done {
-                line.owed.pop_front();
+                connection.owed.pop_front();
                 if let Some(step) = exchange.and_then(|exchange| self.past.step(exchange)) {
-                    self.outstanding.note_answer(line.peer, step);
+                    self.outstanding.note_answer(connection.peer, step);
                 }
             }
             self.outstanding.settle(number, 1);
-            line.history.since = now;
-            line.history.answered = true;
-            line.history.answers += 1;
-            self.health.downfall.answered(line, asked);
-            line.history.unasked = 0;
+            connection.history.since = now;
+            connection.history.answered = true;
+            connection.history.answers += 1;
+            self.health.downfall.answered(connection, asked);
+            connection.history.unasked = 0;
             self.outstanding.completed += 1;
             self.health.fruitless = 0;
         }
@@ -355,6 +379,9 @@ impl Case<'_> {
                     refusals.retry_after += 1;
                     self.clock.retry_at = self.clock.retry_at.max(now.checked_add(pause));
                 }
+            }
+            if let Some(how) = protocol.broken_off(&message) {
+                self.record.figures.broken_off.add(|| format!("{request:#}: {how}"));
             }
             self.past.reply(exchange, &message);
             if done {

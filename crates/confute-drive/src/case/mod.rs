@@ -1,15 +1,15 @@
-//! Runs one case: does what a generator says, and tells the tester what happens.
+//! Runs one case: performs the steps of a generator, and passes all observations to the engine.
 //!
-//! One thread, one order of observations. A message is recorded as sent before its first byte is written, and as
-//! received after its last byte was read. That is the invariant a verdict rests on: the other way round, a correct
-//! server would seem to answer before it was asked. What goes wrong on the way is an observation or [`Trouble`], never a
-//! violation by itself.
+//! There is one thread and one order of observations. A message is recorded as sent before its first byte is
+//! written, and as received after its last byte was read. Every verdict rests on this invariant: the other
+//! way round, a correct server would seem to respond before the request was sent. Failures on the way are
+//! observations or [`Trouble`], never a violation by themselves.
 
 mod apart;
+mod connections;
 mod downfall;
 mod end;
 mod io;
-mod lines;
 mod record;
 mod state;
 mod steps;
@@ -29,88 +29,99 @@ use crate::net::Net;
 use crate::raw::Raw;
 use crate::script::{Step, Until};
 use crate::trouble::Trouble;
-use confute_record::Chunk;
+use confute_record::ByteRecord;
 use confute_record::Figures;
 use record::Record;
 use state::{Clock, Connections, Health, Outstanding, Questions};
 
-/// How long the tester may think when somebody said stop.
+/// Time that the search may take for one event after a stop was requested.
 const HURRY: Duration = Duration::from_secs(1);
 
-/// So many times the alternatives that call for a barrier are too many even after one.
+/// Multiple of the alternatives that call for a barrier, above which there are too many even after one.
 const CROWD: usize = 50;
 
-/// A server that refuses and says when to ask again is left alone until then, for so long in all, or for this share of the time.
+/// Total duration of pauses for a server that refuses requests and says when to retry, or 1/`SHARE` of the
+/// run if that is longer.
 const PAUSES: Duration = Duration::from_secs(2);
 const SHARE: u32 = 10;
 
-/// What a case needs to know.
+/// Everything that a case needs.
 pub struct CaseSetup<'a> {
-    /// What is spoken.
+    /// The protocol.
     pub protocol: &'a dyn AnyProtocol,
-    /// With whom.
+    /// The server.
     pub target: Target,
-    /// At what cost.
+    /// The limits.
     pub limits: &'a Limits,
-    /// A name that no other case has: what it writes lies below it.
+    /// Name that no other case has: the prefix of everything that the case writes.
     pub name: &'a str,
-    /// What the generator's random numbers come from.
+    /// Seed of the generator's random numbers.
     pub seed: u64,
-    /// Rules that the server may break.
+    /// Rules that are relaxed.
     pub relaxed: &'a [&'static str],
     /// Set when it is time to stop.
     pub stop: &'a AtomicBool,
-    /// Shows how it is doing.
+    /// Live counters.
     pub gauge: &'a Gauge,
 }
 
-/// Why a case ended.
+/// Reason why a case ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
-    /// There was nothing more to do.
+    /// The script was complete.
     Done,
-    /// The tester made up its mind, or gave up.
+    /// The engine reached a verdict, or gave up.
     Judged,
-    /// Its time was over, or it had enough steps.
+    /// The limit of time or steps was reached.
     Limit,
-    /// Too many alternatives were open, and waiting for all answers did not help, or too many requests will never be
+    /// Too many alternatives were open and a barrier did not help, or too many requests will never be
     /// answered.
     Crowded,
-    /// Somebody said stop.
+    /// A stop was requested.
     Stopped,
-    /// The conversation could not go on.
+    /// Trouble ended the case.
     Trouble,
 }
 
-/// What became of a case.
+/// The result of a case.
+#[derive(Clone, Debug)]
 pub struct CaseRun {
-    /// Its name.
+    /// Name of the case.
     pub name: String,
-    /// What was done.
+    /// The steps that were performed.
     pub script: Vec<Step<AnyAsk>>,
-    /// What happened.
+    /// The events that were observed.
     pub trace: Vec<Event<AnyMessage>>,
-    /// When each event was noted, in microseconds since the case began: what was sent just before its first byte was, what
-    /// was received after its last.
+    /// Time of each event, in microseconds since the case began: of a sent message just before its first
+    /// byte, of a received one after its last.
     pub micros: Vec<u64>,
-    /// What the tester thinks of it.
+    /// Verdict of the engine.
     pub verdict: Verdict,
-    /// Why it ended.
+    /// Reason why the case ended.
     pub ended: Ended,
-    /// What went wrong, if anything did. The verdict holds for what happened before; but after a restart
+    /// The trouble, if there was any. The verdict holds for the events before it; but after a restart
     /// ([`Trouble::Restarted`]) it is no proof.
     pub trouble: Option<Trouble>,
-    /// In numbers.
+    /// Counts and durations.
     pub figures: Figures,
     /// The latest bytes on the wire.
-    pub raw: Vec<Chunk>,
-    /// How many bytes before them are not kept.
+    pub raw: Vec<ByteRecord>,
+    /// Number of earlier bytes that are not kept.
     pub raw_lost: u64,
 }
 
 /// Runs a case. The generator may be a [`Replay`](crate::Replay).
 pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerator<'_>) -> CaseRun {
+    run_with_past(net, setup, generator).0
+}
+
+/// Runs a case. Returns its exchanges too.
+pub(crate) fn run_with_past(
+    net: &mut Net,
+    setup: &CaseSetup<'_>,
+    generator: &mut AnyGenerator<'_>,
+) -> (CaseRun, AnyPast) {
     let start = Instant::now();
     let thought = Cell::new(start);
     let (most, stop) = (setup.limits.thought, setup.stop);
@@ -145,7 +156,7 @@ pub fn run_case(net: &mut Net, setup: &CaseSetup<'_>, generator: &mut AnyGenerat
     case.run(generator)
 }
 
-/// The search gave up for want of time.
+/// Returns `true` if the search gave up for want of time.
 fn is_out_of_time(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Inconclusive(Inconclusive::Budget { what: "time", .. }))
 }
@@ -165,14 +176,14 @@ struct Case<'a> {
     inbox: Vec<AnyMessage>,
     raw: Raw,
     health: Health,
-    /// The case ends: it only waits for what is outstanding.
+    /// `true` if the case is ending: it only waits for outstanding responses.
     draining: bool,
     /// The number of alternatives that calls for a barrier.
     crowd: usize,
 }
 
 impl Case<'_> {
-    fn run(mut self, generator: &mut AnyGenerator<'_>) -> CaseRun {
+    fn run(mut self, generator: &mut AnyGenerator<'_>) -> (CaseRun, AnyPast) {
         let mut random = Random::new(self.setup.seed);
         let replays = generator.is_replay();
         let mut ended = Ended::Done;
@@ -181,9 +192,9 @@ impl Case<'_> {
                 ended = Ended::Limit;
                 break;
             }
-            // While nothing is answered at all, it is not yet known what the matter is.
+            // While connections in a row end without a response, the trouble is not identified yet.
             if (self.outstanding.lost > self.setup.limits.lost && self.health.fruitless == 0)
-                || (!replays && self.record.is_laboured(self.crowd) && !self.relieve())
+                || (!replays && self.record.is_laboured(self.crowd) && !self.drain())
             {
                 ended = Ended::Crowded;
                 break;
@@ -222,12 +233,12 @@ impl Case<'_> {
         if is_stopped() {
             ended = Ended::Stopped;
         }
-        self.finish();
+        self.finish(replays);
         let verdict = self.record.verdict();
-        // Who only passes on what others say has nothing to forget.
+        // A server that only forwards messages has no data to lose.
         let may_forget = verdict.is_refuted() && !self.setup.protocol.has_single_exchanges();
         if let (true, Some(connections)) = (may_forget, self.health.downfall.connections()) {
-            // Connections that are left may keep the server from taking another one.
+            // Connections that are left may keep the server from accepting another one.
             self.hang_up_all();
             let CaseSetup { protocol, target, limits, .. } = *self.setup;
             if !self.net.has_canary(protocol, target, limits) {
@@ -237,7 +248,7 @@ impl Case<'_> {
         if self.health.trouble.is_some() {
             ended = Ended::Trouble;
         } else if is_out_of_time(&verdict) && (is_stopped() || self.setup.limits.is_over()) {
-            // The run was over, so that the case did not get its time.
+            // The run was over, so the case did not get its full time.
             ended = Ended::Stopped;
         } else if self.record.is_over() {
             ended = Ended::Judged;
@@ -247,7 +258,7 @@ impl Case<'_> {
         figures.elapsed = self.clock.start.elapsed();
         figures.lost = self.outstanding.lost as u64;
         let (raw, raw_lost) = self.raw.into_chunks();
-        CaseRun {
+        let run = CaseRun {
             name: self.setup.name.to_owned(),
             script: self.script,
             trace: self.record.trace,
@@ -258,17 +269,18 @@ impl Case<'_> {
             figures,
             raw,
             raw_lost,
-        }
+        };
+        (run, self.past)
     }
 
-    /// Whether to do nothing more.
+    /// Returns `true` if nothing more is to be done.
     fn is_over(&self) -> bool {
         let stopped = !self.draining && self.setup.stop.load(Ordering::Relaxed);
         self.health.trouble.is_some() || self.health.silent || self.record.is_over() || stopped
     }
 
-    /// Sends nothing while the server asked not to be asked again, as long as the pauses of a run stay within their limit. A
-    /// replay need not do so: the pause is a step of its script.
+    /// Pauses if the server requested it, as long as the pauses of a run stay within their limit. A replay
+    /// need not do so: the pause is a step of its script.
     fn heed(&mut self) {
         let Some(ready) = self.clock.retry_at.take() else { return };
         let pause = ready.saturating_duration_since(Instant::now());
@@ -288,15 +300,16 @@ impl Case<'_> {
         self.record.figures.refusals.paused += pause;
     }
 
-    /// Waits until everything is answered, so that the tester can settle; whether that is enough.
-    fn relieve(&mut self) -> bool {
+    /// Waits until every request is answered, so that the search can settle. Returns `true` if few enough
+    /// alternatives are left.
+    fn drain(&mut self) -> bool {
         let barrier = Until::Outstanding(0);
         self.script.push(Step::Wait(barrier));
         self.record.figures.barriers += 1;
         self.wait(barrier);
         let limits = self.setup.limits;
-        // What is settled is let go of later, so there is no barrier again before there are many more.
-        let open = self.record.relieved();
+        // Settled alternatives are released only later, so the next barrier waits until there are many more.
+        let open = self.record.drained();
         self.crowd = limits.alternatives.max(2 * open);
         open <= CROWD * limits.alternatives
     }

@@ -1,4 +1,4 @@
-//! What is told to the tester, in the one order that counts.
+//! The record of a case: events are passed to the engine in one order, which is that of the trace.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -11,34 +11,34 @@ use crate::erased::{AnyMessage, shared};
 use crate::figures::Gauge;
 use confute_record::Figures;
 
-/// After so many events somebody looks at how the tester is doing.
+/// Number of events after which the open alternatives are counted again.
 const LOOK: u64 = 64;
 
-/// A thought that took so long calls for a rest.
+/// Duration of the search for one event after which the case waits for all responses.
 const LONG: Duration = Duration::from_millis(10);
 
-/// So many hypotheses are asked what they think of a question.
+/// Number of hypotheses that are asked for the response they expect.
 const OPINIONS: usize = 12;
 
 pub(super) struct Record<'a> {
     tester: Engine<'a>,
     pub(super) trace: Vec<Event<AnyMessage>>,
-    /// When each of them was told, in microseconds since the case began.
+    /// Time of each event, in microseconds since the case began.
     pub(super) micros: Vec<u64>,
     start: Instant,
     pub(super) figures: Figures,
-    /// When the present thought began.
+    /// Start of the current search.
     thought: &'a Cell<Instant>,
     gauge: &'a Gauge,
     shown: u64,
     pub(super) alternatives: usize,
-    /// A thought took long.
+    /// `true` if the search for an event took long.
     laboured: bool,
     over: bool,
 }
 
 impl<'a> Record<'a> {
-    /// The case begins now: `thought` says when that is.
+    /// Creates the record of a case that begins now, at the time in `thought`.
     pub(super) fn new(tester: Engine<'a>, thought: &'a Cell<Instant>, gauge: &'a Gauge) -> Self {
         let (trace, micros, figures) = (Vec::new(), Vec::new(), Figures::default());
         Self {
@@ -56,7 +56,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Tells the tester. Once it is done with this server, nothing is recorded any more.
+    /// Passes an event to the engine. Once the engine has reached a verdict, nothing is recorded any more.
     pub(super) fn tell(&mut self, event: Event<AnyMessage>, outstanding: usize) {
         if self.over {
             return;
@@ -83,24 +83,25 @@ impl<'a> Record<'a> {
         self.shown = answers;
     }
 
-    /// Whether the tester has made up its mind, or given up.
+    /// Returns `true` if the engine has reached a verdict, or given up.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether the tester has a hard time: so many alternatives, or a long thought.
+    /// Returns `true` if the search has become expensive: more than `most` alternatives are open, or an event
+    /// took long.
     pub(super) fn is_laboured(&self, most: usize) -> bool {
         self.alternatives > most || self.laboured
     }
 
-    /// Everything was answered: how many alternatives are left.
-    pub(super) fn relieved(&mut self) -> usize {
+    /// Notes that every request was answered. Returns the number of alternatives that are left.
+    pub(super) fn drained(&mut self) -> usize {
         self.laboured = false;
         self.alternatives = self.tester.alternatives();
         self.alternatives
     }
 
-    /// How many different answers the live hypotheses would give to this.
+    /// Returns the number of different responses to this message that the live hypotheses expect.
     pub(super) fn disagreement(&mut self, message: &AnyMessage) -> usize {
         let start = Instant::now();
         self.thought.set(start);
@@ -109,7 +110,7 @@ impl<'a> Record<'a> {
         answers
     }
 
-    /// What it thinks, all considered.
+    /// Returns the verdict on all events.
     pub(super) fn verdict(&mut self) -> Verdict {
         let start = Instant::now();
         self.thought.set(start);

@@ -5,37 +5,38 @@ use std::time::Instant;
 use confute::trace::WireConn;
 
 use super::downfall::Downfall;
+use crate::connection::Connection;
 use crate::erased::AnyMessage;
-use crate::line::Line;
 use crate::script::Peer;
 use crate::trouble::Trouble;
 
-/// The connections of a case. A token is the place of a connection in the table, and its name for the system.
+/// The connections of a case. A token is the index of a connection in the table, and identifies it in the
+/// poll.
 #[derive(Default)]
 pub(super) struct Connections {
     /// Connections, by token.
-    pub(super) lines: Vec<Option<Box<Line>>>,
+    pub(super) slots: Vec<Option<Box<Connection>>>,
     /// Tokens that can be used again.
     free: Vec<usize>,
-    /// The token that `Peer::Opened(n)` has at present.
+    /// Token that `Peer::Opened(n)` has at present.
     pub(super) opened: Vec<Option<usize>>,
-    /// The token of `Peer::Accepted(n)`, while it lasts.
+    /// Token of `Peer::Accepted(n)`, while it lasts.
     pub(super) accepted: Vec<Option<usize>>,
-    /// The number of connections that the tester was told of.
+    /// Number of connections that were reported to the engine.
     pub(super) wires: u32,
-    /// Connections to attend to.
+    /// Tokens of connections to attend to.
     pub(super) ready: Vec<usize>,
-    /// Connections with something to be sent all at once, while that is gathered.
+    /// Tokens of connections with gathered requests, while requests are gathered.
     pub(super) gathered: Option<Vec<usize>>,
 }
 
 impl Connections {
-    /// All connections that there are.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().flatten().map(|line| &**line)
+    /// Iterates over all connections.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Connection> {
+        self.slots.iter().flatten().map(|connection| &**connection)
     }
 
-    /// The token of the connection of this name, if there is one.
+    /// Returns the token of a connection, if it exists.
     pub(super) fn token(&self, peer: Peer) -> Option<usize> {
         match peer {
             Peer::Opened(number) => *self.opened.get(number as usize)?,
@@ -43,44 +44,44 @@ impl Connections {
         }
     }
 
-    /// A token that no connection has.
+    /// Returns an unused token.
     pub(super) fn vacant(&mut self) -> usize {
         self.free.pop().unwrap_or_else(|| {
-            self.lines.push(None);
-            self.lines.len() - 1
+            self.slots.push(None);
+            self.slots.len() - 1
         })
     }
 
-    /// Gives back a token.
+    /// Returns a token to the unused ones.
     pub(super) fn vacate(&mut self, token: usize) {
         self.free.push(token);
     }
 
-    /// The next number by which the tester is told of a connection.
+    /// Returns the next number under which a connection is reported to the engine.
     pub(super) fn next_wire(&mut self) -> WireConn {
         self.wires += 1;
         WireConn(self.wires - 1)
     }
 }
 
-/// Answers that the server owes, and those that it gave.
+/// Responses that the server owes, and those that it sent.
 pub(super) struct Outstanding {
-    /// Answers outstanding, by opened connection.
+    /// Number of outstanding responses, by opened connection.
     pub(super) by_connection: Vec<u32>,
-    /// Answers outstanding, over all connections.
+    /// Number of outstanding responses, over all connections.
     pub(super) total: usize,
-    /// The number of outstanding answers with which nothing more is read for now.
+    /// Number of outstanding responses at which nothing more is read for now.
     pub(super) enough: Option<usize>,
-    /// The last ask on each connection that was answered since the script last said so.
+    /// The last answered ask of each connection since answers were last noted in the script.
     pub(super) answered: Vec<(Peer, usize)>,
-    /// Answers that were complete.
+    /// Number of complete responses.
     pub(super) completed: u64,
-    /// Requests that were left without an answer by connections that ended.
+    /// Number of requests that were left unanswered by connections that ended.
     pub(super) lost: usize,
 }
 
 impl Outstanding {
-    /// Nothing is outstanding on this many connections.
+    /// Creates the state of this many connections, with nothing outstanding.
     pub(super) fn new(connections: usize) -> Self {
         Self {
             by_connection: vec![0; connections],
@@ -92,7 +93,7 @@ impl Outstanding {
         }
     }
 
-    /// Notes that answers are owed on an opened connection.
+    /// Notes that responses are due on an opened connection.
     pub(super) fn owe(&mut self, number: u32, answers: u32) {
         self.total += answers as usize;
         if let Some(count) = self.by_connection.get_mut(number as usize) {
@@ -100,7 +101,7 @@ impl Outstanding {
         }
     }
 
-    /// Notes that answers on an opened connection have come, or never will.
+    /// Notes that responses on an opened connection have arrived, or never will.
     pub(super) fn settle(&mut self, number: u32, answers: u32) {
         self.total -= answers as usize;
         if let Some(count) = self.by_connection.get_mut(number as usize) {
@@ -115,61 +116,61 @@ impl Outstanding {
     }
 }
 
-/// Messages of the server that wait for the tester's answer.
+/// Requests of the server that wait for the tester's response.
 #[derive(Default)]
 pub(super) struct Questions {
-    /// What the server asked and nobody answered yet.
+    /// Requests that are not answered yet.
     pub(super) open: Vec<(Peer, AnyMessage)>,
-    /// What it asked, by token, before it had the answer to what it asked before on the same connection.
+    /// Requests, by token, that arrived before the previous one on the same connection was answered.
     pub(super) backlog: Vec<(usize, AnyMessage)>,
 }
 
-/// The moments that count in a case.
+/// The times of a case.
 pub(super) struct Clock {
     pub(super) start: Instant,
     pub(super) deadline: Instant,
-    /// When the system was last asked for news.
+    /// Time of the last poll.
     pub(super) polled: Instant,
-    /// When the tester last held something back.
+    /// Last time that the tester held something back.
     pub(super) freed: Instant,
-    /// The number of answers, ends and connections that have come.
+    /// Number of messages and ends of connections received.
     pub(super) happened: u64,
-    /// When the last of them came.
+    /// Time of the last of them.
     pub(super) news: Instant,
-    /// When the server is ready again, if it refused a request and said so.
+    /// Time from which on the server is ready again, if it refused a request and reported that time.
     pub(super) retry_at: Option<Instant>,
 }
 
 impl Clock {
-    /// The clock of a case that begins at `start`.
+    /// Creates the clock of a case that begins at `start`.
     pub(super) fn new(start: Instant, deadline: Instant) -> Self {
         Self { start, deadline, polled: start, freed: start, happened: 0, news: start, retry_at: None }
     }
 
-    /// Microseconds since the case began.
+    /// Returns the microseconds since the case began.
     pub(super) fn micros(&self, now: Instant) -> u64 {
         now.saturating_duration_since(self.start).as_micros() as u64
     }
 
-    /// Notes that something came.
+    /// Notes that a message or an end was received.
     pub(super) fn note_news(&mut self, now: Instant) {
         self.happened += 1;
         self.news = now;
     }
 }
 
-/// The server's condition, as far as its connections show it.
+/// The server's condition, as its connections show it.
 #[derive(Default)]
 pub(super) struct Health {
     /// The first trouble: others follow from it.
     pub(super) trouble: Option<Trouble>,
-    /// An answer did not come.
+    /// `true` if a response did not arrive in time.
     pub(super) silent: bool,
-    /// The server took some connection.
+    /// `true` if the server accepted some connection.
     pub(super) connected: bool,
-    /// Connections in a row that ended without an answer.
+    /// Number of connections in a row that ended without a response.
     pub(super) fruitless: u32,
-    /// Connections in a row that had a message too long to be read.
+    /// Number of connections in a row that had a message too long to be read.
     pub(super) overlong: u32,
     pub(super) downfall: Downfall,
 }

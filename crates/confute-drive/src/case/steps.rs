@@ -1,33 +1,34 @@
-//! The steps of a script, one by one.
+//! Performs the steps of a script.
 
 use std::time::{Duration, Instant};
 
 use confute::trace::{Event, WireConn};
 
 use super::Case;
+use crate::connection::{Connection, Owed, Wrote};
 use crate::erased::{AnyAsk, AnyMessage};
-use crate::line::{Line, Owed, Wrote};
 use crate::script::{Peer, Step, Until};
 
-/// So long is just now. Long enough for a burst: a server that answers faster than the tester asks would otherwise never have
-/// two requests at once.
+/// Time after a poll in which sockets are not polled again before a step. It is long enough for a burst: a
+/// server that responds faster than the tester sends would otherwise never have two requests at once.
 const FRESH: Duration = Duration::from_millis(1);
 
-/// So long it waits for what the tester itself may hold up.
+/// Longest wait without news while the server may be waiting for the tester.
 const STALEMATE: Duration = Duration::from_millis(100);
 
-/// So much later than another one a question may come that came first the last time.
+/// Delay by which a request of the server may come after another one in a replay, though it came first in the
+/// original run.
 const LATE: Duration = Duration::from_millis(20);
 
 impl Case<'_> {
-    /// Looks for news before the next step, unless it did so just now.
+    /// Polls the sockets before the next step, unless that was done just now.
     pub(super) fn look_for_news(&mut self) {
         if self.connections.gathered.is_none() && self.clock.polled.elapsed() > FRESH {
             self.turn(Duration::ZERO);
         }
     }
 
-    /// Puts into the script what was answered since the last step: the next one is done in this knowledge.
+    /// Adds the responses since the last step to the script: the next step is chosen in knowledge of them.
     pub(super) fn note_answers(&mut self) {
         let waits = self.outstanding.answered.drain(..).map(|(_, step)| Step::Wait(Until::Answered(step)));
         self.script.extend(waits);
@@ -42,14 +43,14 @@ impl Case<'_> {
                 self.connections.gathered.get_or_insert_default();
             }
             Step::Ask { on, ask, cuts } => self.ask(on, ask, &cuts, waits_for_references),
-            // What was waited for the last time is there already.
+            // The request that the original run waited for is there already.
             Step::Wait(Until::Something) if waits_for_references && !self.questions.open.is_empty() => {}
             Step::Wait(until) => self.wait(until),
             Step::Hold(peer) => {
                 if let Some(token) = self.opened_or_accepted(peer)
-                    && let Some(line) = &mut self.connections.lines[token]
+                    && let Some(connection) = &mut self.connections.slots[token]
                 {
-                    line.held = true;
+                    connection.held = true;
                 }
             }
             Step::Release(peer) => {
@@ -64,26 +65,30 @@ impl Case<'_> {
             }
             Step::Finish(peer) => {
                 if let Some(token) = self.connections.token(peer)
-                    && let Some(line) = &mut self.connections.lines[token]
+                    && let Some(connection) = &mut self.connections.slots[token]
                 {
-                    line.finish();
+                    connection.finish();
                     self.attend(token);
                 }
             }
         }
     }
 
-    /// The connection of this name, if something can be sent there; opened if it can be.
+    /// Returns the connection with this name if messages can be sent on it; opens it if it is the tester's to
+    /// open.
     fn opened_or_accepted(&mut self, peer: Peer) -> Option<usize> {
         let token = self.connections.token(peer);
-        let usable =
-            token.filter(|token| self.connections.lines[*token].as_ref().is_some_and(|line| line.is_open()));
+        let usable = token.filter(|token| {
+            self.connections.slots[*token].as_ref().is_some_and(|connection| connection.is_open())
+        });
         match peer {
             Peer::Opened(number) => usable.or_else(|| self.open(number)),
             Peer::Accepted(_) => usable,
         }
     }
 
+    /// Sends an ask. Waits until fewer requests than the limit are outstanding and, in a replay, until the responses that the
+    /// ask refers to have arrived; then resolves it. An ask that cannot be resolved or sent is skipped.
     fn ask(&mut self, on: Peer, ask: AnyAsk, cuts: &[(usize, u64)], waits_for_references: bool) {
         if self.outstanding.total >= self.setup.limits.outstanding {
             self.wait(Until::Outstanding(self.setup.limits.outstanding - 1));
@@ -126,7 +131,7 @@ impl Case<'_> {
         }
     }
 
-    /// Notes that nothing was done in the last step, and nothing is to be done next time.
+    /// Notes that the last step did nothing, and replaces it by one that does nothing in a replay either.
     fn skip(&mut self) {
         self.record.figures.skipped += 1;
         if let Some(step) = self.script.last_mut() {
@@ -134,13 +139,14 @@ impl Case<'_> {
         }
     }
 
-    /// Sends what was gathered.
+    /// Sends the gathered requests.
     pub(super) fn scatter(&mut self) {
         self.connections.gathered.take().into_iter().flatten().for_each(|token| self.attend(token));
     }
 
-    /// Who gets an answer that was for this one. Last time it was there; this time it may be late, or another one, if the script
-    /// is not quite the same: then it is the one that has waited longest, of those that it suits.
+    /// Returns the connection that gets a response meant for this one. In the original run a request was
+    /// waiting there; in a replay it may be late, or come on another connection if the script differs. Then
+    /// the response goes to the request that has waited longest, of those that it suits.
     fn who_asks(&mut self, on: Peer, ask: &AnyAsk, is_replay: bool) -> Option<Peer> {
         let protocol = self.setup.protocol;
         let suits = |asked: &AnyMessage| !is_replay || protocol.suits(ask, asked);
@@ -163,8 +169,8 @@ impl Case<'_> {
         Some(other)
     }
 
-    /// Records a message and puts it out to be written. The caller attends to the connection next. An answer to the server is
-    /// recorded only if it can be written: its connection may have ended unnoticed.
+    /// Records a message and queues it for writing. The caller attends to the connection next. A response to
+    /// the server is recorded only if it can be written: its connection may have ended unnoticed.
     pub(super) fn send(
         &mut self,
         token: usize,
@@ -175,9 +181,9 @@ impl Case<'_> {
         let protocol = self.setup.protocol;
         let now = Instant::now();
         let micros = self.clock.micros(now);
-        let mut line = self.connections.lines[token].take()?;
-        let sent = self.put_out(&mut line, &mut message, cuts, (now, micros), exchange);
-        self.connections.lines[token] = Some(line);
+        let mut connection = self.connections.slots[token].take()?;
+        let sent = self.put_out(&mut connection, &mut message, cuts, (now, micros), exchange);
+        self.connections.slots[token] = Some(connection);
         let wire = sent?;
         self.record.figures.requests += 1;
         self.record.figures.outstanding.add(self.outstanding.total as u64);
@@ -186,71 +192,76 @@ impl Case<'_> {
         Some(message)
     }
 
-    /// Puts a message out to be written. `None` if it cannot be.
+    /// Queues a message for writing. Returns `None` if it cannot be written.
     fn put_out(
         &mut self,
-        line: &mut Line,
+        connection: &mut Connection,
         message: &mut AnyMessage,
         cuts: &[(usize, u64)],
         (now, micros): (Instant, u64),
         exchange: Option<usize>,
     ) -> Option<WireConn> {
         let protocol = self.setup.protocol;
-        let wire = line.wire?;
+        let wire = connection.wire?;
         protocol.stamp(message, micros);
-        if line.half_closed {
+        if connection.half_closed {
             protocol.half_closed(message);
         }
-        if !line.owed.is_empty() {
+        if !connection.owed.is_empty() {
             protocol.follows(message);
         }
-        line.reader.sent(message);
-        line.history.since = now;
-        line.history.answered = false;
+        connection.reader.sent(message);
+        connection.history.since = now;
+        connection.history.answered = false;
         let answers = protocol.answers(message);
-        if let (Peer::Opened(number), 1..) = (line.peer, answers) {
-            line.owed.push_back(Owed { exchange, answers, asked: now });
+        if let (Peer::Opened(number), 1..) = (connection.peer, answers) {
+            connection.owed.push_back(Owed { exchange, answers, asked: now });
             self.outstanding.owe(number, answers);
         }
-        line.outbox.push(cuts, |bytes| protocol.encode(message, bytes), |bytes| protocol.conceal(bytes));
+        connection.outbox.push(
+            cuts,
+            |bytes| protocol.encode(message, bytes),
+            |bytes| protocol.conceal(bytes),
+        );
         if protocol.is_last(message) {
-            line.finish();
+            connection.finish();
         }
-        // Nothing is read in between, so this is as good as being recorded before its first byte is written.
-        if self.is_apart(line) {
-            let is_unwritten = matches!(self.write_out(line), (Wrote::Broken, false));
+        // Nothing is read in between, so recording the message after this write is as good as before its
+        // first byte.
+        if self.is_apart(connection) {
+            let is_unwritten = matches!(self.write_out(connection), (Wrote::Broken, false));
             if is_unwritten {
-                self.part_apart(line);
+                self.part_apart(connection);
             }
-            line.asking = false;
+            connection.asking = false;
             return (!is_unwritten).then_some(wire);
         }
         Some(wire)
     }
 
     fn release(&mut self, token: usize) {
-        if let Some(line) = &mut self.connections.lines[token]
-            && std::mem::take(&mut line.held)
+        if let Some(connection) = &mut self.connections.slots[token]
+            && std::mem::take(&mut connection.held)
         {
-            line.history.since = Instant::now();
+            connection.history.since = Instant::now();
             self.attend(token);
         }
     }
 
     pub(super) fn release_all(&mut self) {
-        (0..self.connections.lines.len()).for_each(|token| self.release(token));
+        (0..self.connections.slots.len()).for_each(|token| self.release(token));
     }
 
     pub(super) fn wait(&mut self, until: Until) {
         match until {
             Until::Outstanding(most) => {
                 let asked = self.past.asked();
-                // What else has come is read later: so much is to be outstanding, and not less.
+                // Further responses are read later: this number is to stay outstanding, and not fewer.
                 self.outstanding.enough = Some(most);
                 self.wait_for(None, |case| case.counted() <= most || case.past.asked() > asked);
                 self.outstanding.enough = None;
                 if self.outstanding.total == 0 {
-                    // That says it all.
+                    // With nothing outstanding, a barrier in the script implies these waits.
                     self.outstanding.answered.clear();
                 }
             }
@@ -272,7 +283,8 @@ impl Case<'_> {
         }
     }
 
-    /// Waits until this is so. A server that waits for the tester would be waited for in vain, so not long for that one.
+    /// Waits for a condition, but not long while the server may be waiting for the tester: then the condition
+    /// might never come true.
     fn wait_for(&mut self, until: Option<Instant>, done: impl Fn(&Self) -> bool) -> bool {
         let start = Instant::now();
         self.wait_until(until, |case| {
@@ -280,16 +292,29 @@ impl Case<'_> {
         }) && done(self)
     }
 
-    /// Whether an answer to this step is still to come.
-    fn is_owed(&self, step: usize) -> bool {
-        let Some(place) = self.past.place(step) else { return false };
-        self.connections.iter().flat_map(|line| &line.owed).any(|owed| owed.exchange == Some(place))
+    /// Returns `true` if this wait for responses has not ended by itself.
+    pub(super) fn is_vain(&self, until: Until) -> bool {
+        match until {
+            Until::Outstanding(most) => self.counted() > most,
+            Until::Answered(step) => self.is_owed(step),
+            Until::Something | Until::Soon(_) | Until::Millis(_) => false,
+        }
     }
 
-    /// Answers outstanding on connections that are read.
+    /// Returns `true` if a response to this step is outstanding.
+    fn is_owed(&self, step: usize) -> bool {
+        let Some(place) = self.past.place(step) else { return false };
+        self.connections
+            .iter()
+            .flat_map(|connection| &connection.owed)
+            .any(|owed| owed.exchange == Some(place))
+    }
+
+    /// Returns the number of outstanding responses on connections that are read.
     fn counted(&self) -> usize {
-        let held = self.connections.iter().filter(|line| line.held);
-        let unread: usize = held.flat_map(|line| &line.owed).map(|owed| owed.answers as usize).sum();
+        let held = self.connections.iter().filter(|connection| connection.held);
+        let unread: usize =
+            held.flat_map(|connection| &connection.owed).map(|owed| owed.answers as usize).sum();
         self.outstanding.total - unread
     }
 

@@ -1,4 +1,4 @@
-//! What generators see of a case, and what they decide.
+//! Generators: their view of a case, and the steps that they choose.
 
 use std::fmt::{self, Debug};
 use std::sync::atomic::AtomicU64;
@@ -6,24 +6,24 @@ use std::sync::atomic::AtomicU64;
 use super::{Msg, Protocol};
 use crate::script::{Peer, Step};
 
-/// An ask of a step, and what came of it.
+/// An ask with the request that was sent for it and the responses to it.
 #[derive(Clone, Debug)]
 pub struct Exchange<A, M> {
-    /// The step of the script, counted from zero.
+    /// Index of the step in the script, counted from zero.
     pub step: usize,
-    /// The connection.
+    /// Connection of the request.
     pub on: Peer,
     /// The ask.
     pub ask: A,
-    /// The message that was sent for it.
+    /// The request that was sent.
     pub request: M,
-    /// The messages that came back.
+    /// The responses received so far.
     pub replies: Vec<M>,
 }
 
-/// Everything that a case has done and seen so far.
+/// Everything that a case has sent and received so far.
 pub struct Past<P: Protocol> {
-    /// The exchanges, in the order of asking.
+    /// The exchanges, in the order of their requests.
     pub exchanges: Vec<Exchange<P::Ask, Msg<P>>>,
     /// The messages on connections that the server opened, in order, answered or not.
     pub asked: Vec<(Peer, Msg<P>)>,
@@ -47,37 +47,38 @@ impl<P: Protocol> Debug for Past<P> {
     }
 }
 
-/// The view that a generator has of a case.
+/// A generator's view of a case.
 pub struct View<'a, P: Protocol> {
-    /// The exchanges so far.
+    /// Everything sent and received so far.
     pub past: &'a Past<P>,
-    /// The number of steps done.
+    /// Number of steps done.
     pub steps: usize,
-    /// The number of connections that may compete for the same thing.
+    /// Number of connections that may compete for the same resource.
     pub connections: u32,
-    /// The number of connections that the tester may have open if what they ask for has little to do with each other.
+    /// Number of connections that the tester may have open if their requests have little to do with each
+    /// other.
     pub wide: u32,
-    /// The number of outstanding answers, per connection that the tester opened.
+    /// Number of outstanding responses on each connection that the tester opened.
     pub outstanding: &'a [u32],
-    /// Requests that the server sent to the tester as origin and that were not answered yet.
+    /// Requests of the server to the tester as origin that are not answered yet.
     pub asked: &'a [(Peer, &'a Msg<P>)],
-    /// The number of alternatives that the tester has open.
+    /// Number of alternatives that the search has open.
     pub alternatives: usize,
-    /// The number of times that each of the [branches](super::Evidence::branches) was reached, over the cases of this thread. Empty
-    /// where nobody counts.
+    /// Number of times that each of the [branches](super::Evidence::branches) was reached, over the cases of
+    /// this thread. Empty if they are not counted.
     pub reached: &'a [AtomicU64],
-    /// The number of different answers that the live hypotheses would give to an ask: more than one, and the answer tells them apart. 0
-    /// if nobody knows, as while answers are outstanding.
+    /// Number of different responses to an ask that the live hypotheses expect: if there are several, the
+    /// response decides between hypotheses. 0 if unknown, as while responses are outstanding.
     pub disagreement: &'a dyn Fn(&P::Ask) -> usize,
 }
 
-/// Decides what to do next in one case.
+/// Source of the steps of one case.
 pub trait Generator<P: Protocol> {
-    /// The next step, or `None` when the case is over. `pick(n)` is a random number below `n`.
+    /// Returns the next step, or `None` when the case is over. `pick(n)` is a random number below `n`.
     fn next(&mut self, view: &View<'_, P>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<P::Ask>>;
 
-    /// `true` if this was done before. Then an ask that refers to something not seen yet waits for it, because last time it was there,
-    /// and nothing is added to the script.
+    /// Returns `true` if the steps were done before. Then an ask that refers to something not seen yet waits
+    /// for it, because the last time it was there, and nothing is added to the script.
     fn is_replay(&self) -> bool {
         false
     }

@@ -1,7 +1,8 @@
-//! A script on its way to a smaller one: what can be left out, and what must stay together.
+//! Drafts of smaller scripts: which steps can be left out, and which have to stay together.
 //!
-//! Nothing here runs anything. What is made is always a script that a generator could have made: barriers stay where they
-//! were, so nothing is pipelined that was not, and what is out of the ordinary keeps its connection and its pieces.
+//! Nothing is run here. Every draft is a script that a generator could have made: barriers stay where they
+//! were, so nothing is pipelined that was not, and extraordinary requests keep their connections and their
+//! pieces.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +11,18 @@ use crate::script::{Peer, Step, Until};
 
 const BARRIER: Until = Until::Outstanding(0);
 
-pub(super) type Steps = Vec<Step<AnyAsk>>;
+pub(crate) type Steps = Vec<Step<AnyAsk>>;
 
-/// Steps, old ones by their number, in the order in which they are to be done now.
+/// Steps in their new order, old ones with their old index.
 type Plan<A> = Vec<(Option<usize>, Step<A>)>;
 
-/// How many requests it makes.
-pub(super) fn asks<A>(steps: &[Step<A>]) -> usize {
+/// Returns the number of asks.
+pub(crate) fn asks<A>(steps: &[Step<A>]) -> usize {
     steps.iter().filter(|step| matches!(step, Step::Ask { .. })).count()
 }
 
-/// What is done up to the n-th request, and the wait for what comes of it.
-pub(super) fn until(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], requests: usize) -> Steps {
+/// Returns the steps up to the n-th ask, and a barrier.
+pub(crate) fn until(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], requests: usize) -> Steps {
     let mut left = requests;
     let mut plan = Vec::new();
     for (place, step) in steps.iter().enumerate() {
@@ -35,8 +36,13 @@ pub(super) fn until(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], requests
     renumber(protocol, steps.len(), plan)
 }
 
-/// The same without some.
-pub(super) fn without(
+/// Returns the steps with a barrier at their end.
+pub(crate) fn ended(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Steps {
+    until(protocol, steps, usize::MAX)
+}
+
+/// Returns the steps without the dropped ones.
+pub(crate) fn without(
     protocol: &dyn AnyProtocol,
     steps: &[Step<AnyAsk>],
     dropped: &BTreeSet<usize>,
@@ -45,9 +51,9 @@ pub(super) fn without(
     renumber(protocol, steps.len(), kept.map(|(place, step)| (Some(place), step.clone())).collect())
 }
 
-/// The same without this step, where what referred to it refers to another one. Nothing if nothing did, or if that one comes too
-/// late.
-pub(super) fn rerouted(
+/// Returns the steps without step `from`, with references to it replaced by references to step `to`. `None`
+/// if there are no such references, or if `to` comes too late for one.
+pub(crate) fn rerouted(
     protocol: &dyn AnyProtocol,
     steps: &[Step<AnyAsk>],
     from: usize,
@@ -68,28 +74,30 @@ pub(super) fn rerouted(
     changed.then(|| without(protocol, &other, &BTreeSet::from([from])))
 }
 
-/// Whether a request refers to this one.
-pub(super) fn is_referred_to(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], one: usize) -> bool {
+/// Returns `true` if an ask refers to this step.
+pub(crate) fn is_referred_to(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], one: usize) -> bool {
     let elsewhere = |step| if step == one { usize::MAX } else { step };
     steps
         .iter()
         .any(|step| matches!(step, Step::Ask { ask, .. } if protocol.renumber(ask, &elsewhere) != *ask))
 }
 
-/// The places of all requests.
-pub(super) fn asked<A>(steps: &[Step<A>]) -> Vec<usize> {
+/// Returns the indexes of all asks.
+pub(crate) fn asked<A>(steps: &[Step<A>]) -> Vec<usize> {
     let is_ask = |(_, step): &(usize, &Step<A>)| matches!(step, Step::Ask { .. });
     steps.iter().enumerate().filter(is_ask).map(|(place, _)| place).collect()
 }
 
-/// Which steps can be left out one by one: all but waits for answers, which go with what they wait for.
-pub(super) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
+/// Returns the indexes of steps that can be left out one by one: all but waits for responses, which are left
+/// out with the requests that they wait for.
+pub(crate) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
     let is_loose = |step: &Step<A>| !matches!(step, Step::Wait(Until::Outstanding(_) | Until::Answered(_)));
     steps.iter().enumerate().filter(|(_, step)| is_loose(step)).map(|(place, _)| place).collect()
 }
 
-/// One after the other: every ordinary request is answered before the next. On one connection, if so wanted.
-pub(super) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one: bool) -> Steps {
+/// Returns the steps in sequence: every ordinary request is answered before the next, on a single connection
+/// if `on_one`.
+pub(crate) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one: bool) -> Steps {
     let odd = odd_peers(protocol, steps);
     let first = first_peer(steps, &odd);
     let mut plan = Plan::new();
@@ -98,7 +106,7 @@ pub(super) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one
             Step::Ask { on, ask, .. } if !odd.contains(on) => {
                 let on = first.filter(|_| on_one && matches!(on, Peer::Opened(_))).unwrap_or(*on);
                 plan.push((Some(place), Step::Ask { on, ask: ask.clone(), cuts: Vec::new() }));
-                // What the tester has to answer first is not waited for.
+                // A request that is answered only after the tester's own response is not waited for.
                 if !is_answered_next(&steps[place + 1..]) {
                     plan.push((None, Step::Wait(BARRIER)));
                 }
@@ -114,8 +122,8 @@ pub(super) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one
     renumber(protocol, steps.len(), plan)
 }
 
-/// The same, with this one answered before the next, if it is not already.
-pub(super) fn barrier_after(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
+/// Returns the steps with a barrier after this ask, if there is none yet.
+pub(crate) fn barrier_after(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
     let is_ask = matches!(steps.get(at), Some(Step::Ask { .. }));
     let is_done = matches!(steps.get(at + 1), None | Some(Step::Wait(BARRIER)));
     if !is_ask || is_done || is_answered_next(&steps[at + 1..]) {
@@ -127,8 +135,20 @@ pub(super) fn barrier_after(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], 
     Some(renumber(protocol, steps.len(), plan))
 }
 
-/// The same with another ask in this place.
-pub(super) fn replaced<A: Clone>(steps: &[Step<A>], at: usize, by: A) -> Vec<Step<A>> {
+/// Returns the steps with another one before the ask at this index, and everything before each of them answered.
+pub(crate) fn preceded(
+    protocol: &dyn AnyProtocol,
+    steps: &[Step<AnyAsk>],
+    at: usize,
+    by: Step<AnyAsk>,
+) -> Steps {
+    let old = |range: std::ops::Range<usize>| range.map(|place| (Some(place), steps[place].clone()));
+    let new = [Step::Wait(BARRIER), by, Step::Wait(BARRIER)].map(|step| (None, step));
+    renumber(protocol, steps.len(), old(0..at).chain(new).chain(old(at..steps.len())).collect())
+}
+
+/// Returns the steps with another ask at this index.
+pub(crate) fn replaced<A: Clone>(steps: &[Step<A>], at: usize, by: A) -> Vec<Step<A>> {
     let mut steps = steps.to_vec();
     if let Some(Step::Ask { ask, .. }) = steps.get_mut(at) {
         *ask = by;
@@ -136,8 +156,8 @@ pub(super) fn replaced<A: Clone>(steps: &[Step<A>], at: usize, by: A) -> Vec<Ste
     steps
 }
 
-/// The same with this request written in one piece, if that changes anything and may be.
-pub(super) fn uncut(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
+/// Returns the steps with this request written in one piece, if it is cut and may be written so.
+pub(crate) fn uncut(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usize) -> Option<Steps> {
     let mut steps = steps.to_vec();
     match steps.get_mut(at) {
         Some(Step::Ask { ask, cuts, .. }) if !cuts.is_empty() && protocol.is_plain(ask) => cuts.clear(),
@@ -146,8 +166,8 @@ pub(super) fn uncut(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], at: usiz
     Some(steps)
 }
 
-/// The connections that the tester opens for ordinary requests, in order.
-pub(super) fn ordinary_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Peer> {
+/// Returns the connections that the tester opens for ordinary requests, in order.
+pub(crate) fn ordinary_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Peer> {
     let odd = odd_peers(protocol, steps);
     let mut peers: Vec<Peer> = Vec::new();
     for step in steps {
@@ -161,8 +181,8 @@ pub(super) fn ordinary_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>])
     peers
 }
 
-/// The same with everything on this connection done on another one.
-pub(super) fn moved<A: Clone>(steps: &[Step<A>], from: Peer, to: Peer) -> Vec<Step<A>> {
+/// Returns the steps with everything on one connection moved to another one.
+pub(crate) fn moved<A: Clone>(steps: &[Step<A>], from: Peer, to: Peer) -> Vec<Step<A>> {
     let mut steps = steps.to_vec();
     for step in &mut steps {
         match step {
@@ -181,8 +201,8 @@ pub(super) fn moved<A: Clone>(steps: &[Step<A>], from: Peer, to: Peer) -> Vec<St
     steps
 }
 
-/// The same with other asks in place of all of them, in order.
-pub(super) fn retold<A: Clone>(steps: &[Step<A>], asks: Vec<A>) -> Vec<Step<A>> {
+/// Returns the steps with all asks replaced, in order.
+pub(crate) fn retold<A: Clone>(steps: &[Step<A>], asks: Vec<A>) -> Vec<Step<A>> {
     let mut steps = steps.to_vec();
     let mut asks = asks.into_iter();
     for step in &mut steps {
@@ -195,13 +215,13 @@ pub(super) fn retold<A: Clone>(steps: &[Step<A>], asks: Vec<A>) -> Vec<Step<A>> 
     steps
 }
 
-/// Whether the next that is sent is an answer to what the server asks.
+/// Returns `true` if the next message is a response to a request of the server.
 fn is_answered_next<A>(steps: &[Step<A>]) -> bool {
     let next = steps.iter().find_map(|step| if let Step::Ask { on, .. } = step { Some(on) } else { None });
     matches!(next, Some(Peer::Accepted(_)))
 }
 
-/// Connections that carry something out of the ordinary.
+/// Returns the connections that carry an extraordinary request.
 fn odd_peers(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> BTreeSet<Peer> {
     let odd = steps.iter().filter_map(|step| match step {
         Step::Ask { on, ask, .. } if !protocol.is_plain(ask) => Some(*on),
@@ -217,8 +237,8 @@ fn first_peer<A>(steps: &[Step<A>], odd: &BTreeSet<Peer>) -> Option<Peer> {
     })
 }
 
-/// Steps with the numbers that they have now. What refers to something that is gone is gone too, and so are barriers with
-/// nothing to wait for.
+/// Returns the steps with references to their new indexes. Steps that refer to a removed one are removed too,
+/// and so are barriers with nothing to wait for.
 fn renumber(protocol: &dyn AnyProtocol, before: usize, plan: Plan<AnyAsk>) -> Steps {
     let mut now: Vec<Option<usize>> = vec![None; before];
     let mut steps = Steps::new();
@@ -253,8 +273,8 @@ fn renumber(protocol: &dyn AnyProtocol, before: usize, plan: Plan<AnyAsk>) -> St
     steps
 }
 
-/// Whether a request is sent on a connection before the one before it was surely answered.
-pub(super) fn is_pipelined<A>(steps: &[Step<A>]) -> bool {
+/// Returns `true` if a request is sent on a connection before the previous one was certainly answered.
+pub(crate) fn is_pipelined<A>(steps: &[Step<A>]) -> bool {
     let mut open: Vec<(Peer, usize)> = Vec::new();
     for (place, step) in steps.iter().enumerate() {
         match step {

@@ -1,11 +1,13 @@
-//! Makes a script smaller that refutes a server.
+//! Shrinking: makes a script smaller that refutes a server.
 //!
-//! The server may answer differently each time, so nothing is concluded from the old answers: a smaller script is run
-//! against the server, under a name that was never used, and what comes is judged by the model. It counts if it is refuted
-//! again and blamed on nothing else; where that cannot be had, if it may be blamed on all that the violation is named after. What is found is therefore a
-//! proof by itself, however it was come by.
+//! The server may respond differently each time, so nothing is concluded from the old responses: a smaller
+//! script is run against the server, under a name that was never used, and the result is judged by the model.
+//! It counts if it is refuted again and blamed on nothing else; if no script achieves that, it counts if it
+//! may be blamed on at least half of the rule sets that the violation is named after. The result is therefore a proof by itself,
+//! however it was found.
 
-mod draft;
+mod core;
+pub(crate) mod draft;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,98 +17,129 @@ use confute::lang::Level;
 use confute::trace::Event;
 use confute::{Depth, Diagnosis, Verdict};
 
+use self::core::Candidate;
 use crate::again::{Again, PastRun, Rerun, judge_again};
 use crate::campaign::{Counterexample, Finding};
 use crate::case::CaseRun;
 use crate::erased::{AnyAsk, AnyProtocol};
+use crate::experiment::narrow;
 use crate::limits::{Limits, Target};
 use crate::net::Net;
 use crate::script::Step;
 use crate::trouble::Trouble;
 use draft::Steps;
 
-/// How often a script is run at first, to see how often it fails.
+/// Number of runs after which a script that failed in all of them is taken to fail each time.
 const FIRST: u32 = 3;
-/// How often the smallest is run at last.
+/// Number of runs that measure how often a script fails.
 const LAST: u32 = 10;
-/// Which part of the time goes into looking for something smaller; the rest is for counting how often that fails.
+/// Share of the time for a smaller case, if experiments follow.
+const SHRINKING: f64 = 0.6;
+/// Share of the time for the search for a smaller script; the rest is for measuring how often that one fails.
 const SEARCHING: f64 = 0.8;
-/// How many times the patience it takes to get anywhere with an answer that does not come.
+/// Part of the time for the candidates at hand: an eighth.
+const GUESSES: f64 = 8.0;
+/// Part of the time for finding the requests that contradict each other: a quarter.
+const CORE: f64 = 4.0;
+/// Number of waits, each as long as the patience, that shrinking needs at least if a missing response is the
+/// violation.
 const WAITS: u32 = 12;
-/// How often a script is tried where scripts do not fail each time,
+/// Number of runs of a candidate where scripts do not fail each time.
 const CHANCES: u32 = 8;
-/// and how often it has to fail then. Once would be luck, and what is shown to people has to be seen again by them.
+/// Number of these runs that have to fail. One failure would be luck, and people have to be able to reproduce
+/// the case that they are shown.
 const ENOUGH: u32 = 2;
-/// From the latest so many scripts one is shown that fails again.
+/// Number of the latest scripts from which one that fails again is chosen.
 const TRAIL: usize = 6;
 
-/// Of so many requests any two are left out together.
+/// Number of requests, or of connections, up to which all pairs are tried.
 const FEW: usize = 12;
 
-/// Makes scripts smaller.
+/// Search for a smaller script that shows the same violation.
 pub struct Shrinker<'a> {
-    /// What is spoken.
+    /// The protocol.
     pub protocol: &'a dyn AnyProtocol,
-    /// With whom.
+    /// The server.
     pub target: Target,
-    /// What a run may cost.
+    /// Limits of each run.
     pub limits: &'a Limits,
-    /// How long it may take.
+    /// Time for the whole search.
     pub time: Duration,
-    /// How long the search for the broken rule may take, each time.
+    /// Time to search for the broken rule, in each run.
     pub blame_time: Duration,
-    /// What the names of all cases begin with.
+    /// Prefix of the names of all cases.
     pub prefix: &'a str,
     /// Set when it is time to stop.
     pub stop: &'a AtomicBool,
 }
 
 /// A smaller case that shows the same violation.
+#[derive(Clone)]
 pub struct Shrunk {
     /// The case.
     pub counterexample: Counterexample,
-    /// Which rules it can be blamed on by itself: those of the finding, or more of them.
+    /// Sets of rules that the case can be blamed on by itself: those of the finding, or more of them.
     pub diagnoses: Vec<Diagnosis>,
-    /// The level of the accusation that it is by itself, as far as it was proven.
+    /// Level of the violation that the case shows by itself, as far as it was proven.
     pub level: Option<Level>,
-    /// Whether the time for blame ran out.
+    /// `true` if the time for blame ran out.
     pub incomplete: bool,
-    /// How many requests there were before, and are now.
+    /// Number of requests before and after shrinking.
     pub requests: (usize, usize),
-    /// How many scripts were run.
+    /// Number of scripts that were run.
     pub runs: u64,
-    /// In how many runs of how many it showed again.
+    /// Number of runs that reproduced the violation, and number of all runs.
     pub again: (u32, u32),
-    /// Whether the time was up before nothing more could be left out.
+    /// `true` if the time was up while something might still be left out.
     pub unfinished: bool,
 }
 
-/// Why there is nothing smaller.
+/// Reason why there is no smaller case.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unshrunk {
-    /// It did not show again.
+    /// The violation did not show again.
     #[error("it did not show again in {0} runs of the same script")]
     NotAgain(u64),
     /// The server went away.
     #[error(transparent)]
     Trouble(#[from] Trouble),
-    /// Time was up, or somebody said stop.
+    /// The time was up, or a stop was requested.
     #[error("there was no time to shrink it")]
     NoTime,
 }
 
 impl Shrinker<'_> {
-    fn again(&self, end: Instant) -> Again<'_> {
+    /// Makes the case of a finding smaller, and then narrows down its explanations by experiments. Reports the number
+    /// of requests that are left to `tell`.
+    pub fn investigate(&self, finding: &mut Finding, tell: &mut dyn FnMut(usize)) {
+        let end = Instant::now() + self.time;
+        // A violation with a single explanation needs no experiments.
+        let share = if finding.diagnoses.len() > 1 { SHRINKING } else { 1.0 };
+        let shrinker = Shrinker { time: self.time.mul_f64(share), ..*self };
+        match shrinker.shrink(finding, tell) {
+            Ok(shrunk) => {
+                finding.adopt(shrunk);
+                narrow(self, finding, end);
+            }
+            Err(why) => finding.shrunk = Some(Err(why)),
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn again(&self, end: Instant) -> Again<'_> {
         let Shrinker { protocol, target, limits, blame_time, prefix, stop, .. } = *self;
         let left = end.saturating_duration_since(Instant::now());
         let limits = Limits { time: limits.time.min(left), end: Some(end), ..limits.clone() };
         Again { protocol, target, limits, blame_time: blame_time.min(left), prefix, stop }
     }
 
-    /// Makes the case of a finding smaller. Tells how many requests are left.
+    /// Makes the case of a finding smaller. Reports the number of requests that are left to `tell`.
     pub fn shrink(&self, finding: &Finding, tell: &mut dyn FnMut(usize)) -> Result<Shrunk, Unshrunk> {
-        // Silence is seen by waiting: that takes as long as the patience each time.
+        // A missing response is seen by waiting, which takes as long as the patience each time.
         let silent = matches!(finding.counterexample.trace.last(), Some(Event::Quiescent));
         if silent && self.time < self.limits.patience * WAITS {
             return Err(Unshrunk::NoTime);
@@ -122,27 +155,36 @@ impl Shrinker<'_> {
             racy: true,
             enough: 1,
             strict: true,
+            vaguer: None,
             trail: VecDeque::new(),
             pipelined: draft::is_pipelined(&finding.counterexample.script),
             gone: None,
             tell,
         };
-        // What comes after the last request of the trace was done before anybody knew. But where a request could not be sent, or
-        // was several, the steps are more or fewer than the requests.
+        // Steps after the last request of the trace were performed before the violation was noticed. But if a
+        // request could not be sent, or was several messages, there are more or fewer steps than requests, so
+        // the whole script is tried too.
         let cut = draft::until(self.protocol, &finding.counterexample.script, requests);
-        let whole = draft::until(self.protocol, &finding.counterexample.script, usize::MAX);
-        search.begin(&[cut, whole])?;
+        let whole = draft::ended(self.protocol, &finding.counterexample.script);
+        let is_late =
+            || Instant::now() >= start + self.time.div_f64(CORE) || self.stop.load(Ordering::Relaxed);
+        let more = || {
+            let mut candidates = core::candidates(self.protocol, finding, &is_late);
+            candidates.extend([cut, whole].map(|steps| Candidate { steps, runs: LAST }));
+            candidates
+        };
+        search.begin(core::tails(self.protocol, finding), more)?;
         search.make_smaller();
         search.conclude(requests, start + self.time)
     }
 }
 
-/// What a finding did, with another script.
+/// Returns the past run of a finding, with another script.
 fn deed<'d>(finding: &'d Finding, script: &'d [Step<AnyAsk>]) -> PastRun<'d> {
     PastRun { script, name: &finding.counterexample.name, seed: finding.seed, relaxed: &finding.relaxed }
 }
 
-/// The smallest so far, and what came of it.
+/// The smallest script so far, and the finding of its run.
 struct Best {
     steps: Steps,
     found: Finding,
@@ -154,42 +196,53 @@ struct Search<'a, 'b> {
     net: Net,
     end: Instant,
     runs: u64,
-    /// Whether scripts that fail do not fail each time.
+    /// `true` if failing scripts do not fail each time.
     racy: bool,
-    /// How often a script has to fail to count.
+    /// Number of failed runs after which a script counts.
     enough: u32,
-    /// Whether it has to be blamed on nothing else.
+    /// `true` if a script counts only if it is blamed on nothing else.
     strict: bool,
-    /// The latest that count, the smallest last.
+    /// The smallest script that can be blamed on further rules too, taken if there is no time to find a better one.
+    vaguer: Option<Best>,
+    /// The latest scripts that count, the smallest last.
     trail: VecDeque<Best>,
-    /// Whether requests were pipelined from the start.
+    /// `true` if requests were pipelined from the start.
     pipelined: bool,
-    /// The server has gone away.
+    /// Trouble that shows that the server has gone away.
     gone: Option<Trouble>,
     tell: &'a mut dyn FnMut(usize),
 }
 
 impl Search<'_, '_> {
-    /// Runs what was run before, until it is known how often it fails.
-    fn begin(&mut self, scripts: &[Steps; 2]) -> Result<(), Unshrunk> {
-        for strict in [true, false] {
-            self.strict = strict;
-            for steps in &scripts[..=usize::from(scripts[0] != scripts[1])] {
-                let (mut shown, mut runs) = (0, 0);
-                while runs < LAST && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
-                    runs += 1;
-                    if let Some(found) = self.once(steps) {
-                        shown += 1;
-                        self.accept(steps.clone(), found);
-                    }
-                }
-                self.racy = shown < runs;
-                // What fails rarely is not asked to fail twice in few runs.
-                self.enough = if shown * CHANCES >= runs * ENOUGH { ENOUGH } else { 1 };
-                if shown > 0 {
+    /// Runs the candidates until one fails: first those that are at hand, then `more`, then all of them again with
+    /// a weaker requirement.
+    fn begin(
+        &mut self,
+        mut candidates: Vec<Candidate>,
+        more: impl FnOnce() -> Vec<Candidate>,
+    ) -> Result<(), Unshrunk> {
+        // Where a run takes long, because it waits for a response, there is no time for guesses.
+        let end = Instant::now() + self.end.saturating_duration_since(Instant::now()).div_f64(GUESSES);
+        for candidate in &candidates {
+            if Instant::now() < end && self.begins_with(std::slice::from_ref(candidate)) {
+                return Ok(());
+            }
+        }
+        for candidate in more() {
+            if candidates.iter().all(|other| other.steps != candidate.steps) {
+                if self.begins_with(std::slice::from_ref(&candidate)) {
                     return Ok(());
                 }
+                candidates.push(candidate);
             }
+        }
+        self.strict = false;
+        if self.begins_with(&candidates) {
+            return Ok(());
+        }
+        if let Some(Best { steps, found }) = self.vaguer.take() {
+            self.accept(steps, found);
+            return Ok(());
         }
         match &self.gone {
             Some(trouble) => Err(trouble.clone().into()),
@@ -198,7 +251,29 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Everything that makes it smaller, until nothing does.
+    /// Runs the candidates, until one fails and it is known how often. Returns `true` if one did.
+    fn begins_with(&mut self, candidates: &[Candidate]) -> bool {
+        for Candidate { steps, runs: most } in candidates {
+            let (mut shown, mut runs) = (0, 0);
+            let most = |shown: u32| if shown > 0 { LAST } else { *most };
+            while runs < most(shown) && !self.is_late() && (runs, shown) != (FIRST, FIRST) {
+                runs += 1;
+                if let Some(found) = self.once(steps) {
+                    shown += 1;
+                    self.accept(steps.clone(), found);
+                }
+            }
+            self.racy = shown < runs;
+            // A script that fails rarely is not required to fail twice in few runs.
+            self.enough = if shown * CHANCES >= runs * ENOUGH { ENOUGH } else { 1 };
+            if shown > 0 {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Applies all reductions until none makes the script smaller.
     fn make_smaller(&mut self) {
         let protocol = self.shrinker.protocol;
         for on_one in [true, false] {
@@ -244,7 +319,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Leaves out what is needed only because something refers to it, where that can refer to something else.
+    /// Leaves out requests that are needed only because others refer to them, where these can refer to
+    /// something else.
     fn reroute(&mut self) {
         let protocol = self.shrinker.protocol;
         for from in draft::asked(&self.steps()).into_iter().rev() {
@@ -256,7 +332,8 @@ impl Search<'_, '_> {
                 continue;
             }
             for to in draft::asked(&steps).into_iter().rev().filter(|to| *to != from) {
-                // Most of them fail without a run, and with many requests there are very many: that alone takes time.
+                // Most drafts are rejected without a run, but with many requests there are so many drafts
+                // that making them takes time.
                 if self.is_late() {
                     return;
                 }
@@ -267,7 +344,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Does on one connection what need not be on two.
+    /// Moves requests to one connection if they do not need two.
     fn merge_connections(&mut self) {
         let protocol = self.shrinker.protocol;
         let peers = draft::ordinary_peers(protocol, &self.steps());
@@ -283,7 +360,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Asks about fewer or plainer things.
+    /// Replaces all asks by asks about fewer or simpler subjects.
     fn retell(&mut self) {
         let protocol = self.shrinker.protocol;
         let steps = self.steps();
@@ -298,7 +375,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Leaves out two requests at once that make up for each other, where there are few.
+    /// Leaves out two requests at once that compensate for each other, if there are few requests.
     fn leave_out_pairs(&mut self) {
         let steps = self.steps();
         let asked = draft::asked(&steps);
@@ -315,7 +392,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Asks for less in each request.
+    /// Replaces each ask by a simpler one.
     fn simplify(&mut self) {
         let mut at = 0;
         while at < self.steps().len() && !self.is_late() {
@@ -325,12 +402,13 @@ impl Search<'_, '_> {
                 _ => Vec::new(),
             };
             let smaller = asked.into_iter().any(|ask| self.attempt(draft::replaced(&steps, at, ask)));
-            // What was made simpler may be made simpler still.
+            // A simpler ask may be simplified further.
             at += usize::from(!smaller);
         }
     }
 
-    /// Makes one after the other what need not be at once, and whole what need not be in pieces.
+    /// Sends in sequence the requests that need not be concurrent, and whole those that need not be in
+    /// pieces.
     fn calm_down(&mut self) {
         let protocol = self.shrinker.protocol;
         for at in (0..self.steps().len()).rev() {
@@ -350,7 +428,7 @@ impl Search<'_, '_> {
         self.trail.back().map(|best| best.steps.clone()).unwrap_or_default()
     }
 
-    /// Whether this shows the violation too. Then it is the best so far.
+    /// Returns `true` if these steps show the violation too. They are then the best so far.
     fn attempt(&mut self, steps: Steps) -> bool {
         let hopeless = draft::asks(&steps) == 0 || steps == self.steps();
         if hopeless || (!self.pipelined && draft::is_pipelined(&steps)) {
@@ -374,7 +452,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// It is the best so far.
+    /// Adds these steps as the best so far.
     fn accept(&mut self, steps: Steps, found: Finding) {
         (self.tell)(draft::asks(&steps));
         if self.trail.back().is_some_and(|best| best.steps == steps) {
@@ -386,14 +464,21 @@ impl Search<'_, '_> {
         self.trail.push_back(Best { steps, found });
     }
 
-    /// Runs this once: the violation, if it shows.
+    /// Runs these steps once. Returns the violation, if it shows.
     fn once(&mut self, steps: &Steps) -> Option<Finding> {
         if self.is_late() {
             return None;
         }
         self.runs += 1;
         let run = self.run(steps)?;
-        self.shows(run)
+        let found = self.blamed(run)?;
+        if self.is_same(&found) {
+            return Some(found);
+        }
+        if self.vaguer.is_none() && found.is_about(self.finding) && found.level >= self.finding.level {
+            self.vaguer = Some(Best { steps: steps.clone(), found });
+        }
+        None
     }
 
     fn run(&mut self, steps: &Steps) -> Option<CaseRun> {
@@ -409,28 +494,31 @@ impl Search<'_, '_> {
         }
     }
 
-    /// The same violation, if it is one.
-    fn shows(&self, run: CaseRun) -> Option<Finding> {
+    /// Returns the violation of a run, if it shows one.
+    fn blamed(&self, run: CaseRun) -> Option<Finding> {
         let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }
-        let found = self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), Depth::Names)?;
-        let same = if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) };
-        same.then_some(found)
+        self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), Depth::Names)
+    }
+
+    /// Returns `true` if a violation is the one that is looked for.
+    fn is_same(&self, found: &Finding) -> bool {
+        if self.strict { found.is_as_sure_as(self.finding) } else { found.is_about(self.finding) }
     }
 
     fn is_late(&self) -> bool {
         Instant::now() >= self.end || self.gone.is_some() || self.shrinker.stop.load(Ordering::Relaxed)
     }
 
-    /// Counts how often the smallest shows it, in the time that is left for that.
+    /// Measures how often the smallest script shows the violation, in the time that is left for that.
     fn conclude(mut self, before: usize, end: Instant) -> Result<Shrunk, Unshrunk> {
         let unfinished = self.is_late();
         self.end = end;
         let Some(mut best) = self.trail.pop_back() else { return Err(Unshrunk::NoTime) };
         let mut again = self.count(&best.steps);
-        // What was luck after all is of no use: what came before it is larger, and may show again.
+        // A script that failed only by luck is of no use: the one before it is larger, and may fail again.
         while again.0 == 0
             && !self.is_late()
             && let Some(before) = self.trail.pop_back()
@@ -452,10 +540,10 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Blames the result once more, to the full depth: candidates were blamed by name only, and the level that is reported
-    /// has to be the one that this case proves by itself.
+    /// Blames the result once more, to the full depth: candidates were blamed by name only, and the reported
+    /// level has to be the one that this case proves by itself.
     fn proven(&self, found: Finding) -> Finding {
-        // Judging again takes up to half as much more where blame cannot tell the level.
+        // If blame cannot determine the level, judging again takes up to half as much more.
         let left = self.end.saturating_duration_since(Instant::now()).mul_f64(2.0 / 3.0);
         let left = left.min(self.shrinker.blame_time);
         let Shrinker { protocol, limits, stop, .. } = *self.shrinker;
@@ -473,7 +561,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// In how many runs of how many it shows. What could not be judged does not count.
+    /// Returns the number of runs that show the violation, and the number of all runs. Runs that could not be
+    /// judged do not count.
     fn count(&mut self, steps: &Steps) -> (u32, u32) {
         let (mut shown, mut runs) = (0, 0);
         while runs < LAST && !self.is_late() {
@@ -482,7 +571,7 @@ impl Search<'_, '_> {
                 continue;
             }
             runs += 1;
-            shown += u32::from(self.shows(run).is_some());
+            shown += u32::from(self.blamed(run).is_some_and(|found| self.is_same(&found)));
         }
         (shown, runs)
     }

@@ -1,4 +1,4 @@
-//! Many cases: every distinct violation once, and an end to it all.
+//! Campaigns: every distinct violation is listed once, and every campaign ends.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,7 +33,7 @@ fn go(plan: &Plan) -> Outcome {
     campaign(&Lines { has_probe: true, ..Lines::default() }, plan, &make, &mut (), &AtomicBool::new(false))
 }
 
-/// What one case comes to, and how often the server was taken for restarted.
+/// Runs one case. Returns the outcome, and how often the server was taken for restarted.
 fn once(manner: Manner, has_canary: bool) -> (Outcome, u64) {
     let server = Server::start(manner);
     let plan = Plan { cases: Some(1), ..plan(server.address) };
@@ -47,17 +47,17 @@ fn once(manner: Manner, has_canary: bool) -> (Outcome, u64) {
 
 #[test]
 fn a_canary_tells_a_restart_from_many_ends() {
-    // It ends all connections at once, as a server does that is short of threads, but forgets nothing.
+    // This server ends all connections at once, as one does that is short of threads, but loses no data.
     let (outcome, restarts) = once(Manner::EndsAll(100), true);
     assert_eq!((outcome.findings.len(), restarts), (1, 0), "{:?}", outcome.troubles);
     assert_eq!(outcome.conclusion, Conclusion::Refuted);
-    // Nobody could know without a canary, unless an answer was under way that came after the end.
+    // Without a canary this cannot be known, unless a response was under way that arrived after the end.
     let is_doubted = |_| {
         let (outcome, restarts) = once(Manner::EndsAll(100), false);
         (outcome.findings.len(), restarts) == (0, 1)
     };
     assert!((0..10).filter(|at| is_doubted(*at)).count() >= 3);
-    // One that forgets everything is not accused of that.
+    // A server that loses all data is not accused of that.
     let mut noticed = 0;
     for _ in 0..10 {
         let (outcome, restarts) = once(Manner::ForgetsAll(200), true);
@@ -85,7 +85,7 @@ fn correct_server() {
     assert_eq!(outcome.figures.outstanding.count(), outcome.figures.requests);
 }
 
-/// So many scripts: a value is set and got again, once, twice, and so on.
+/// Runs this many scripts: a value is set and read again, once, twice, and so on.
 fn go_through(scripts: u64, plan: Plan, stop: bool) -> Outcome {
     let script = |case: u64| -> AnyGenerator<'_> {
         let ask = |ask| Step::Ask { on: Peer::Opened(0), ask, cuts: Vec::new() };
@@ -105,7 +105,7 @@ fn all_scripts_there_are() {
     let outcome = go_through(30, plan(server.address), false);
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
     assert!(outcome.tally.is_all_of(30) && !outcome.tally.is_all_of(31), "{:?}", outcome.tally);
-    // What was not run to its end is not claimed.
+    // A run that did not complete all scripts claims nothing.
     let outcome = go_through(30, plan(server.address), true);
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)), "{:?}", outcome.conclusion);
     let short = Limits { steps: 50, ..limits() };
@@ -134,7 +134,7 @@ fn each_violation_once() {
         let server = Server::start(manner);
         let outcome = go(&plan(server.address));
         assert_eq!(outcome.conclusion, Conclusion::Refuted);
-        // A value that nobody saw may be blamed on either side.
+        // A value that nobody saw may be blamed on either rule.
         assert_eq!(outcome.findings.len(), 1, "{manner:?} {:?}", rules(&outcome));
         let finding = &outcome.findings[0];
         assert_eq!(finding.diagnoses[0].rules, [rule.name]);
@@ -145,7 +145,7 @@ fn each_violation_once() {
                 && !finding.counterexample.script.is_empty()
         );
         assert_eq!(outcome.relaxed, [rule.name]);
-        // With the rule relaxed the other cases are fine.
+        // With the rule relaxed, the other cases are explained.
         assert_eq!(outcome.tally.cases, 40);
         assert!(outcome.tally.unrefuted >= 30, "{:?}", outcome.tally);
     }
@@ -176,7 +176,7 @@ fn refusals_are_counted_and_told_as_a_warning() {
     let refusals = &outcome.figures.refusals;
     assert_eq!(refusals.told(), format!("503 ({} times)", refusals.count()));
     assert!(refusals.count() > 100 && refusals.retry_after == refusals.count(), "{refusals:?}");
-    // The tester waits as it is told, but not for ever.
+    // The tester waits as requested, but not forever.
     assert!(refusals.pauses > 5 && refusals.ignored > 0, "{refusals:?}");
     assert!(refusals.paused <= Duration::from_secs(2).max(outcome.elapsed / 10), "{refusals:?}");
     let strict = go(&Plan { level: Level::Steady, ..plan });
@@ -191,9 +191,9 @@ fn who_refuses_more_than_it_serves_was_not_tested() {
     let outcome = go(&plan);
     let Conclusion::Inconclusive(why) = &outcome.conclusion else { panic!("{:?}", outcome.conclusion) };
     let (refused, answers) = (outcome.figures.refusals.count(), outcome.figures.answers);
-    assert!(why.contains("refused more than it served") && why.contains("503"), "{why}");
-    assert!(why.contains(&format!("{refused} of {answers} answers")), "{why}");
-    // Not if that is what refutes it.
+    assert!(why.contains("refused more requests than it served") && why.contains("503"), "{why}");
+    assert!(why.contains(&format!("{refused} of {answers} responses")), "{why}");
+    // If refusals refute the server, that conclusion takes precedence.
     assert_eq!(go(&Plan { level: Level::Steady, ..plan }).conclusion, Conclusion::Refuted);
 }
 
@@ -231,7 +231,7 @@ fn trouble_is_no_violation() {
     let mut skips = plan(Server::start(Manner::SkipsOne(1000)).address);
     skips.limits.patience = Duration::from_millis(600);
     let outcome = go(&skips);
-    // That nothing comes is found only if the search gets to the end of all that may have happened.
+    // The missing response is a violation only if the search exhausts everything that may have happened.
     assert!(outcome.findings.iter().all(|finding| finding.level == Some(Level::Live)));
     assert!(
         matches!(outcome.troubles[..], [(Trouble::Silent { alive: true, .. }, 1)]),
@@ -239,6 +239,35 @@ fn trouble_is_no_violation() {
         outcome.troubles
     );
     assert!(matches!(outcome.conclusion, Conclusion::Inconclusive(_)));
+}
+
+#[test]
+fn what_the_survey_meets_counts_if_the_server_can_be_tested() {
+    let survey = |result: Result<(), Trouble>, allow: &[&'static str]| {
+        let server = Server::start(Manner::Forgets(1));
+        let plan = Plan { cases: Some(0), allow: allow.to_vec(), ..plan(server.address) };
+        let lines = Lines { survey: Some(result), ..Lines::default() };
+        campaign(&lines, &plan, &make, &mut (), &AtomicBool::new(false))
+    };
+    let outcome = survey(Ok(()), &[]);
+    assert_eq!(outcome.conclusion, Conclusion::Refuted);
+    let mut blamed = rules(&outcome).concat();
+    blamed.sort_unstable();
+    assert_eq!((outcome.findings.len(), blamed), (1, vec![READ_CURRENT.name, SET_LASTS.name]));
+    let found = &outcome.findings[0].counterexample;
+    assert!(
+        found.name.ends_with("-survey0") && found.script.len() == 4 && !found.raw.is_empty(),
+        "{}",
+        found.name
+    );
+    assert_eq!((outcome.tally.cases, outcome.tally.refuted, outcome.figures.answers), (1, 1, 2));
+    // What explains it is allowed, or it may be the configuration that is wrong.
+    let outcome = survey(Ok(()), &[SET_LASTS.name]);
+    assert!(outcome.findings.is_empty() && outcome.tally.cases == 0);
+    let why = Trouble::Unprepared("not set up".to_owned());
+    let outcome = survey(Err(why.clone()), &[]);
+    assert!(outcome.findings.is_empty() && outcome.tally.cases == 0);
+    assert_eq!(outcome.troubles, [(why, 1)]);
 }
 
 #[test]

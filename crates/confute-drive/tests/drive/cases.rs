@@ -1,4 +1,4 @@
-//! One case at a time: order, timing, pieces, replays.
+//! Single cases: order, timing, pieces, replays.
 
 use std::time::{Duration, Instant};
 
@@ -35,13 +35,13 @@ fn correct_server_is_unrefuted() {
 fn closing_is_free() {
     let server = Server::start(Manner::ClosesAfter(3));
     for seed in 0..5 {
-        // Each request that is lost makes the rest harder to judge.
+        // Each lost request makes the rest harder to judge.
         let limits = Limits { lost: 6, ..limits() };
         let run = run(server.address, &limits, seed, &mut Busy { most: 1, keys: 16, ..Busy::new(500) });
         assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None), "seed {seed}");
         assert!(run.figures.ended > 10 && run.figures.opened > 18, "{:?}", run.figures);
     }
-    // But half an answer is no answer: the reader says so, and the model knows no such message.
+    // But half a response is none: the reader reports it as such, and the model knows no such message.
     let server = Server::start(Manner::TearsAnswers(50));
     let run = run(server.address, &limits(), 1, &mut Busy { most: 1, ..Busy::new(500) });
     assert!(run.verdict.is_refuted(), "{:?}", run.verdict);
@@ -74,7 +74,7 @@ fn cuts_and_waits_take_time() {
     assert_eq!(typed_steps::<Ask>(&run.script), script);
     let seen = server.seen.lock().unwrap();
     let words: Vec<&str> = seen.iter().map(|(_, line)| &line[..3]).collect();
-    // The cut request was begun first, and came last.
+    // The cut request was begun first, and arrived after the next one.
     assert_eq!(words, ["get", "set", "get"]);
     assert!(seen[1].0 - seen[0].0 >= Duration::from_millis(30), "{seen:?}");
     assert!(seen[2].0 - seen[1].0 >= Duration::from_millis(30), "{seen:?}");
@@ -90,7 +90,7 @@ fn cuts_and_waits_take_time() {
     assert_eq!(pieces[..2], [&b"se"[..], b"t "]);
 }
 
-/// Takes its time between steps.
+/// Generator that pauses before each step.
 struct Slowly(Vec<Step<Ask>>);
 
 impl Generator<Lines> for Slowly {
@@ -128,7 +128,7 @@ fn held_answers_are_seen_late() {
         Step::Wait(Until::Outstanding(0)),
         Step::Hold(Peer::Opened(1)),
         ask(1, Ask::Get(0)),
-        // The one that is held does not count.
+        // The held connection does not count.
         Step::Wait(Until::Outstanding(0)),
         Step::Wait(Until::Millis(50)),
         ask(0, Ask::Set(0, 6)),
@@ -153,7 +153,7 @@ fn held_answers_are_seen_late() {
 fn replay_sends_the_same() {
     let server = Server::start(Manner::Correct);
     let first = run(server.address, &limits(), 3, &mut Busy { most: 1, ..Busy::new(400) });
-    // Slower, so that references would be early if they did not wait.
+    // This server is slower, so references would be resolved too early if they did not wait.
     let server = Server::start(Manner::Slow(1));
     let again = run(server.address, &limits(), 3, Replay::new(typed_steps(&first.script)));
     assert_eq!(again.verdict, Verdict::Unrefuted);

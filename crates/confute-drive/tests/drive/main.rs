@@ -1,4 +1,4 @@
-//! The driver against real sockets: tiny servers of lines, in threads.
+//! Tests of the driver with real sockets, against tiny line-based servers in threads.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

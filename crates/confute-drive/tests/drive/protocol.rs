@@ -1,4 +1,4 @@
-//! A tiny protocol of lines: `get k`, `set k 5`; `value 5`, `ok`.
+//! A tiny line-based protocol: `get k`, `set k 5`; `value 5`, `ok`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use confute_drive::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Reads see the value.
+/// Rule that a get returns the current value.
 pub(crate) const READ_CURRENT: Rule =
     Rule { name: "line/read-current", level: Level::Store, summary: "A get answers with the current value." };
-/// Sets are kept.
+/// Rule that a confirmed set is kept.
 pub(crate) const SET_LASTS: Rule =
     Rule { name: "line/set-lasts", level: Level::Must, summary: "A set that was confirmed stays." };
-/// And confirmed properly.
+/// Rule that a set is confirmed with ok.
 pub(crate) const SAYS_OK: Rule =
     Rule { name: "line/says-ok", level: Level::Should, summary: "A set is answered with ok, not with done." };
 
-/// Requests are served.
+/// Rule that requests are served.
 pub(crate) const SERVES: Rule =
     Rule { name: "line/serves", level: Level::Steady, summary: "Nobody is told that the server is busy." };
 
@@ -94,7 +94,7 @@ impl ServerModel for Store {
 pub(crate) enum Ask {
     Get(u8),
     Set(u8, u32),
-    /// Sets the key to one more than the value in the reply to this step.
+    /// Sets the key to one more than the value in the response to this step.
     More(u8, usize),
 }
 
@@ -102,7 +102,9 @@ pub(crate) enum Ask {
 pub(crate) struct Lines {
     pub(crate) has_probe: bool,
     pub(crate) has_canary: bool,
-    /// How long it takes to renumber a request.
+    /// Result of the survey, which sets a value and gets it in a case.
+    pub(crate) survey: Option<Result<(), Trouble>>,
+    /// Time that it takes to renumber a request.
     pub(crate) renumbering: Duration,
 }
 
@@ -202,6 +204,16 @@ impl Evidence<Lines> for Lines {
 }
 
 impl Setup<Lines> for Lines {
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        let Some(result) = &self.survey else { return Ok(Vec::new()) };
+        let steps = [Ask::Set(1, 5), Ask::Get(1)].map(|ask| {
+            [Step::Ask { on: Peer::Opened(0), ask, cuts: Vec::new() }, Step::Wait(Until::Outstanding(0))]
+        });
+        let case = talk.case(steps.concat())?;
+        let replies = case.past.exchanges.iter().flat_map(|exchange| &exchange.replies);
+        result.clone().map(|()| replies.map(ToString::to_string).collect())
+    }
+
     fn plant(&self, talk: &Talk<'_, Self>) -> bool {
         self.has_canary && talk.ask(&Ask::Set(0, 77), talk.name()).is_ok_and(|answers| !answers.is_empty())
     }
@@ -258,7 +270,7 @@ pub(crate) fn parse(line: &str) -> Message {
     }
 }
 
-/// Sends so many requests, keeping up to `most` outstanding on each connection.
+/// Generator of this many steps, which keeps up to `most` requests outstanding on each connection.
 pub(crate) struct Busy {
     pub(crate) left: u32,
     pub(crate) most: u32,
@@ -276,7 +288,7 @@ impl Generator<Lines> for Busy {
         self.left = self.left.checked_sub(1)?;
         let room: Vec<u32> =
             (0..view.connections).filter(|on| view.outstanding[*on as usize] < self.most).collect();
-        // Fill up, then let half of it come back.
+        // Fill up, then wait until half of the responses have arrived.
         let Some(on) = room.get(pick(room.len() as u64) as usize) else {
             let most = self.most as usize * view.connections as usize / 2;
             return Some(Step::Wait(Until::Outstanding(most)));

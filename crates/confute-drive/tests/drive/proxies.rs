@@ -1,4 +1,4 @@
-//! Connections that the server opens: a tiny proxy of lines, with the tester as its client and its origin.
+//! Connections that the server opens: a tiny line-based proxy, with the tester as its client and its origin.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -20,14 +20,14 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Default)]
 struct Proxied {
-    /// Whether connections to the origin are used again.
+    /// `true` if connections to the origin are used again, so that every request is an exchange of its own.
     apart: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Ask {
     Request(u64),
-    /// Answers what was asked on this connection.
+    /// Answers the request on this connection.
     Answer(u64),
 }
 
@@ -114,7 +114,8 @@ impl Reader<Message> for Words {
     }
 }
 
-/// Forwards each line on a new connection; now and then one that carries nothing, and a health check.
+/// Starts a proxy that forwards each line on a new connection; sometimes it also opens one that carries
+/// nothing, and one for a health check.
 fn start_proxy(origin: SocketAddr, twice: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -187,8 +188,9 @@ fn run(twice: bool, connections: u32, name: &str, generator: impl Generator<Prox
     run_case(&mut net, &setup, &mut AnyGenerator::new(generator))
 }
 
-/// Forwards all that a client sends on one connection to the origin, without waiting for answers; its health check comes
-/// first, and is to be answered. If it lies, it changes the fourth answer.
+/// Starts a proxy that forwards all lines of a client on one connection to the origin, without waiting for
+/// responses. Its health check comes first, and has to be answered. If it lies, it changes the fourth
+/// response.
 fn start_pipe(origin: SocketAddr, lies: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -216,7 +218,7 @@ fn start_pipe(origin: SocketAddr, lies: bool) -> SocketAddr {
     address
 }
 
-/// Sends several requests on each connection before any is answered.
+/// Generator that sends several requests on each connection before any is answered.
 struct Pipelined {
     left: u64,
     stops_at: u64,
@@ -262,7 +264,8 @@ fn run_apart(lies: bool, stops_at: u64, name: &str) -> CaseRun {
 fn a_connection_that_is_used_again_is_many() {
     let run = run_apart(false, 0, "a1");
     assert_eq!((&run.verdict, &run.trouble), (&Verdict::Unrefuted, &None));
-    // Two connections, but as many exchanges as requests; the health checks were answered and not told.
+    // There are two connections, but as many exchanges as requests; the health checks were answered and not
+    // recorded.
     assert_eq!((run.figures.accepted, run.figures.answers), (24, 48));
     let accepted = |event: &&Event<AnyMessage>| matches!(event, Event::Accepted(_));
     assert_eq!(run.trace.iter().filter(accepted).count(), 24);
@@ -282,29 +285,37 @@ fn what_nobody_answers_is_answered_at_the_end() {
 #[test]
 fn a_question_is_passed_on() {
     let limits = limits();
-    // Somebody has to listen where the talk will: a port that was free just now.
+    // The talk needs an address to listen on: that of a port that was free just now.
     let origin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let protocol = Proxied { apart: true };
     let talk = Talk::new(
         &protocol,
         Caller::new(Target { listen: Some(origin), ..Target::new(start_proxy(origin, false)) }, &limits),
     );
-    let passed = talk.through(&Message::Request("hello".into())).unwrap();
-    assert_eq!(passed.asked, [Message::Request("hello".into())]);
-    assert_eq!(passed.replies, [Message::Response("courtesy for hello".into())]);
+    let ask = Step::Ask { on: Peer::Opened(0), ask: Ask::Request(5), cuts: Vec::new() };
+    let case = talk.case(vec![ask, Step::Wait(Until::Outstanding(0))]).unwrap();
+    let name = &case.name;
+    let asked: Vec<_> = case.past.asked.iter().map(|(_, message)| message).collect();
+    assert_eq!(asked, [&Message::Request(format!("{name}.5").into())]);
+    let replies = &case.past.exchanges[0].replies;
+    assert_eq!(replies[..], [Message::Response(format!("courtesy for {name}.5").into())]);
+    assert_eq!(String::from_utf8_lossy(&case.heard), format!("courtesy for {name}.5\n"));
+    assert_eq!((case.trouble, case.is_cut_short), (None, false));
+    let cases = talk.into_cases();
+    assert_eq!((cases.len(), &cases[0].name, &cases[0].verdict), (1, name, &Verdict::Unrefuted));
 }
 
 #[test]
 fn a_proxy_is_client_and_server() {
     let first = run(false, 3, "p1", &mut Traffic { left: 20 });
     assert_eq!((&first.verdict, &first.trouble), (&Verdict::Unrefuted, &None));
-    // What carried nothing, and what was no business of this case, was not told.
+    // Connections that carried nothing, or did not belong to this case, were not recorded.
     assert_eq!(first.figures.accepted, 20);
     assert_eq!(first.trace.iter().filter(|event| matches!(event, Event::Accepted(_))).count(), 20);
     assert_eq!(first.figures.answers, 40);
     let again = run(false, 3, "p2", &mut Replay::new(typed_steps(&first.script)));
     assert_eq!((again.verdict, again.trouble), (Verdict::Unrefuted, None));
-    // Whose request comes first is up to the proxy. With one client there is but one order.
+    // The proxy decides which request comes first. With one client there is only one order.
     let first = run(false, 1, "p4", &mut Traffic { left: 20 });
     let again = run(false, 1, "p5", &mut Replay::new(typed_steps(&first.script)));
     assert_eq!((again.verdict, again.trouble), (Verdict::Unrefuted, None));

@@ -1,4 +1,4 @@
-//! Servers of lines: a correct one, and some with manners of their own.
+//! Line-based servers: a correct one, and some that misbehave in a certain manner.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -11,20 +11,20 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manner {
     Correct,
-    /// Answers so many gets with nothing, one in so many.
+    /// Answers with 0 if a request is a get, one request in this many.
     ReadsNothing(u64),
-    /// Confirms one set in so many and forgets it.
+    /// Confirms a set without storing it, one request in this many.
     Forgets(u64),
-    /// Says done instead of ok.
+    /// Answers a set with done instead of ok.
     SaysDone,
-    /// Is busy except for one request in so many, or just for that one.
+    /// Is busy except for one request in this many ([`Manner::Refuses`]: just for that one).
     Serves(u64),
     Refuses(u64),
     /// Answers with nonsense.
     Garbage,
     /// Sends a line without end.
     Endless,
-    /// Sends lines that nobody asked for, without end.
+    /// Sends lines that nobody requested, without end.
     Chatty,
     /// Never answers.
     Hangs,
@@ -32,28 +32,34 @@ pub(crate) enum Manner {
     SkipsOne(u64),
     /// Closes a connection as soon as it is made.
     ClosesAtOnce,
-    /// Resets it when the first request comes.
+    /// Resets a connection when the first request arrives.
     Resets,
-    /// Closes after so many answers, politely.
+    /// Closes a connection after this many responses, in an orderly way.
     ClosesAfter(u64),
-    /// The whole server ends after so many requests.
+    /// Shuts down after this many requests.
     DiesAfter(u64),
-    /// Goes down after so many requests, and comes back at once with nothing.
+    /// Goes down after this many requests, and comes back at once without any data.
     ForgetsAll(u64),
-    /// Ends all connections after so many requests, keeps what it was told, and from then on answers every third get with
-    /// nothing.
+    /// Ends all connections after this many requests, keeps its data, and from then on answers with 0 if a
+    /// request is a get, one request in three.
     EndsAll(u64),
-    /// Answers late, by so many milliseconds.
+    /// Responds late, by this many milliseconds.
     Slow(u64),
-    /// Closes in the middle of an answer, every so many.
+    /// Closes in the middle of a response, one request in this many.
     TearsAnswers(u64),
+    /// Sends the beginning of a response and nothing more, for all requests from this one on.
+    BreaksOff(u64),
+    /// Sends responses byte by byte, with pauses of this many milliseconds.
+    Trickles(u64),
+    /// Sends a line without end, byte by byte, with pauses of this many milliseconds.
+    TricklesOn(u64),
 }
 
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) requests: Arc<AtomicU64>,
-    /// Whatever came, in order of coming, with the time.
+    /// All lines received, in order, with their times.
     pub(crate) seen: Arc<Mutex<Vec<(Instant, String)>>>,
     values: Arc<Mutex<HashMap<String, u32>>>,
     dead: Arc<AtomicBool>,
@@ -91,7 +97,40 @@ impl Server {
         server
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each manner")]
+    /// Returns the answer to the n-th request.
+    fn answer(&self, line: &str, number: u64) -> String {
+        let every = |often: u64| number.is_multiple_of(often);
+        let is_busy = match self.manner {
+            Manner::Serves(often) => !every(often),
+            Manner::Refuses(often) => every(often),
+            _ => false,
+        };
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            _ if is_busy => "busy\n".to_owned(),
+            ["get", _] if matches!(self.manner, Manner::ReadsNothing(often) if every(often)) => {
+                "value 0\n".to_owned()
+            }
+            // Only gets of cases: the canary, which the tester itself reads, is answered correctly.
+            ["get", key]
+                if matches!(self.manner, Manner::EndsAll(most) if number > most && every(3))
+                    && !key.contains("canary") =>
+            {
+                "value 0\n".to_owned()
+            }
+            ["get", key] => {
+                let value = self.values.lock().unwrap().get(key).copied().unwrap_or_default();
+                format!("value {value}\n")
+            }
+            ["set", key, value] => {
+                if !matches!(self.manner, Manner::Forgets(often) if every(often)) {
+                    self.values.lock().unwrap().insert(key.to_owned(), value.parse().unwrap());
+                }
+                if self.manner == Manner::SaysDone { "done\n" } else { "ok\n" }.to_owned()
+            }
+            _ => "what?\n".to_owned(),
+        }
+    }
+
     fn serve(&self, stream: &TcpStream) -> Option<()> {
         stream.set_nodelay(true).ok()?;
         let mut input = BufReader::new(stream);
@@ -120,7 +159,7 @@ impl Server {
                 Manner::Hangs => continue,
                 Manner::SkipsOne(which) if number == which => continue,
                 Manner::Resets => {
-                    // What is unread makes it a reset.
+                    // Unread bytes make the close a reset.
                     return None;
                 }
                 Manner::DiesAfter(most) if number >= most => {
@@ -130,7 +169,7 @@ impl Server {
                     return None;
                 }
                 Manner::ForgetsAll(most) if number == most => {
-                    // Nobody may hear from it between the two.
+                    // No client may get a response between the two.
                     let mut values = self.values.lock().unwrap();
                     for open in self.open.lock().unwrap().drain(..) {
                         let _ = open.shutdown(Shutdown::Both);
@@ -145,6 +184,14 @@ impl Server {
                     return None;
                 }
                 Manner::Slow(millis) => thread::sleep(Duration::from_millis(millis)),
+                Manner::BreaksOff(from) if number >= from => {
+                    out.write_all(b"valu").ok()?;
+                    continue;
+                }
+                Manner::TricklesOn(millis) => loop {
+                    out.write_all(b"x").ok()?;
+                    thread::sleep(Duration::from_millis(millis));
+                },
                 Manner::TearsAnswers(often) if every(often) => {
                     out.write_all(b"valu").ok()?;
                     return None;
@@ -157,39 +204,18 @@ impl Server {
             if number.is_multiple_of(7) {
                 thread::sleep(Duration::from_micros(number % 300));
             }
-            let is_busy = match self.manner {
-                Manner::Serves(often) => !every(often),
-                Manner::Refuses(often) => every(often),
-                _ => false,
-            };
-            let answer = match line.split(' ').collect::<Vec<_>>()[..] {
-                _ if is_busy => "busy\n".to_owned(),
-                ["get", _] if matches!(self.manner, Manner::ReadsNothing(often) if every(often)) => {
-                    "value 0\n".to_owned()
-                }
-                // Of the cases; the tester itself asks for nothing twice.
-                ["get", key]
-                    if matches!(self.manner, Manner::EndsAll(most) if number > most && every(3))
-                        && !key.contains("canary") =>
-                {
-                    "value 0\n".to_owned()
-                }
-                ["get", key] => {
-                    let value = self.values.lock().unwrap().get(key).copied().unwrap_or_default();
-                    format!("value {value}\n")
-                }
-                ["set", key, value] => {
-                    if !matches!(self.manner, Manner::Forgets(often) if every(often)) {
-                        self.values.lock().unwrap().insert(key.to_owned(), value.parse().unwrap());
-                    }
-                    if self.manner == Manner::SaysDone { "done\n" } else { "ok\n" }.to_owned()
-                }
-                _ => "what?\n".to_owned(),
-            };
+            let answer = self.answer(line, number);
             if self.manner == Manner::Garbage {
                 continue;
             }
-            out.write_all(answer.as_bytes()).ok()?;
+            if let Manner::Trickles(millis) = self.manner {
+                for byte in answer.bytes() {
+                    out.write_all(&[byte]).ok()?;
+                    thread::sleep(Duration::from_millis(millis));
+                }
+            } else {
+                out.write_all(answer.as_bytes()).ok()?;
+            }
             answered += 1;
             if matches!(self.manner, Manner::ClosesAfter(most) if answered >= most) {
                 stream.shutdown(Shutdown::Write).ok()?;
@@ -201,7 +227,7 @@ impl Server {
     }
 }
 
-/// An address where nobody listens.
+/// Returns an address on which nobody listens.
 pub(crate) fn nobody() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Scripts made smaller, against servers that get it wrong always, now and then, or only in a race.
+//! Shrinking, against servers that fail always or sometimes.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -53,8 +53,8 @@ fn asks(script: &[Step<AnyAsk>]) -> Vec<&Ask> {
 
 #[test]
 fn only_what_matters_is_left() {
-    // Every set is forgotten, or every get finds nothing: a set and a get show it. Two sets show that it is the get: that
-    // both were forgotten would be more to believe.
+    // Every set is lost, or every get returns 0: a set and a get show it. Two sets show that the get is to
+    // blame: that both were lost would take more deviations.
     for manner in [Manner::Forgets(1), Manner::ReadsNothing(1)] {
         let server = Server::start(manner);
         let outcome = found(&server);
@@ -68,7 +68,7 @@ fn only_what_matters_is_left() {
             shrunk.counterexample.script
         );
         assert_eq!((shrunk.again.0, shrunk.unfinished), (shrunk.again.1, false));
-        // What is shown is a proof by itself, of the same.
+        // The shrunk case is a proof by itself, of the same violation.
         assert_eq!(shrunk.counterexample.refutation.event + 1, shrunk.counterexample.trace.len());
         assert!(
             judge(&Store, &Tcp::default(), &typed_events(&shrunk.counterexample.trace), &Options::default())
@@ -82,7 +82,7 @@ fn only_what_matters_is_left() {
 
 #[test]
 fn now_and_then_is_enough() {
-    // One get in three: the same script fails sometimes only.
+    // One get in three fails, so the same script fails only sometimes.
     let server = Server::start(Manner::ReadsNothing(3));
     let outcome = found(&server);
     let shrunk = shrink(&outcome.findings[0], Target::new(server.address), Duration::from_secs(20)).unwrap();
@@ -91,7 +91,7 @@ fn now_and_then_is_enough() {
         judge(&Store, &Tcp::default(), &typed_events(&shrunk.counterexample.trace), &Options::default())
             .is_refuted()
     );
-    // How often depends on how its length goes with the server's counting.
+    // The rate depends on the length of the script, because the server counts requests.
     assert!(shrunk.again.1 > 0 && shrunk.again.0 <= shrunk.again.1, "{:?}", shrunk.again);
 }
 
@@ -111,7 +111,8 @@ fn what_does_not_show_again_is_shown_in_part() {
     assert!(judge(&Store, &Tcp::default(), &typed_events(&part.trace), &Options::default()).is_refuted());
 }
 
-/// Drafts of smaller scripts that are never run take time as well: with n requests there are n² to try, of n requests each.
+/// Drafts of smaller scripts that are never run take time as well: with n requests there are n² drafts, of n
+/// requests each.
 #[test]
 fn drafts_look_at_the_clock() {
     let server = Server::start(Manner::ReadsNothing(60));
@@ -130,11 +131,11 @@ fn it_says_why_there_is_nothing_smaller() {
     let outcome = found(&Server::start(Manner::Forgets(1)));
     let finding = &outcome.findings[0];
     let time = Duration::from_secs(5);
-    // A correct server: it does not show again. No server: no use trying.
+    // On a correct server it does not show again. Without a server, trying is of no use.
     let correct = Server::start(Manner::Correct);
-    assert!(matches!(shrink(finding, Target::new(correct.address), time), Err(Unshrunk::NotAgain(20 | 40))));
+    assert!(matches!(shrink(finding, Target::new(correct.address), time), Err(Unshrunk::NotAgain(20..))));
     assert!(matches!(shrink(finding, Target::new(nobody()), time), Err(Unshrunk::Trouble(_))));
-    // One that hangs: it ends all the same.
+    // On a server that hangs, shrinking ends all the same.
     let (hangs, start) = (Server::start(Manner::Hangs), Instant::now());
     assert!(shrink(finding, Target::new(hangs.address), Duration::from_secs(1)).is_err());
     assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());

@@ -1,4 +1,4 @@
-//! Servers that cannot be talked with: told apart from those that are wrong, and survived.
+//! Servers that cannot be tested: they are distinguished from wrong ones, and the tester survives them.
 
 use std::time::{Duration, Instant};
 
@@ -78,7 +78,7 @@ fn hangs() {
 fn skips_one_answer() {
     let server = Server::start(Manner::SkipsOne(50));
     let lines = Lines { has_probe: true, ..Lines::default() };
-    // One at a time on each connection, or what comes next is taken for the missing answer.
+    // One request at a time on each connection, or the next response is taken for the missing one.
     let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(200) });
     assert!(matches!(run.trouble, Some(Trouble::Silent { alive: true, .. })), "{:?}", run.trouble);
     assert!(run.verdict.is_refuted());
@@ -94,13 +94,44 @@ fn slow_is_not_silent() {
 }
 
 #[test]
+fn a_server_whose_every_response_breaks_off_does_not_hang() {
+    let lines = Lines { has_probe: true, ..Lines::default() };
+    for from in [1, 20] {
+        let server = Server::start(Manner::BreaksOff(from));
+        let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(100) });
+        let trouble = format!("{:?}", run.trouble);
+        assert!(matches!(run.trouble, Some(Trouble::Silent { alive: true, came: 4, .. })), "{trouble}");
+        assert!(run.verdict.is_refuted(), "{from}");
+        assert!(matches!(run.trace.last(), Some(Event::Quiescent)), "{from}");
+        let text = run.trouble.unwrap().to_string();
+        assert!(text.starts_with("4 bytes of the response to ") && text.contains("within 200 ms"), "{text}");
+    }
+}
+
+#[test]
+fn bytes_that_come_slowly_are_not_silence() {
+    let lines = Lines { has_probe: true, ..Lines::default() };
+    // A response takes longer than the patience, and no byte of it does.
+    let server = Server::start(Manner::Trickles(60));
+    let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(20) });
+    assert_eq!((run.verdict, run.trouble), (Verdict::Unrefuted, None));
+    // A response that has no end is not silence either, and the tester does not wait for it forever.
+    let server = Server::start(Manner::TricklesOn(60));
+    let start = Instant::now();
+    let run = run_as(&lines, server.address, &impatient(), 0, &mut Busy { most: 1, ..Busy::new(20) });
+    assert!(matches!(run.trouble, Some(Trouble::Slow { .. })), "{:?}", run.trouble);
+    assert_eq!(run.verdict, Verdict::Unrefuted);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
 fn floods() {
     let limits = Limits { message: 1 << 20, unasked: 4 << 20, ..limits() };
     let server = Server::start(Manner::Endless);
     let run = run(server.address, &limits, 0, &mut Busy::new(100));
     assert!(matches!(run.trouble, Some(Trouble::Flood { unfinished: true, .. })), "{:?}", run.trouble);
     assert_eq!(run.verdict, Verdict::Unrefuted);
-    // Here the first line too many is a violation; the tester need not drown to see it.
+    // Here the first surplus line is a violation, which the tester sees before the flood.
     let server = Server::start(Manner::Chatty);
     let run = crate::run(server.address, &limits, 0, &mut Busy::new(100));
     assert!(run.verdict.is_refuted(), "{:?} {:?}", run.verdict, run.trouble);

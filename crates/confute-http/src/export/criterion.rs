@@ -1,10 +1,10 @@
-//! By what a script without a model can tell that a server still does it.
+//! Criterion by which a script without a model decides whether a violation is reproduced.
 //!
-//! The model says: whatever about the answers can be otherwise, and they are refuted all the same, is not looked at. The rest
-//! has to be as it was. What is left out is left out of the trace that is judged, all at once: where the model has a way
-//! to know nothing (no tag told, content that is coded), that stands for whatever a run may see; other values are tried
-//! besides. So a script says that the fault shows only of answers that the model refutes too. Where the search has no time
-//! left, more is compared than need be.
+//! The criterion is found with the model: an aspect of a response is ignored if the trace is refuted with other values
+//! of it as well. Every other aspect must be as recorded. All ignored aspects are changed in the judged trace at the
+//! same time: where the model can represent a lack of information (no tag, coded content), that stands for every value
+//! that a run may observe; other values are tried in addition. So a script reports a violation only for responses that
+//! the model refutes too. If the search exhausts its budget, the script compares more than necessary.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -14,24 +14,24 @@ use confute::trace::Event;
 use confute_drive::Kept;
 
 use super::program::Program;
-use crate::message::{Flaw, Method, Msg, Response, Tag, Told};
+use crate::message::{Flaw, Message, Method, RangeSent, Response, Tag};
 use crate::protocol::Http;
 
-/// How many judgements there are at most, for one counterexample.
+/// Maximum number of judgements for one counterexample.
 const MOST_JUDGED: u32 = 600;
-/// How many values are tried for what is not looked at.
+/// Number of values that are tried for the ignored aspects.
 const TRIED: usize = 3;
-/// What might be said instead.
+/// Status codes that are tried instead of the recorded one.
 const STATUSES: [u16; 9] = [200, 201, 204, 206, 304, 400, 404, 412, 416];
-/// What nobody put anywhere.
+/// Content that no request stored.
 const UNKNOWN: &str = "content that nobody put anywhere";
 
-/// Something about an answer.
+/// An aspect of a response that a script can compare or ignore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Aspect {
     Tag,
     Date,
-    /// Everything about the content at once.
+    /// All aspects of the content at once: length, body and range.
     Content,
     Length,
     Body,
@@ -40,7 +40,7 @@ enum Aspect {
     Continue,
 }
 
-/// All of them, those that stand for others first.
+/// All aspects; those that include others come first.
 const ASPECTS: [Aspect; 8] = [
     Aspect::Content,
     Aspect::Tag,
@@ -53,7 +53,7 @@ const ASPECTS: [Aspect; 8] = [
 ];
 
 impl Aspect {
-    /// Makes it something else. The first is what tells least.
+    /// Replaces this aspect by another value. Variant 0 carries the least information.
     fn change(self, seen: &mut Response, variant: usize) {
         let other = Tag::strong("a-tag-that-nobody-has-seen");
         match self {
@@ -66,12 +66,12 @@ impl Aspect {
                 let body = seen.body.clone();
                 (seen.coded, seen.body) = (true, [Arc::from(""), UNKNOWN.into(), body][variant].clone());
                 seen.content_length = [None, Some(987_654), None][variant];
-                seen.content_range = [None, None, Some(Told::Invalid)][variant];
+                seen.content_range = [None, None, Some(RangeSent::Invalid)][variant];
             }
             Aspect::Length => seen.content_length = [None, Some(987_654), Some(0)][variant],
             Aspect::Body => seen.body = [UNKNOWN, "", "<99999>"][variant].into(),
             Aspect::Range => {
-                let told = [None, Some(Told::Invalid), Some(Told::Nothing(987_654))];
+                let told = [None, Some(RangeSent::Invalid), Some(RangeSent::Nothing(987_654))];
                 seen.content_range = told[variant];
             }
             Aspect::Allow => seen.allow = [true, false, true][variant],
@@ -80,70 +80,71 @@ impl Aspect {
     }
 }
 
-/// What a tag has to be.
+/// Required properties of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TagCheck {
     pub(super) weak: bool,
-    /// The same as in this earlier answer,
+    /// Index of an earlier response that must have the same tag.
     pub(super) same: Option<usize>,
-    /// and not the same as in these.
+    /// Indices of earlier responses that must have a different tag.
     pub(super) other: Vec<usize>,
 }
 
-/// What content has to be.
+/// Required content of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum BodyCheck {
-    /// One of these.
+    /// The content must be one of these.
     In(Vec<Arc<str>>),
-    /// None of these, which would be right.
+    /// The content must be none of these, which would be correct.
     NotIn(Vec<Arc<str>>),
 }
 
-/// What an answer has to be for the fault to show.
+/// Properties that a response must have for the violation to be reproduced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Check {
-    /// One of these; any if there are none.
+    /// Accepted status codes; empty if every status is accepted.
     pub(super) status: Vec<u16>,
-    /// A tag, or none.
+    /// Required tag; `Some(None)` if there must be none.
     pub(super) tag: Option<Option<TagCheck>>,
-    /// A date so many seconds after the first one that is looked at, or none.
+    /// Required date, in seconds after the first date that is compared; `Some(None)` if there must be none.
     pub(super) date: Option<Option<i64>>,
     pub(super) body: Option<BodyCheck>,
     pub(super) length: Option<Option<u64>>,
-    pub(super) range: Option<Option<Told>>,
-    /// Without `Allow`.
+    pub(super) range: Option<Option<RangeSent>>,
+    /// `true` if `Allow` must be missing.
     pub(super) no_allow: bool,
-    /// Without 100 before it.
+    /// `true` if no 100 (Continue) may precede the response.
     pub(super) no_continue: bool,
-    /// Broken off: what there is of its content is looked at, and a whole answer with that content might be right.
+    /// `true` if the response must be truncated: the received part of its content is compared, and a complete response
+    /// with that content might be correct.
     pub(super) cut: bool,
 }
 
 impl Check {
-    /// Whether nothing about the answer matters, also not to what is asked later.
+    /// Returns `true` if the response is ignored, and no later request uses its tag or date.
     pub(super) fn is_extra(&self) -> bool {
         self.status.is_empty() && self.tag.is_none() && self.date.is_none()
     }
 }
 
-/// When a fault shows.
+/// Condition under which a violation is reproduced.
 pub(super) enum Criterion {
-    /// If every answer is like this.
+    /// Every response passes its check.
     Answers(Vec<Check>),
-    /// If any answer has one of these flaws, whatever else it is.
+    /// Any response has one of these flaws, regardless of its other aspects.
     Flaws(Vec<Flaw>),
 }
 
-/// Finds it, or says why there is none.
+/// Returns the criterion for a counterexample, or the reason why there is none.
 pub(super) fn criterion(kept: &Kept<'_, Http>, program: &Program) -> Result<Criterion, &'static str> {
-    let last = program.last().ok_or("that nothing comes can be seen only by waiting")?;
+    let last = program.last().ok_or("a missing response can be observed only by waiting")?;
     if last.response.flaws.contains(&Flaw::Stalled) {
-        return Err("that the rest of an answer does not come can be seen only by waiting");
+        return Err("that the rest of a response never arrives can be observed only by waiting");
     }
     let mut answers: Vec<Response> =
         program.answers.iter().map(|answered| answered.response.clone()).collect();
     let before = answers.len() - 1;
-    // Without its flaws an answer asks for less.
+    // Earlier responses are judged without their flaws, which makes them easier to explain.
     answers[..before].iter_mut().for_each(|answer| answer.flaws.clear());
     let mut search = Search {
         kept,
@@ -155,18 +156,18 @@ pub(super) fn criterion(kept: &Kept<'_, Http>, program: &Program) -> Result<Crit
         left: Cell::new(MOST_JUDGED),
     };
     if !search.holds(&BTreeSet::new()) {
-        return Err("without the times at which it was seen it might be right");
+        return Err("without the recorded times the responses might be correct");
     }
     if let Some(flaws) = search.flaws() {
         return Ok(Criterion::Flaws(flaws));
     }
-    // A script that compares answers does not look for flaws.
+    // A script that compares responses does not check them for flaws.
     search.answers[before].flaws.clear();
     if !search.holds(&BTreeSet::new()) {
-        return Err("an answer is wrong on the wire, but only together with what else it is");
+        return Err("a response is malformed, but that is a violation only together with its other aspects");
     }
     if search.answers.iter().any(|answer| answer.status == 0) {
-        return Err("an answer could not be read");
+        return Err("a response could not be parsed");
     }
     search.leave_out();
     search.ignore_what_can_be();
@@ -177,20 +178,20 @@ struct Search<'a> {
     kept: &'a Kept<'a, Http>,
     program: &'a Program,
     answers: Vec<Response>,
-    /// What is not looked at.
+    /// Ignored aspects, with the index of their response.
     ignored: BTreeSet<(usize, Aspect)>,
-    /// Requests whose answers are not looked at at all.
+    /// Requests that are left out of the judged trace, with their responses.
     absent: BTreeSet<usize>,
-    /// Requests whose answers have tags, and dates, that others are made of.
+    /// Requests whose responses supply tags, and those whose responses supply dates, for later requests.
     references: (Vec<usize>, Vec<usize>),
-    /// How many judgements are left.
+    /// Number of judgements left.
     left: Cell<u32>,
 }
 
 impl Search<'_> {
     fn judge(&self, answers: &[Response], also: &[&'static str]) -> Option<bool> {
         self.left.set(self.left.get().checked_sub(1)?);
-        let events: Vec<Event<Msg>> = self.program.events(answers, &self.absent);
+        let events: Vec<Event<Message>> = self.program.events(answers, &self.absent);
         (self.kept.judge)(&events, also)
     }
 
@@ -198,21 +199,22 @@ impl Search<'_> {
         self.judge(answers, &[]) == Some(true)
     }
 
-    /// Whether it is the same fault: without one of the rules that are to blame it is none.
+    /// Returns `true` if it is the same violation: the trace is refuted, but explained if the rules of one of the
+    /// diagnoses are relaxed.
     fn is_same(&self, answers: &[Response]) -> bool {
         let diagnoses = self.kept.diagnoses;
         let excused = || diagnoses.iter().any(|one| self.judge(answers, &one.rules) == Some(false));
         self.refutes(answers) && (diagnoses.is_empty() || excused())
     }
 
-    /// The answers with what is ignored changed.
+    /// Returns the responses with the ignored aspects changed.
     fn changed(&self, ignored: &BTreeSet<(usize, Aspect)>, variant: usize) -> Vec<Response> {
         let mut answers = self.answers.clone();
         ignored.iter().for_each(|(place, aspect)| aspect.change(&mut answers[*place], variant));
         answers
     }
 
-    /// Whether it is refuted whatever these are.
+    /// Returns `true` if the trace is refuted with all tried values of these aspects.
     fn holds(&self, ignored: &BTreeSet<(usize, Aspect)>) -> bool {
         let variants = if ignored.is_empty() { 1 } else { TRIED };
         (0..variants).all(|variant| self.refutes(&self.changed(ignored, variant)))
@@ -226,7 +228,7 @@ impl Search<'_> {
             || (is_part && self.ignored.contains(&(place, Aspect::Content)))
     }
 
-    /// Whether later requests are made of it, those that matter.
+    /// Returns `true` if a later request, one that is not left out, is built from this aspect.
     fn is_referred_to(&self, place: usize, aspect: Aspect) -> bool {
         let to = &self.program.answers[place].to;
         match aspect {
@@ -236,7 +238,7 @@ impl Search<'_> {
         }
     }
 
-    /// The flaws that are wrong by themselves, in any answer.
+    /// Returns the flaws that are a violation by themselves, in any response.
     fn flaws(&self) -> Option<Vec<Flaw>> {
         let last = self.answers.len() - 1;
         let everything: BTreeSet<_> =
@@ -256,8 +258,9 @@ impl Search<'_> {
     fn ignore_what_can_be(&mut self) {
         self.references = self.program.references(&self.absent);
         for aspect in ASPECTS {
-            // Content that is sent tells nothing only as a whole: any that is made up would be wrong, but not that of a
-            // correct server. And what requests are made of has to be as it was.
+            // The body and the range of content that was sent are ignored only as part of `Aspect::Content`: invented
+            // values would be refuted, though those of a correct server are not. And the tags and dates that later
+            // requests are built from must be as recorded.
             let is_needed = |place: usize| match aspect {
                 Aspect::Body | Aspect::Range => self.has_content(place),
                 _ => self.is_referred_to(place, aspect),
@@ -270,14 +273,15 @@ impl Search<'_> {
         }
     }
 
-    /// Whether content is sent that the model looks at.
+    /// Returns `true` if the response carries content that the model examines.
     fn has_content(&self, place: usize) -> bool {
         let method = &self.program.asks[self.program.answers[place].to].request.method;
         *method == Method::Get && (200..300).contains(&self.answers[place].status)
     }
 
-    /// Leaves out exchanges that changed nothing, and all about something else: what explains a run explains it without them.
-    /// (But not some that are about the same thing: what is read there would seem to come from nowhere.)
+    /// Leaves out exchanges that changed nothing, and all exchanges on other paths: an explanation of a run explains it
+    /// without them too. (Writes to one path are left out all or none: without some of them, content that is read there
+    /// would seem to come from nowhere.)
     fn leave_out(&mut self) {
         let program = self.program;
         let Some(last) = program.answers.last() else { return };
@@ -296,7 +300,7 @@ impl Search<'_> {
         self.leave_out_of(&idle);
     }
 
-    /// Leaves out all of these, if it is refuted without them.
+    /// Leaves out all of these requests if the trace is refuted without them. Returns `true` if it is.
     fn leave_out_all(&mut self, these: &[usize]) -> bool {
         let before = self.absent.clone();
         self.absent.extend(these);
@@ -307,7 +311,7 @@ impl Search<'_> {
         is_refuted
     }
 
-    /// Leaves out as many of these as can be.
+    /// Leaves out as many of these requests as possible, by bisection.
     fn leave_out_of(&mut self, these: &[usize]) {
         if !these.is_empty() && !self.leave_out_all(these) && these.len() > 1 {
             let (first, second) = these.split_at(these.len() / 2);
@@ -316,7 +320,7 @@ impl Search<'_> {
         }
     }
 
-    /// Ignores as many of these as can be.
+    /// Ignores as many of these aspects as possible, by bisection.
     fn ignore(&mut self, these: &[(usize, Aspect)]) {
         if these.is_empty() || self.left.get() == 0 {
             return;
@@ -379,7 +383,7 @@ impl Search<'_> {
         self.answers[place].etag.as_ref().map(|tag| &tag.opaque)
     }
 
-    /// The last answer, with something else about it.
+    /// Returns the responses with the last one changed.
     fn last_with(&self, change: &dyn Fn(&mut Response), variant: usize) -> Vec<Response> {
         let mut answers = self.changed(&self.ignored, variant);
         if let Some(last) = answers.last_mut() {
@@ -388,22 +392,23 @@ impl Search<'_> {
         answers
     }
 
-    /// Whether it is the same fault with something else about the last answer.
+    /// Returns `true` if it is the same violation with the last response changed.
     fn is_same_with(&self, change: &dyn Fn(&mut Response)) -> bool {
         self.is_same(&self.last_with(change, 0))
             && (1..TRIED).all(|variant| self.refutes(&self.last_with(change, variant)))
     }
 
-    /// Other statuses that would be wrong for the same reason.
+    /// Returns the other status codes that would be wrong for the same reason.
     fn statuses(&self) -> Vec<u16> {
         let seen = self.answers.last().map_or(0, |last| last.status);
         let others = STATUSES.into_iter().filter(|status| *status != seen);
-        // With another status there may be content, and any that is made up would be wrong.
+        // A response with another status may have content. Invented content would be refuted by itself, so the content
+        // is declared as coded, which the model does not examine.
         let with = |status: u16| move |last: &mut Response| (last.status, last.coded) = (status, true);
         others.filter(|status| self.is_same_with(&with(*status))).collect()
     }
 
-    /// Which content would be wrong for the same reason, where the whole is sent.
+    /// Returns the content that would be wrong for the same reason in a 200 response to GET.
     fn contents(&self) -> Option<BodyCheck> {
         let (answered, seen) = (self.program.answers.last()?, self.answers.last()?);
         if self.program.asks[answered.to].request.method != Method::Get || seen.status != 200 {
@@ -415,7 +420,7 @@ impl Search<'_> {
             puts.chain(told).chain([Arc::from("")]).filter(|body| *body != seen.body).collect();
         let is_wrong = |body: &Arc<str>| self.is_same_with(&|last| last.body = body.clone());
         let (wrong, right): (Vec<_>, Vec<_>) = known.into_iter().partition(is_wrong);
-        // Where a rule is relaxed, what is made up of parts of others may be right.
+        // If a rule is relaxed, content that is composed of parts of other contents may be correct.
         if self.kept.relaxed.is_empty() && is_wrong(&UNKNOWN.into()) {
             return Some(BodyCheck::NotIn(right));
         }
@@ -432,20 +437,23 @@ mod tests {
     use confute_drive::{AnyMessage, Judge, KeptCase, Past, Peer, Protocol as _, Step, is_refuted};
 
     use super::*;
+    use crate::ask::AskRequest;
     use crate::message::Span;
-    use crate::protocol::Ask;
 
-    /// What is compared of these exchanges.
+    /// Returns the criterion for these exchanges.
     fn found(
         http: &Http,
-        exchanges: &[(Ask, Response)],
-        judge: &Judge<'_, Msg>,
+        exchanges: &[(AskRequest, Response)],
+        judge: &Judge<'_, Message>,
     ) -> Result<Criterion, &'static str> {
         let (mut script, mut trace) = (Vec::new(), vec![Event::Opened(WireConn(0))]);
         for (ask, response) in exchanges {
-            trace.push(Event::Sent(WireConn(0), http.resolve(ask, "n", &Past::default()).unwrap()));
-            trace.push(Event::Received(WireConn(0), Msg::Response(response.clone())));
-            script.push(Step::Ask { on: Peer::Opened(0), ask: ask.clone(), cuts: Vec::new() });
+            trace.push(Event::Sent(
+                WireConn(0),
+                http.resolve(&ask.clone().into(), "n", &Past::default()).unwrap(),
+            ));
+            trace.push(Event::Received(WireConn(0), response.clone().into()));
+            script.push(Step::Ask { on: Peer::Opened(0), ask: ask.clone().into(), cuts: Vec::new() });
         }
         let refutation = Refutation {
             event: trace.len() - 1,
@@ -472,8 +480,8 @@ mod tests {
         criterion(&kept, &Program::new(http, &kept).unwrap())
     }
 
-    fn last(http: &Http, exchanges: &[(Ask, Response)]) -> Check {
-        let judge = |events: &[Event<Msg>], also: &[&'static str]| {
+    fn last(http: &Http, exchanges: &[(AskRequest, Response)]) -> Check {
+        let judge = |events: &[Event<Message>], also: &[&'static str]| {
             let events: Vec<_> = events.iter().map(|event| event.clone().map(AnyMessage::new)).collect();
             is_refuted(http, &events, also.to_vec())
         };
@@ -495,8 +503,8 @@ mod tests {
 
     #[test]
     fn what_was_read_before_is_right() {
-        let http = Http { resources: vec!["/a".into()], ..Http::default() };
-        let get = Ask { name: "/a".into(), ..Ask::default() };
+        let http = Http::default().reading(vec!["/a".into()]);
+        let get = AskRequest { name: "/a".into(), ..AskRequest::default() };
         let check = last(&http, &[(get.clone(), ok("B")), (get, ok("C"))]);
         assert_eq!(check.body, Some(BodyCheck::NotIn(vec!["B".into()])));
     }
@@ -504,25 +512,33 @@ mod tests {
     #[test]
     fn made_up_content_makes_no_status_wrong() {
         let http = Http::default();
-        let put = Ask { method: Method::Put, name: "a".into(), body: Some("hello".into()), ..Ask::default() };
-        let get = Ask { name: "a".into(), range: vec![Span::From(9)], ..Ask::default() };
+        let put = AskRequest {
+            method: Method::Put,
+            name: "a".into(),
+            body: Some("hello".into()),
+            ..AskRequest::default()
+        };
+        let get = AskRequest { name: "a".into(), range: vec![Span::From(9)], ..AskRequest::default() };
         let created = Response { status: 201, ..Response::default() };
-        let wrong = Response { status: 416, content_range: Some(Told::Nothing(99)), ..Response::default() };
+        let wrong =
+            Response { status: 416, content_range: Some(RangeSent::Nothing(99)), ..Response::default() };
         let check = last(&http, &[(put, created), (get, wrong)]);
-        // The whole may always be sent instead.
+        // A server may always send the whole representation instead.
         assert!(check.status.contains(&416) && check.status.contains(&404), "{check:?}");
         assert!(!check.status.contains(&200) && !check.status.contains(&206), "{check:?}");
-        assert_eq!(check.range, Some(Some(Told::Nothing(99))));
+        assert_eq!(check.range, Some(Some(RangeSent::Nothing(99))));
     }
 
     #[test]
     fn flaws_are_compared_or_do_not_matter() {
         let is_flawed = |answer: &Response| answer.status == 200 && !answer.flaws.is_empty();
-        let judge = |events: &[Event<Msg>], _: &[&'static str]| {
-            Some(matches!(events.last(), Some(Event::Received(_, Msg::Response(last))) if is_flawed(last)))
+        let judge = |events: &[Event<Message>], _: &[&'static str]| {
+            Some(
+                matches!(events.last(), Some(Event::Received(_, Message::Response(last))) if is_flawed(last)),
+            )
         };
         let flawed = Response { flaws: vec![Flaw::Surplus], ..ok("B") };
-        let get = Ask { name: "a".into(), ..Ask::default() };
+        let get = AskRequest { name: "a".into(), ..AskRequest::default() };
         assert!(found(&Http::default(), &[(get, flawed)], &judge).is_err());
     }
 }

@@ -1,7 +1,8 @@
-//! A script for bash and curl, where curl can send what was sent.
+//! Exporter of a script for bash and curl, if curl can send the recorded requests.
 //!
-//! It uses a connection for each request. As none was sent while another had no answer on its connection, that makes no
-//! difference to the model: what was answered before a request was sent came before it, on whatever connection.
+//! The script uses a connection for each request. This makes no difference to the model, because no request was sent
+//! while another on its connection had no response: a request whose response arrived before another request was sent
+//! came before that request, on whichever connections they were.
 
 use std::fmt::Write as _;
 
@@ -10,15 +11,17 @@ use confute_drive::Kept;
 use super::criterion::{BodyCheck, Check, Criterion};
 use super::head::{template, variable};
 use super::literal::{escaped, repeated};
-use super::program::{Op, Program};
-use crate::message::{Method, Msg, Told};
+use super::program::{Asked, Op, Program};
+use crate::message::{Message, Method, RangeSent};
 use crate::protocol::Http;
 use crate::text;
 
-/// What does the steps.
+/// Maximum number of bytes of content in a command of one line.
+const SHORT: usize = 40;
+/// Shell functions that execute the steps.
 const ENGINE: &str = include_str!("reproduce.sh");
 
-/// The whole script, or why there is none.
+/// Returns the script, or the reason why there is none.
 pub(super) fn script(
     http: &Http,
     kept: &Kept<'_, Http>,
@@ -28,8 +31,8 @@ pub(super) fn script(
 ) -> Result<String, &'static str> {
     let checks = match criterion {
         Ok(Criterion::Answers(checks)) => checks,
-        Ok(Criterion::Flaws(_)) => return Err("curl does not tell where an answer ends"),
-        Err(_) => return Err("it could not decide"),
+        Ok(Criterion::Flaws(_)) => return Err("curl does not report where a response ends"),
+        Err(_) => return Err("it could not decide whether the violation is reproduced"),
     };
     can_be_sent(program)?;
     let mut out = String::from("#!/usr/bin/env bash\n");
@@ -40,8 +43,8 @@ pub(super) fn script(
     let secrets: Vec<String> = http.target.fields.iter().map(|(name, _)| variable(name)).collect();
     let _ = write!(
         out,
-        "\nWHAT={}\nURL={}\n# What Host says, if not what the URL does.\nHOST={}\nRUNS={}\n\
-         # Fields whose values are taken from the environment.\nSECRETS=({})\n\nsteps() {{\n",
+        "\nWHAT={}\nURL={}\n# Value of Host, if it differs from the URL.\nHOST={}\nRUNS={}\n\
+         # Environment variables that hold the values of request fields.\nSECRETS=({})\n\nsteps() {{\n",
         quoted(&top.what),
         quoted(kept.url),
         quoted(top.host.as_deref().unwrap_or_default()),
@@ -72,12 +75,58 @@ pub(super) fn script(
     Ok(out)
 }
 
-/// Whether its answer is the next thing to wait for.
+/// Returns a command of one line if a single request shows the violation in every run: it prints a response that a correct
+/// server does not send.
+pub(super) fn command(
+    http: &Http,
+    kept: &Kept<'_, Http>,
+    program: &Program,
+    criterion: Result<&Criterion, &str>,
+    top: &super::Top,
+) -> Option<String> {
+    let ([asked], Ok(Criterion::Answers(_))) = (&program.asks[..], criterion) else { return None };
+    let is_steady = kept.again.is_some_and(|(shown, runs)| runs > 0 && shown == runs);
+    if !is_steady || can_be_sent(program).is_err() {
+        return None;
+    }
+    let root = kept.url.find("://").map(|scheme| scheme + 3)?;
+    let root = &kept.url[..kept.url[root..].find('/').map_or(kept.url.len(), |path| root + path)];
+    let mut path = &*asked.request.path;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:~%@+,=".contains(c);
+    if !path.chars().chain(root.chars()).all(is_plain) || path.contains("/.") {
+        return None;
+    }
+    let mut fresh = "";
+    if !http.is_read_only() {
+        // The resource did not exist in the case, nor may it now.
+        (path, fresh) = (path.strip_suffix(&format!("-{}", asked.ask.name))?, "-$RANDOM");
+    }
+    let mut options = match asked.request.method {
+        Method::Head => vec!["-I".to_owned()],
+        Method::Get => vec!["-i".to_owned()],
+        ref other => vec![format!("-i -X {}", other.name())],
+    };
+    // A server may prefer HTTP/2 if there is TLS.
+    options.extend(kept.url.starts_with("https:").then(|| "--http1.1".to_owned()));
+    options.extend(top.host.as_ref().map(|host| format!("-H {}", quoted(&format!("Host: {host}")))));
+    options.extend(fields(http, program, asked)?);
+    if let Some(body) = &asked.request.body {
+        let bytes = text::bytes(body);
+        if bytes.iter().any(|byte| b"\0\r\n".contains(byte)) || bytes.starts_with(b"@") || bytes.len() > SHORT
+        {
+            return None;
+        }
+        options.push(format!("-d {}", quoted(body)));
+    }
+    Some(format!("curl {} {root}{path}{fresh}", options.join(" ")))
+}
+
+/// Returns `true` if the next operation waits for the response to this request.
 fn is_alone(program: &Program, place: usize, ask: usize) -> bool {
     matches!(program.ops.get(place + 1), Some(Op::Answer(answer)) if program.answers[*answer].to == ask)
 }
 
-/// Whether curl can send it all, or what it cannot.
+/// Checks that curl can send all requests; the error is the reason why it cannot.
 fn can_be_sent(program: &Program) -> Result<(), &'static str> {
     let mut open: Vec<usize> = Vec::new();
     for op in &program.ops {
@@ -85,12 +134,10 @@ fn can_be_sent(program: &Program) -> Result<(), &'static str> {
             Op::Ask(ask) => {
                 let asked = &program.asks[*ask];
                 if open.iter().any(|other| program.asks[*other].conn == asked.conn) {
-                    return Err(
-                        "requests were sent before the one before them on their connection was answered",
-                    );
+                    return Err("requests were pipelined on a connection");
                 }
                 if asked.request.odd.is_some() || asked.request.close_twice {
-                    return Err("a request is wrong on purpose");
+                    return Err("a request is malformed on purpose");
                 }
                 if !asked.cuts.is_empty() || asked.request.expect.is_some() {
                     return Err("a request was sent in pieces");
@@ -99,28 +146,28 @@ fn can_be_sent(program: &Program) -> Result<(), &'static str> {
             }
             Op::Answer(answer) => open.retain(|ask| *ask != program.answers[*answer].to),
             Op::End(conn) if open.iter().any(|ask| program.asks[*ask].conn == *conn) => {
-                return Err("a connection ended before its answer came");
+                return Err("a connection ended before its response arrived");
             }
             Op::End(_) | Op::Pause(_) => {}
         }
     }
     if program.has_dates() {
-        return Err("dates would have to be calculated");
+        return Err("a request contains a date that is computed from a response");
     }
     Ok(())
 }
 
-/// A text that stands for itself.
+/// Returns a bash word that evaluates to `text`.
 fn quoted(text: &str) -> String {
     let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:".contains(c));
     if is_plain { text.to_owned() } else { format!("$'{}'", escaped(text.as_bytes(), '\'')) }
 }
 
-/// Content as a file: the arguments of `content`.
+/// Returns a call of the shell function `content`, which writes `body` into a file.
 fn content(name: &str, body: &str) -> Result<String, &'static str> {
     let bytes = text::bytes(body);
     if bytes.contains(&0) {
-        return Err("bash cannot hold content with zero bytes");
+        return Err("a variable of bash cannot hold content with zero bytes");
     }
     let (unit, times, rest) = repeated(&bytes);
     let quote = |bytes: &[u8]| format!("$'{}'", escaped(bytes, '\''));
@@ -136,7 +183,7 @@ fn send(
 ) -> Result<(), &'static str> {
     let asked = &program.asks[ask];
     let number = ask + 1;
-    let head = template(http, program, asked).ok_or("a request cannot be written down")?.head;
+    let fields = fields(http, program, asked).ok_or("a request cannot be expressed as a template")?;
     let path = if http.is_read_only() {
         quoted(&asked.request.path)
     } else {
@@ -147,12 +194,7 @@ fn send(
         Method::Get => Vec::new(),
         ref other => vec![format!("-X {}", other.name())],
     };
-    for line in head.split("\r\n").skip(1).filter(|line| !line.is_empty()) {
-        let name = line.split(':').next().unwrap_or_default();
-        if !["Host", "Content-Length", "Accept-Encoding"].contains(&name) {
-            options.push(format!("-H {}", filled(line)));
-        }
-    }
+    options.extend(fields);
     if let Some(body) = &asked.request.body {
         out.push_str(&content(&format!("{number}.sent"), body)?);
         options.push(format!("--data-binary \"@$DIR/{number}.sent\""));
@@ -162,7 +204,19 @@ fn send(
     Ok(())
 }
 
-/// A field between double quotes, with what is known only in a run.
+/// Returns the options of curl for the fields of a request that it does not send by itself; `None` if the request cannot be
+/// expressed as a template.
+fn fields(http: &Http, program: &Program, asked: &Asked) -> Option<Vec<String>> {
+    let head = template(http, program, asked)?.head;
+    let lines = head.split("\r\n").skip(1).filter(|line| !line.is_empty());
+    let is_own = |line: &&str| {
+        let name = line.split(':').next().unwrap_or_default();
+        !["Host", "Content-Length", "Accept-Encoding"].contains(&name)
+    };
+    Some(lines.filter(is_own).map(|line| format!("-H {}", filled(line))).collect())
+}
+
+/// Returns a field line in double quotes, with substitutions for the values that are known only in a run.
 fn filled(line: &str) -> String {
     let mut text = String::new();
     for each in line.chars() {
@@ -189,11 +243,11 @@ fn filled(line: &str) -> String {
 fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Result<(), &'static str> {
     let answered = &program.answers[place];
     if answered.response.incomplete {
-        return Err("an answer broke off, and curl keeps nothing of it");
+        return Err("a response is truncated, and curl keeps nothing of it");
     }
     let number = answered.to + 1;
     let numbered = |place: usize| program.answers[place].to + 1;
-    let then = Msg::Response(answered.response.clone()).to_string();
+    let then = Message::from(answered.response.clone()).to_string();
     let _ = writeln!(out, "  answer {number} {}", quoted(&then));
     let is_last = place + 1 == program.answers.len();
     let statuses: Vec<String> = check.status.iter().map(u16::to_string).collect();
@@ -227,7 +281,7 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
         }
     }
     if check.date.is_some() {
-        return Err("dates would have to be compared");
+        return Err("dates of responses would have to be compared");
     }
     if check.length.is_some() || check.body.is_some() {
         let _ = writeln!(out, "  plain {number}");
@@ -246,7 +300,7 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
         Some(None) => {
             let _ = writeln!(out, "  lacks {number} Content-Range");
         }
-        Some(Some(Told::Invalid)) => return Err("what is not valid would have to be recognised"),
+        Some(Some(RangeSent::Invalid)) => return Err("an invalid Content-Range would have to be recognised"),
         Some(Some(told)) => {
             let _ = writeln!(out, "  is {number} Content-Range {}", quoted(&told.to_string()));
         }
@@ -268,7 +322,7 @@ fn check(out: &mut String, program: &Program, place: usize, check: &Check) -> Re
         let _ = writeln!(out, "  lacks {number} Allow");
     }
     if check.no_continue {
-        return Err("curl does not wait for 100 as the tester does");
+        return Err("curl does not wait for 100 (Continue) as the tester does");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the scripts make of answers: tests of both engines, with steps made up, against answers that are written down here.
+//! Tests of the engines of both scripts, with synthetic steps, against servers with fixed responses.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The head of a request; `None` at the end of the connection.
+/// Reads the head of a request; `None` at the end of the connection.
 fn request(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -17,8 +17,9 @@ fn request(stream: &mut TcpStream) -> Option<String> {
     Some(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// A server that says this, one answer a request, on whatever connection: `|` ends a line, `~` is a while, `#` closes.
-/// To `Expect` it answers before the content has come, unless it takes a while. Content is one byte.
+/// Starts a server with these responses, one for each request, on any connection: `|` stands for CRLF, `~` for a pause,
+/// and `#` at the end closes the connection. The content of a request is one byte. A request with `Expect` is answered
+/// before its content arrives, unless the response begins with a pause.
 fn server(answers: &'static [&'static str]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -115,26 +116,27 @@ fn python_decides() {
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: 1, 01||y"], 1),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: \u{b2}||y"], 3),
         (NO_FLAWS, other, long, 3),
-        // What broke off then may do so again, and what there is of it is looked at; but a whole answer is another one.
+        // If the recorded response was truncated, it may be so again, and its received part is compared; a complete
+        // response is a different one.
         (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 1),
         (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 2||x#"], 0),
         (NO_FLAWS, broken, &["HTTP/1.1 404 No|Content-Length: 2||y#"], 0),
         (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||2|y#"], 1),
         (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Length: 1||y"], 0),
         (NO_FLAWS, broken, &["HTTP/1.1 200 OK|Content-Le#"], 3),
-        // The status may be all that matters.
+        // Only the status is compared.
         (NO_FLAWS, status, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 1),
         (NO_FLAWS, status, &["HTTP/1.1 200 OK|Content-Length: 1||y"], 1),
-        // Cut off, or coded.
+        // The content is truncated or coded.
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Length: 2||y#"], 3),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Transfer-Encoding: chunked||1|y|0||"], 1),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Transfer-Encoding: gzip, chunked||1|y|0||"], 3),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Transfer-Encoding: gzip||y#"], 3),
         (NO_FLAWS, other, &["HTTP/1.1 200 OK|Content-Encoding: br|Content-Length: 1||y"], 3),
-        // What comes before the content is sent is no answer without 100.
+        // A response before the content is sent does not lack a 100 (Continue).
         (NO_FLAWS, early, &["HTTP/1.1 417 No|Content-Length: 0||"], 0),
         (NO_FLAWS, early, &["~HTTP/1.1 417 No|Content-Length: 0||"], 1),
-        // A write that is refused, and one that has to be.
+        // A write is refused, or has to be refused.
         (
             NO_FLAWS,
             written,
@@ -145,11 +147,11 @@ fn python_decides() {
         (NO_FLAWS, written, &["HTTP/1.1 308 No|Content-Length: 0||"], 3),
         (NO_FLAWS, written, &["HTTP/1.1 412 No|Content-Length: 0||"], 0),
         (NO_FLAWS, odd, &["HTTP/1.1 400 No|Content-Length: 0||"], 0),
-        // Tags are needed, or looked at.
+        // Tags are needed for later requests, or compared.
         (NO_FLAWS, tagged, &["HTTP/1.1 201 Yes|Content-Length: 0||"], 3),
         (NO_FLAWS, tagged, &["HTTP/1.1 201 Yes|Content-Length: 0|ETag: W/\"x\"||"], 0),
         (NO_FLAWS, asks, &["HTTP/1.1 201 Yes|Content-Length: 0||"], 3),
-        // Empty lines are forgiven, also if they come slowly; and whoever refuses shows no flaws.
+        // Empty lines are accepted, even if they arrive slowly; and a server that refuses does not show its flaws.
         (surplus, flawed, &["~|~|~HTTP/1.1 200 OK|Content-Length: 0||"], 0),
         (surplus, flawed, &["~|~x~|HTTP/1.1 200 OK|Content-Length: 0||"], 1),
         (surplus, flawed, &["HTTP/1.1 200 OK|Content-Length: 0||x"], 1),
@@ -167,7 +169,7 @@ fn python_decides() {
 #[test]
 fn python_gives_up() {
     let read = &*format!("{GET} t.answer(1, '', last=True, status=[200])");
-    // It never ends, though something always comes.
+    // The response never ends, though bytes keep arriving.
     let drip: &'static [&'static str] = vec![&*"X~".repeat(200).leak()].leak();
     let start = Instant::now();
     let (code, said) = run(&mut python(NO_FLAWS, read, &[&server(drip), "--patience", "1"]));
@@ -191,7 +193,7 @@ fn python_gives_up() {
 
 #[test]
 fn python_leaves_out_what_is_not_looked_at() {
-    // The first run does all, the second only what matters; the first read fails, and nobody minds.
+    // The first run sends all requests, the second only those that are compared; that the first read fails is ignored.
     let steps = " t.send(1, 0, GET + '\\r\\n', extra=True)\n t.send(2, 1, GET + '\\r\\n')\n \
                  t.answer(1, '', extra=True)\n t.answer(2, '', last=True, status=[404])";
     let answers = &[
@@ -205,7 +207,7 @@ fn python_leaves_out_what_is_not_looked_at() {
     assert_eq!(said.matches("  2: GET").count(), 2, "{said}");
 }
 
-/// A server that takes connections and says nothing.
+/// Starts a server that accepts connections and sends nothing.
 fn mute() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -249,7 +251,7 @@ fn bash_decides() {
         ),
         (written, &["HTTP/1.1 201 OK|ETag: W/\"x\"|Content-Length: 0||#"], 0),
         (written, &["HTTP/1.1 201 OK|Content-Length: 0||#"], 3),
-        // Fields behind the content are not those of the head.
+        // Trailer fields are not fields of the head.
         (written, &["HTTP/1.1 201 OK|Transfer-Encoding: chunked||0|ETag: \"x\"||#"], 3),
         (written, &["HTTP/1.1 412 No|Content-Length: 0||#"], 0),
         (written, &["HTTP/1.1 404 No|Content-Length: 0||#"], 3),

@@ -1,7 +1,8 @@
-//! A recording for browsers and other tools: HAR 1.2, from the bytes on the wire.
+//! Exporter of a recording for browsers and other tools: HAR 1.2, from the bytes on the wire.
 //!
-//! It serves origins and gateways alike: where the tester was the origin, it is the one that answers. Cases tell only how
-//! much time has passed; the times of day are those of writing less that, and the recording says so.
+//! The recording serves tests of origin servers and of gateways: on a connection where the tester was the origin, the
+//! tester sends the responses. Cases contain only elapsed times; the times of day are computed backwards from the time
+//! of export, and the recording states so.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -9,48 +10,48 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use confute::trace::WireConn;
-use confute_drive::Chunk;
+use confute_drive::ByteRecord;
 use serde_json::{Value, json};
 
-use crate::encode;
-use crate::wire::{Fields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
+use crate::date;
+use crate::wire::{RawFields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
 
-/// What is said of the times.
+/// Note on the times in the recording.
 const TIMES: &str = "Only differences of times were measured: the times of day are those at which this file was written, less \
                      the time from each message to the end of the case.";
 
-/// What to record.
+/// Input of a recording.
 pub(crate) struct Recording<'a> {
-    pub(crate) raw: &'a [Chunk],
-    /// The connection of the event that nothing explains, and how many messages came on it up to then.
+    pub(crate) raw: &'a [ByteRecord],
+    /// Connection of the event that nothing explains, and the number of messages received on it up to then.
     pub(crate) fatal: Option<(WireConn, usize)>,
     pub(crate) url: &'a str,
     pub(crate) about: &'a [String],
     pub(crate) now: SystemTime,
 }
 
-/// One way of a connection: bytes, and when they came.
+/// One direction of a connection: bytes and their times.
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
-    /// Where pieces end, and when they were written or read.
+    /// End positions of the parts that were written or read at once, with their times in microseconds.
     ends: Vec<(usize, u64)>,
 }
 
 impl Stream {
-    fn add(&mut self, chunk: &Chunk) {
+    fn add(&mut self, chunk: &ByteRecord) {
         self.bytes.extend_from_slice(&chunk.bytes);
         self.ends.push((self.bytes.len(), chunk.micros));
     }
 
-    /// When the byte at this place came.
+    /// Returns the time of the byte at this position.
     fn at(&self, place: usize) -> u64 {
         let found = self.ends.iter().find(|(end, _)| place < *end);
         found.or(self.ends.last()).map_or(0, |(_, micros)| *micros)
     }
 }
 
-/// When a message began and ended.
+/// Times of the first and the last byte of a message.
 #[derive(Clone, Copy)]
 struct Span(u64, u64);
 
@@ -59,7 +60,7 @@ fn span(stream: &Stream, offset: u64, length: usize) -> Span {
     Span(stream.at(start), stream.at((start + length).saturating_sub(1)))
 }
 
-/// The whole file.
+/// Returns the contents of the HAR file.
 pub(crate) fn har(recording: &Recording<'_>) -> String {
     let mut lines: BTreeMap<WireConn, (Stream, Stream)> = BTreeMap::new();
     for chunk in recording.raw {
@@ -73,7 +74,8 @@ pub(crate) fn har(recording: &Recording<'_>) -> String {
             sent.bytes.starts_with(b"HTTP/") || (sent.bytes.is_empty() && is_request(&received.bytes));
         let (asked, told) = if is_origin { (received, sent) } else { (sent, received) };
         let pairs = pairs(asked, told);
-        // What came later was recorded too. And what nobody asked for is held against the last exchange.
+        // Exchanges after the violation were recorded too. A response without a request is attributed to the last
+        // exchange.
         let came = recording.fatal.filter(|(on, _)| on == conn).map(|(_, came)| came.min(pairs.len()));
         for (place, (request, response)) in pairs.iter().enumerate() {
             let is_fatal = came == Some(place + 1);
@@ -106,7 +108,7 @@ fn is_request(bytes: &[u8]) -> bool {
 
 type Pair = ((Box<RawRequest>, Span), Option<(Box<RawResponse>, Span)>);
 
-/// Requests with their answers. Interim ones are left out.
+/// Returns the requests with their final responses.
 fn pairs(asked: &Stream, told: &Stream) -> Vec<Pair> {
     let mut reader = RequestReader::default();
     reader.feed(&asked.bytes);
@@ -133,7 +135,7 @@ fn pairs(asked: &Stream, told: &Stream) -> Vec<Pair> {
     requests.into_iter().map(|request| (request, responses.next())).collect()
 }
 
-/// An exchange, and when it began.
+/// Returns the HAR entry of an exchange, and its start time.
 fn entry(
     recording: &Recording<'_>,
     end: u64,
@@ -159,7 +161,7 @@ fn entry(
     (asked.0, value)
 }
 
-/// Text as it is, anything else in base64.
+/// Returns text verbatim, and other content in base64; the flag is `true` for base64.
 fn content(bytes: &[u8]) -> (String, bool) {
     let is_plain = |text: &str| text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\r' | '\t'));
     match std::str::from_utf8(bytes) {
@@ -168,12 +170,12 @@ fn content(bytes: &[u8]) -> (String, bool) {
     }
 }
 
-fn headers(fields: Fields<'_>) -> Vec<Value> {
+fn headers(fields: RawFields<'_>) -> Vec<Value> {
     let text = |bytes: &[u8]| bytes.iter().map(|byte| char::from(*byte)).collect::<String>();
     fields.iter().map(|field| json!({ "name": text(field.name), "value": text(&field.value) })).collect()
 }
 
-fn media_type(fields: Fields<'_>) -> String {
+fn media_type(fields: RawFields<'_>) -> String {
     let told = fields.combined("Content-Type").unwrap_or_else(|| b"application/octet-stream".to_vec());
     String::from_utf8_lossy(&told).into_owned()
 }
@@ -217,14 +219,14 @@ fn query(url: &str) -> Vec<Value> {
         .collect()
 }
 
-/// With nothing in it if there was none.
+/// Returns the HAR object of a response, with status 0 if none was recorded.
 fn response(raw: Option<&RawResponse>) -> Value {
     let Some(raw) = raw else {
         return json!({
             "status": 0, "statusText": "", "httpVersion": "HTTP/1.1", "cookies": [], "headers": [],
             "content": { "size": 0, "mimeType": "x-unknown" },
             "redirectURL": "", "headersSize": -1, "bodySize": -1,
-            "comment": "no answer was recorded",
+            "comment": "no response was recorded",
         });
     };
     let body = raw.content();
@@ -252,16 +254,16 @@ fn response(raw: Option<&RawResponse>) -> Value {
     value
 }
 
-/// Up to the empty line; -1 if there is none, as HAR has it.
+/// Returns the length of the head including the empty line, or -1 if there is none, as HAR specifies.
 fn head_size(bytes: &[u8]) -> i64 {
     let end = bytes.windows(4).position(|part| part == b"\r\n\r\n");
     end.and_then(|at| i64::try_from(at + 4).ok()).unwrap_or(-1)
 }
 
-/// As ISO 8601 has it.
+/// Formats a time as ISO 8601 specifies.
 fn iso(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let written = encode::date(i64::try_from(since.as_secs()).unwrap_or(0));
+    let written = date::format(i64::try_from(since.as_secs()).unwrap_or(0));
     // Sun, 06 Nov 1994 08:49:37 GMT
     let parts: Vec<&str> = written.split(' ').collect();
     let [_, day, month, year, clock, _] = parts[..] else { return "1970-01-01T00:00:00.000Z".to_owned() };
@@ -274,8 +276,8 @@ fn iso(time: SystemTime) -> String {
 mod tests {
     use super::*;
 
-    fn chunk(conn: u32, sent: bool, micros: u64, bytes: &str) -> Chunk {
-        Chunk { conn: WireConn(conn), sent, micros, bytes: bytes.replace('|', "\r\n").into_bytes() }
+    fn chunk(conn: u32, sent: bool, micros: u64, bytes: &str) -> ByteRecord {
+        ByteRecord { conn: WireConn(conn), sent, micros, bytes: bytes.replace('|', "\r\n").into_bytes() }
     }
 
     #[test]
@@ -293,7 +295,7 @@ mod tests {
             har["log"]["entries"].as_array().unwrap().iter().map(is_fatal).collect::<Vec<_>>()
         };
         assert_eq!(fatal(2), [false, true, false]);
-        // A fourth answer is one that nobody asked for.
+        // A fourth response belongs to no request.
         assert_eq!(fatal(4), [false, false, true]);
         assert_eq!(fatal(0), [false; 3]);
     }

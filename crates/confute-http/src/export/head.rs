@@ -1,31 +1,30 @@
-//! Requests with places to fill in: names are fresh in every run, and tags and dates are those of the run.
+//! Templates of requests: names are fresh in every run, and tags and dates come from the responses of the run.
 
+use crate::ask::{AskDate, AskIfRange, AskTag, AskTags};
+use crate::date;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Request, Tag, Tags};
-use crate::protocol::{AskDate, AskIfRange, AskTag, AskTags, Http};
+use crate::protocol::Http;
 
 use super::program::{Asked, Program};
 
-/// The last second that can be written; those before it stand for dates of answers.
-const LAST_SECOND: i64 = 253_402_300_799;
-
-/// A request in two pieces.
+/// A request with placeholders, as head and body.
 pub(super) struct Template {
-    /// Up to its empty line. `{path:a}`, `{host}`, `{env:NAME}`, `{tag:1}` and `{date:1:-5}` are to be filled in: 1 is a
-    /// request, counted from one.
+    /// Head including the empty line. The placeholders are `{path:a}`, `{host}`, `{env:NAME}`, `{tag:1}` and
+    /// `{date:1:-5}`, where 1 is the number of a request, counted from one, and -5 a number of seconds.
     pub(super) head: String,
     pub(super) body: Vec<u8>,
-    /// How long the head was in the recording.
+    /// Length of the head in the recorded request.
     pub(super) recorded: usize,
 }
 
-/// The variable that holds the value of such a field: it may be a secret.
+/// Returns the environment variable for the value of this field, which is not exported because it may be a secret.
 pub(super) fn variable(field: &str) -> String {
     let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     format!("CONFUTE_{}", field.chars().map(fits).collect::<String>())
 }
 
-/// A request as a template.
+/// Returns a request as a template.
 pub(super) fn template(http: &Http, program: &Program, asked: &Asked) -> Option<Template> {
     let mut dates: Vec<(String, String)> = Vec::new();
     let request = open(http, program, asked, &mut dates)?;
@@ -47,7 +46,8 @@ pub(super) fn template(http: &Http, program: &Program, asked: &Asked) -> Option<
     Some(Template { head, body, recorded: recorded.len() })
 }
 
-/// The request with places to fill in instead of what is known only in a run.
+/// Replaces the values of a request that are known only in a run by placeholders. `dates` collects the encoded dates
+/// that stand for placeholders.
 fn open(http: &Http, program: &Program, asked: &Asked, dates: &mut Vec<(String, String)>) -> Option<Request> {
     let ask = &asked.ask;
     let tags = |asked: &Option<AskTags>, seen: &Option<Tags>| -> Option<Option<Tags>> {
@@ -59,20 +59,22 @@ fn open(http: &Http, program: &Program, asked: &Asked, dates: &mut Vec<(String, 
         };
         Some(Some(Tags::Lines(asked.iter().zip(seen).map(line).collect::<Option<_>>()?)))
     };
-    let mut date = |AskDate(step, plus): AskDate| -> Option<i64> {
-        let stands = LAST_SECOND - i64::try_from(dates.len()).ok()?;
+    let mut fill = |AskDate(step, plus): AskDate| -> Option<i64> {
+        // The last representable seconds stand for dates of responses, until `template` replaces them by
+        // placeholders.
+        let stands = date::LAST - i64::try_from(dates.len()).ok()?;
         let place = format!("{{date:{}:{plus}}}", program.place(step)? + 1);
-        dates.push((encode::date(stands), place));
+        dates.push((date::format(stands), place));
         Some(stands)
     };
-    let mut maybe = |asked: Option<AskDate>| asked.map_or(Some(None), |asked| date(asked).map(Some));
+    let mut maybe = |asked: Option<AskDate>| asked.map_or(Some(None), |asked| fill(asked).map(Some));
     let (if_modified_since, if_unmodified_since) =
         (maybe(ask.if_modified_since)?, maybe(ask.if_unmodified_since)?);
     let if_range = match (&ask.if_range, &asked.request.if_range) {
         (Some(AskIfRange::Tag(asked)), Some(IfRange::Tag(seen))) => {
             Some(IfRange::Tag(tag(program, asked, seen)?))
         }
-        (Some(AskIfRange::Date(asked)), _) => Some(IfRange::Date(date(*asked)?)),
+        (Some(AskIfRange::Date(asked)), _) => Some(IfRange::Date(fill(*asked)?)),
         _ => None,
     };
     Some(Request {
@@ -92,7 +94,7 @@ fn open(http: &Http, program: &Program, asked: &Asked, dates: &mut Vec<(String, 
     })
 }
 
-/// A tag as it was, weak or not, with the text of another run.
+/// Returns a tag of recorded strength whose opaque part is a placeholder, unless the tester invented it.
 fn tag(program: &Program, asked: &AskTag, seen: &Tag) -> Option<Tag> {
     match asked {
         AskTag::Seen(step) | AskTag::Weak(step) | AskTag::Strong(step) => {

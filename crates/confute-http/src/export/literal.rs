@@ -1,11 +1,11 @@
-//! Bytes and texts as programs have them, short where they repeat themselves.
+//! Literals for bytes and text in the exported scripts; repetitions are abbreviated.
 
 use std::fmt::Write as _;
 
-/// Up to so many bytes are looked at for something that repeats itself.
+/// Maximum length of a repeated unit.
 const UNIT: usize = 64;
 
-/// The beginning that is repeated, how often, and the rest. Content that was made up repeats its mark.
+/// Divides bytes into a repeated unit, the number of repetitions, and the rest. Generated content repeats its mark.
 pub(super) fn repeated(bytes: &[u8]) -> (&[u8], usize, &[u8]) {
     let fits = |unit: usize| (unit..bytes.len()).all(|at| bytes[at] == bytes[at - unit]);
     let most = UNIT.min(bytes.len() / 3);
@@ -18,7 +18,7 @@ pub(super) fn repeated(bytes: &[u8]) -> (&[u8], usize, &[u8]) {
     }
 }
 
-/// What stands between the quotes of a literal of Python, or of bash's `$'…'`.
+/// Returns the bytes escaped for a literal of Python, or for bash's `$'…'`, without the quotes.
 pub(super) fn escaped(bytes: &[u8], quote: char) -> String {
     let mut out = String::new();
     for byte in bytes {
@@ -39,7 +39,7 @@ pub(super) fn escaped(bytes: &[u8], quote: char) -> String {
     out
 }
 
-/// Bytes in Python.
+/// Returns a Python expression for these bytes.
 pub(super) fn python_bytes(bytes: &[u8]) -> String {
     let one = |bytes: &[u8]| format!("b\"{}\"", escaped(bytes, '"'));
     match repeated(bytes) {
@@ -49,7 +49,7 @@ pub(super) fn python_bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// A text in Python.
+/// Returns a Python string literal for this text.
 pub(super) fn python_text(text: &str) -> String {
     let mut out = String::from("\"");
     for each in text.chars() {

@@ -1,6 +1,7 @@
-//! Counterexamples for people without Confute: a script for Python, one for curl, and a recording (HAR).
+//! Exports of counterexamples for people without Confute: a script for Python, one for curl, and a recording (HAR).
 //!
-//! The scripts decide, though they have no model: what they compare was found out with the model ([`criterion`]).
+//! The scripts decide without a model whether a violation is reproduced, by a [`criterion`] that was found with the
+//! model.
 
 mod criterion;
 mod curl;
@@ -20,27 +21,27 @@ use criterion::criterion;
 use har::{Recording, har};
 use program::Program;
 
-/// How often a script tries what does not show each time.
+/// Default number of runs of a script for a violation that is not reproduced in every run.
 const OFTEN: u32 = 100;
-/// How wide a comment may be.
+/// Maximum width of a comment line.
 const WIDTH: usize = 76;
 
-/// What both scripts begin with.
+/// The beginning that both scripts share.
 struct Top {
-    /// The violation, in short.
+    /// Short name of the violation.
     what: String,
-    /// The violation, what was seen and expected, and what to know about the script.
+    /// Description of the violation, the observed and expected messages, and notes on the script.
     comment: Vec<String>,
-    /// What Host says, if not what the URL does.
+    /// Value of `Host`, if it differs from the URL.
     host: Option<String>,
-    /// How often to try.
+    /// Number of runs.
     runs: u32,
 }
 
-/// The files for a counterexample against an origin server.
+/// Returns the files for a counterexample against an origin server.
 pub(crate) fn exports(http: &Http, kept: &Kept<'_, Http>) -> Exports {
     let mut exports = recorded(kept);
-    // A defect in one of the writers costs its file only.
+    // A panic in one of the exporters must not affect the other files.
     let program = match guarded(|| Program::new(http, kept)).unwrap_or_else(|why| Err(defect(&why))) {
         Ok(program) => program,
         Err(why) => {
@@ -48,16 +49,21 @@ pub(crate) fn exports(http: &Http, kept: &Kept<'_, Http>) -> Exports {
             return exports;
         }
     };
-    let criterion =
-        guarded(|| criterion(kept, &program)).unwrap_or(Err("there is a defect in what finds out how"));
+    let criterion = guarded(|| criterion(kept, &program))
+        .unwrap_or(Err("the search for a criterion failed (a defect of Confute)"));
     if let Err(why) = &criterion {
-        exports.remarks.push(format!("the script cannot decide, and leaves that to whoever reads it: {why}"));
+        let remark =
+            "the script cannot decide whether the violation is reproduced, so a person must judge its output";
+        exports.remarks.push(format!("{remark}: {why}"));
     }
     let top = top(http, kept, &program, &exports.remarks);
     let known = criterion.as_ref().map_err(|why| *why);
+    exports.command = guarded(|| curl::command(http, kept, &program, known, &top)).ok().flatten();
     match guarded(|| python::script(http, kept, &program, known, &top)) {
         Ok(Some(content)) => exports.files.push(Export { name: "reproduce.py", content, executable: true }),
-        Ok(None) => exports.remarks.push("no reproduce.py: a request cannot be written down".to_owned()),
+        Ok(None) => {
+            exports.remarks.push("no reproduce.py: a request cannot be expressed as a template".to_owned());
+        }
         Err(why) => exports.remarks.push(format!("no reproduce.py: {}", defect(&why))),
     }
     match guarded(|| curl::script(http, kept, &program, known, &top)) {
@@ -69,13 +75,16 @@ pub(crate) fn exports(http: &Http, kept: &Kept<'_, Http>) -> Exports {
 }
 
 fn defect(why: &str) -> String {
-    format!("a defect of its writer: {why}")
+    format!("the exporter failed (a defect of Confute): {why}")
 }
 
-/// The recording alone. Whoever tests a gateway is its origin too, and no short script is that.
+/// Returns the recording alone.
 pub(crate) fn recorded<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
     if kept.raw.is_empty() {
-        return Exports { files: Vec::new(), remarks: vec!["no traffic.har: no bytes were kept".to_owned()] };
+        return Exports {
+            remarks: vec!["no traffic.har: no bytes were recorded".to_owned()],
+            ..Exports::default()
+        };
     }
     let has_come = |conn| move |event: &&Event<_>| matches!(event, Event::Received(on, _) if *on == conn);
     let count = |conn| (conn, kept.trace.iter().filter(has_come(conn)).count());
@@ -89,25 +98,29 @@ pub(crate) fn recorded<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
     match guarded(|| har(&recording)) {
         Ok(content) => {
             let file = Export { name: "traffic.har", content, executable: false };
-            Exports { files: vec![file], remarks: Vec::new() }
+            Exports { files: vec![file], ..Exports::default() }
         }
-        Err(why) => Exports { files: Vec::new(), remarks: vec![format!("no traffic.har: {}", defect(&why))] },
+        Err(why) => {
+            Exports { remarks: vec![format!("no traffic.har: {}", defect(&why))], ..Exports::default() }
+        }
     }
 }
 
-/// The same, with the reason why there is nothing else.
+/// Returns the files for a counterexample against a gateway: the recording, and the reason why there are no scripts.
+/// The tester of a gateway is also its origin, which a short script cannot be.
 pub(crate) fn of_gateway<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
     let mut exports = recorded(kept);
-    let why =
-        "no reproduce.sh, no reproduce.py: the tester was also the origin, which these scripts cannot be";
+    let why = "no reproduce.sh, no reproduce.py: the tester also acted as the origin, which these scripts cannot do";
     exports.remarks.push(why.to_owned());
     exports
 }
 
 fn top(http: &Http, kept: &Kept<'_, Http>, program: &Program, remarks: &[String]) -> Top {
     let rules: Vec<String> = kept.diagnoses.iter().map(|one| one.rules.join(" and ")).collect();
-    let what = if rules.is_empty() { "a case that no rule explains".to_owned() } else { rules.join(", or ") };
-    // Dates come in seconds, and one may begin in the middle of a run; and another tester has another pace.
+    let what =
+        if rules.is_empty() { "a violation that no rule explains".to_owned() } else { rules.join(", or ") };
+    // Dates are in seconds, and a second may begin in the middle of a run; and a race depends on the timing, which
+    // differs between the driver and a script.
     let is_delicate = program.has_dates() || program.is_concurrent();
     let runs = match kept.again {
         Some((shown, runs)) if shown == runs && runs > 0 && !is_delicate => 1,
@@ -122,13 +135,15 @@ fn top(http: &Http, kept: &Kept<'_, Http>, program: &Program, remarks: &[String]
     }
     comment.push(String::new());
     let again = match kept.again {
-        Some((shown, of)) if of > 0 => format!(" It showed in {shown} of {of} runs when it was found."),
+        Some((shown, of)) if of > 0 => {
+            format!(" It was reproduced in {shown} of {of} runs when it was found.")
+        }
         _ => String::new(),
     };
     comment.extend(wrapped(&format!(
-        "This does again what refuted the server.{again} Exit code: 1 if the server still does it, 0 if not, 3 if that \
-         cannot be told. What is compared was found out with the model: only answers that cannot be right are called a fault, \
-         and answers that differ from those may be wrong for another reason."
+        "This script tries to reproduce the violation.{again} Exit code: 1 if it is reproduced, 0 if not, 3 if \
+         undecided. The compared properties were determined with the model: only responses that a correct server \
+         cannot send count as a violation, and responses that differ from those may still be wrong for another reason."
     )));
     comment.extend(remarks.iter().flat_map(|remark| wrapped(remark)));
     let in_url = kept.url.split("://").nth(1).and_then(|rest| rest.split('/').next());
@@ -136,7 +151,7 @@ fn top(http: &Http, kept: &Kept<'_, Http>, program: &Program, remarks: &[String]
     Top { what, comment, host, runs }
 }
 
-/// Words in lines. Nothing in a comment may end it.
+/// Wraps text for a comment. Control characters become spaces, because a line end would end the comment.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.replace(char::is_control, " ").split(' ') {

@@ -1,4 +1,4 @@
-//! A script for Python 3, with nothing but its standard library.
+//! Exporter of a script for Python 3 that needs only the standard library.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,17 @@ use super::criterion::{BodyCheck, Check, Criterion};
 use super::head::{Template, template, variable};
 use super::literal::{python_bytes, python_text};
 use super::program::{Op, Program};
-use crate::message::{Flaw, Msg, Odd};
+use crate::message::{Flaw, Message, Odd};
 use crate::protocol::Http;
 use crate::text;
 
-/// What does the steps.
+/// Python code that executes the steps.
 const ENGINE: &str = include_str!("reproduce.py");
 
-/// What flaws are called there.
+/// Returns the name of a flaw in the script.
 fn flaw(flaw: Flaw) -> &'static str {
     match flaw {
-        Flaw::Surplus => "surplus",
+        Flaw::Surplus | Flaw::Overlong => "surplus",
         Flaw::Chunks => "chunks",
         Flaw::Grammar => "grammar",
         Flaw::Framing => "framing",
@@ -29,7 +29,7 @@ fn flaw(flaw: Flaw) -> &'static str {
     }
 }
 
-/// The whole script.
+/// Returns the script, or `None` if a request cannot be expressed as a template.
 pub(super) fn script(
     http: &Http,
     kept: &Kept<'_, Http>,
@@ -52,11 +52,11 @@ pub(super) fn script(
         out,
         "\nimport argparse\nimport os\nimport random\nimport re\nimport socket\nimport sys\nimport time\n\
          from email.utils import formatdate, parsedate_to_datetime\nfrom urllib.parse import urlsplit\n\n\
-         WHAT = {}\nURL = {}\n# What Host says, if not what the URL does.\nHOST = {}\n\
-         # Names are made up in every run; they are as long as this one.\nNAME = {}\nRUNS = {}\n\
-         # Fields whose values are taken from the environment.\nSECRETS = [{}]\n\
-         # What is wrong with any answer that has it.\nFLAWS = set([{}])\n\
-         # Why this script cannot decide, if it cannot.\nUNDECIDED = {}\n\n\ndef steps(t):\n",
+         WHAT = {}\nURL = {}\n# Value of Host, if it differs from the URL.\nHOST = {}\n\
+         # Resource names are random in every run, with the length of this one.\nNAME = {}\nRUNS = {}\n\
+         # Environment variables that hold the values of request fields.\nSECRETS = [{}]\n\
+         # Flaws that are a violation in any response.\nFLAWS = set([{}])\n\
+         # Reason why this script cannot decide, or None.\nUNDECIDED = {}\n\n\ndef steps(t):\n",
         python_text(&top.what),
         python_text(kept.url),
         top.host.as_ref().map_or("None".to_owned(), |host| python_text(host)),
@@ -82,7 +82,7 @@ pub(super) fn script(
     Some(out)
 }
 
-/// Whether none of the answers to a request matters.
+/// Returns `true` if all responses to a request are ignored.
 fn is_extra(program: &Program, ask: usize, criterion: Option<&Criterion>) -> bool {
     let Some(Criterion::Answers(checks)) = criterion else { return false };
     let mut answers =
@@ -130,7 +130,7 @@ fn send(out: &mut String, http: &Http, program: &Program, ask: usize, is_extra: 
 
 fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&Criterion>) {
     let answered = &program.answers[place];
-    let then = Msg::Response(answered.response.clone()).to_string();
+    let then = Message::from(answered.response.clone()).to_string();
     let _ = write!(out, "    t.answer({}, {}", answered.to + 1, python_text(&then));
     let request = &program.asks[answered.to].request;
     let is_last = place + 1 == program.answers.len() && program.ends_with_answer;
@@ -152,7 +152,7 @@ fn answer(out: &mut String, program: &Program, place: usize, criterion: Option<&
     }
     let compared = match criterion {
         Some(Criterion::Answers(checks)) => arguments(&checks[place]),
-        // Whoever refuses shows no flaws: that has to be noticed.
+        // The status is compared to notice refusals: a server that refuses the request does not show the flaw.
         Some(Criterion::Flaws(_)) => vec![format!("status=[{}]", answered.response.status)],
         None => Vec::new(),
     };
@@ -166,7 +166,7 @@ fn list<T>(all: &[T], one: impl Fn(&T) -> String) -> String {
     format!("[{}]", all.iter().map(one).collect::<Vec<_>>().join(", "))
 }
 
-/// What is compared, as arguments.
+/// Returns the compared properties as arguments of `answer`.
 fn arguments(check: &Check) -> Vec<String> {
     let none = || "None".to_owned();
     let mut out = Vec::new();

@@ -1,25 +1,25 @@
 
 
-class Shown(Exception):
-    """The server does it."""
+class Reproduced(Exception):
+    """The violation is reproduced."""
 
 
-class NotShown(Exception):
-    """The server did something else this time."""
+class NotReproduced(Exception):
+    """The server behaved differently in this run."""
 
 
-class CannotTell(Exception):
-    """What came says neither."""
+class Undecided(Exception):
+    """The responses do not decide it."""
 
 
-class Answer:
-    """One answer, as it came, and what is wrong with it on the wire."""
+class Response:
+    """A response as it was received, with its flaws on the wire."""
 
     def __init__(self, method, early):
         self.method, self.status, self.fields, self.body = method, 0, [], b""
-        # Whether something came before the whole request was sent.
+        # early: bytes of the response came before the whole request was sent.
         self.early, self.interim, self.flaws = early, [], set()
-        # Whether its head is whole, and whether it ended before its end.
+        # has_head: the head is complete. broken: the response is truncated.
         self.has_head, self.broken = False, False
 
     def get(self, name):
@@ -27,7 +27,7 @@ class Answer:
         return ", ".join(found) if found else None
 
     def tag(self):
-        """(is it weak, what is between the quotes), or None."""
+        """The entity tag as (is it weak, opaque part), or None."""
         found = re.fullmatch(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"', self.get("ETag") or "")
         return found and (bool(found[1]), found[2])
 
@@ -38,7 +38,7 @@ class Answer:
             return None
 
     def lengths(self):
-        """What Content-Length says, each number once."""
+        """The distinct values of Content-Length."""
         told = (self.get("Content-Length") or "").replace(" ", "").split(",")
         return {re.sub("^0+(?=[0-9])", "", each) for each in told} - {""}
 
@@ -64,7 +64,7 @@ class Answer:
         if self.body:
             parts.append(f"{len(self.body)} bytes {shorten(self.body)}")
         parts += ["broken off"] if self.broken else []
-        parts += ["wrong: " + flaw for flaw in sorted(self.flaws)]
+        parts += ["flaw: " + flaw for flaw in sorted(self.flaws)]
         return ", ".join(parts)
 
 
@@ -73,7 +73,7 @@ def shorten(body):
 
 
 def is_part(told):
-    """Whether a Content-Range is valid."""
+    """True if a Content-Range is valid or missing."""
     found = re.fullmatch(r"bytes[ \t]+(?:(\d+)-(\d+)/(\d+|\*)|\*/\d+)", told or "", re.IGNORECASE)
     if not found or found[1] is None:
         return bool(found) or told is None
@@ -81,8 +81,8 @@ def is_part(told):
     return first <= last and (length == "*" or last < int(length))
 
 
-class Line:
-    """One connection."""
+class Connection:
+    """A connection to the server."""
 
     def __init__(self, options):
         url = options.parts
@@ -92,7 +92,7 @@ class Line:
         self.socket = socket.create_connection(place, timeout=self.patience)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if secure:
-            import ssl  # Not every Python has it.
+            import ssl  # Some builds of Python lack it.
 
             context = ssl.create_default_context(cafile=options.ca)
             if options.insecure:
@@ -104,16 +104,16 @@ class Line:
         self.is_last, self.ended, self.broken, self.early, self.until = False, False, False, False, 0
 
     def wait(self, seconds):
-        """From now on it is waited for so long altogether, however much comes."""
+        """Sets the deadline for all following calls of `more` together."""
         self.until = time.monotonic() + seconds
 
     def more(self):
-        """Reads on; False at the end, or if nothing comes in time."""
+        """Reads more bytes; False at the end of the connection or after the deadline."""
         left = self.until - time.monotonic()
         return left > 0 and self.read(left)
 
     def read(self, seconds):
-        """Reads on; False at the end, or if nothing comes for so long."""
+        """Reads more bytes; False at the end of the connection or after this timeout."""
         if self.ended:
             return False
         self.socket.settimeout(seconds)
@@ -132,10 +132,10 @@ class Line:
     def need(self, enough, answer=None):
         while not enough(self.buffer):
             if not self.more():
-                if answer:  # What there is of a chunk is content.
+                if answer:  # The received part of a chunk is content.
                     answer.body, self.buffer = answer.body + self.buffer, b""
-                why = "the connection ended" if self.ended else "it does not come in time"
-                raise CannotTell(f"an answer, or the rest of it, is missing: {why}")
+                why = "the connection ended" if self.ended else "timeout"
+                raise Undecided(f"a response is missing or incomplete: {why}")
 
     def take(self, count):
         self.need(lambda buffer: len(buffer) >= count)
@@ -147,7 +147,7 @@ class Line:
         return self.take(self.buffer.index(b"\n") + 1)
 
     def head(self, answer):
-        """Status line and fields. Empty lines before them are not wrong."""
+        """Reads the status line and the fields. Empty lines before them are permitted."""
 
         def begins(buffer):
             self.buffer = buffer.lstrip(b"\r\n")
@@ -163,7 +163,7 @@ class Line:
         if not re.fullmatch(rb"HTTP/1\.[01] [1-9]\d\d [\t\x20-\x7e\x80-\xff]*\r\n", start):
             answer.flaws.add("grammar")
         if not found:
-            raise CannotTell(f"no status can be read from {shorten(start)}")
+            raise Undecided(f"no status code in {shorten(start)}")
         answer.status, answer.fields = int(found[1]), []
         while True:
             line = self.line()
@@ -175,12 +175,12 @@ class Line:
             answer.fields.append((name.decode("latin-1").strip(), value.decode("latin-1").strip()))
 
     def answer(self):
-        """Reads one. What is there of an answer that breaks off is in `latest`."""
-        answer = self.latest = Answer(self.waiting.pop(0), self.early)
+        """Reads a response. The received part of a truncated one is in `latest`."""
+        answer = self.latest = Response(self.waiting.pop(0), self.early)
         try:
             return self.whole(answer)
-        except CannotTell:
-            # Where its head is whole, it came up to there.
+        except Undecided:
+            # A response with a complete head counts as truncated if the connection ended.
             answer.broken = answer.has_head and self.ended
             if answer.broken and not answer.body:
                 answer.body, self.buffer = self.buffer, b""
@@ -212,14 +212,14 @@ class Line:
         elif lengths and not codings:
             if answer.length() is None:
                 answer.flaws.add("framing")
-                raise CannotTell(f"the length cannot be read: {answer.get('Content-Length')}")
+                raise Undecided(f"invalid Content-Length: {answer.get('Content-Length')}")
             answer.body = self.take(answer.length())
         else:
             while self.more():
                 pass
             answer.body, self.buffer = self.buffer, b""
             if not self.ended or self.broken:
-                raise CannotTell("the end of an answer does not come")
+                raise Undecided("a response does not end")
         return answer
 
     def chunks(self, answer):
@@ -241,30 +241,30 @@ class Line:
                 return
 
     def surplus(self):
-        """Whether bytes come that belong to no answer."""
+        """True if bytes arrive that belong to no response."""
         if self.waiting:
             return False
         self.wait(0.3)
         while not self.buffer.strip(b"\r\n") and self.more():
             pass
         rest = self.buffer.lstrip(b"\r\n")
-        # A server may say that it has waited too long, and close.
+        # A server may close an idle connection with 408 (Request Timeout).
         return bool(rest) and not re.match(rb"HTTP/1\.\d 408", rest)
 
 
 class Tester:
-    """Does the steps, and compares."""
+    """Executes the steps, and compares the responses with the recorded ones."""
 
     def __init__(self, options, run):
         self.options, self.lines, self.asked, self.answers = options, {}, {}, {}
-        # Every other run leaves out what is not needed to tell, and they differ in pace: a race depends on it.
+        # Every other run leaves out requests whose responses are ignored. Runs differ in timing, which decides races.
         self.is_brief, self.hastes, self.pending = run % 2 == 0, run % 4 < 2, []
         self.seen, self.first_date, self.refused = [], None, None
         letters = "".join(random.choices("0123456789abcdef", k=len(NAME)))
         self.case = options.parts.path.rstrip("/") + "/" + letters
 
     def fill(self, text):
-        """Puts in what is known only now."""
+        """Replaces the placeholders in a head by the values of this run."""
 
         def value(found):
             kind, _, rest = found[1].partition(":")
@@ -280,19 +280,19 @@ class Tester:
                     return answer.tag()[1]
                 if kind == "date" and answer.date() is not None:
                     return formatdate(answer.date() + int(more), usegmt=True)
-            raise CannotTell(f"the answer to {number} has no {kind} to ask with")
+            raise Undecided(f"the response to request {number} has no {kind}, which this request needs")
 
         return re.sub(r"\{((?:host|(?:path|env|tag|date):[^{}]*))\}", value, text)
 
     def send(self, number, on, head, body=b"", cuts=(), times=1, extra=False):
-        """Sends request `number` on connection `on`, in pieces where `cuts` says so. What is `extra` is not looked at."""
+        """Sends request `number` on connection `on`, split at `cuts`. The response to an `extra` request is ignored."""
         if extra and self.is_brief:
             return
         if cuts or not self.hastes:
             self.flush()
         try:
             head = self.fill(head)
-        except CannotTell:
+        except Undecided:
             if extra:
                 return
             raise
@@ -302,7 +302,7 @@ class Tester:
         print(f", {len(body)} bytes {shorten(body)}" if body else "")
         line = self.lines.get(on)
         if line is None or (not line.waiting and (line.is_last or self.has_ended(line))):
-            line = self.lines[on] = Line(self.options)
+            line = self.lines[on] = Connection(self.options)
         line.waiting += [head.split(" ")[0]] * times
         self.asked[number] = line
         start, data = 0, head.encode("latin-1") + body
@@ -310,7 +310,7 @@ class Tester:
             self.pending.append((line, data * times))
             return
         try:
-            # Where to cut is counted from the end of the head.
+            # Positions of cuts count from the end of the head.
             for place, millis in cuts:
                 line.socket.sendall(data[start : len(head) + place])
                 start = len(head) + place
@@ -318,16 +318,16 @@ class Tester:
                 line.early = line.read(0.001) or line.early
             line.socket.sendall(data[start:] + data * (times - 1))
         except OSError:
-            pass  # What came before is still to be read.
+            pass  # Bytes that arrived before the error are still read.
 
     def flush(self):
-        """Sends what was put off: requests that nothing is waited for in between, as close together as can be."""
+        """Sends the pending requests, between which nothing is waited for, as close together as possible."""
         pending, self.pending = self.pending, []
         for line, data in pending:
             try:
                 line.socket.sendall(data)
             except OSError:
-                pass  # What came before is still to be read.
+                pass  # Bytes that arrived before the error are still read.
 
     def has_ended(self, line):
         if not line.buffer:
@@ -335,44 +335,44 @@ class Tester:
         return line.ended
 
     def answer(self, number, then, optional=False, last=False, odd=False, broken=False, extra=False, **checks):
-        """Reads an answer to request `number`, and compares what matters with what came then. If it was `broken` off then,
-        it may be so again."""
+        """Reads a response to request `number`, and compares it with the recorded one, `then`. If that was truncated
+        (`broken`), this one may be so too."""
         self.flush()
         line = self.asked.get(number)
         if extra and line is None:
-            self.seen.append(Answer("", False))
+            self.seen.append(Response("", False))
             return
         try:
             answer = line.answer()
-        except CannotTell:
+        except Undecided:
             if line.latest.flaws & FLAWS:
                 print(f"     -> {line.latest}")
-                raise Shown from None
+                raise Reproduced from None
             if optional and not line.buffer and not self.refused:
-                raise NotShown("no such answer came, which is right") from None
+                raise NotReproduced("no such response arrived, which is correct") from None
             answer = line.latest
             if not extra and not (broken and answer.broken):
                 raise
         self.answers.setdefault(number, []).append(answer)
         self.seen.append(answer)
-        print(f"     -> {answer}\n  then: {then}")
+        print(f"     -> {answer}\n  recorded: {then}")
         if answer.flaws & FLAWS:
-            raise Shown
+            raise Reproduced
         if self.options.decides and checks:
             self.compare(answer, last, odd, **checks)
 
     def compare(self, answer, last, odd, status=(), tag=..., date=..., length=..., part=...,
                 body_in=None, body_not_in=None, no_allow=False, no_continue=False, cut=False):
         if cut and not answer.broken:
-            raise NotShown("it came to its end")
+            raise NotReproduced("the response is complete")
         if status and answer.status not in status:
             why = f"status {answer.status}, not {' or '.join(map(str, status))}"
             if self.refuses(answer, status[0], last and not FLAWS, odd):
                 self.refused = f"the server refuses: {why}"
             if not FLAWS:
-                raise CannotTell(self.refused) if self.refused else NotShown(why)
-        # Without it nothing of the kind can be seen later.
-        lacking = NotShown if last else CannotTell
+                raise Undecided(self.refused) if self.refused else NotReproduced(why)
+        # Without a tag or date, the later requests that need it cannot be judged.
+        lacking = NotReproduced if last else Undecided
         if tag is not ...:
             self.compare_tag(answer, tag, lacking)
         if date is not ...:
@@ -380,32 +380,32 @@ class Tester:
             if self.first_date is None:
                 self.first_date = told
             if told is None and date is not None:
-                raise lacking("there is no Last-Modified")
+                raise lacking("Last-Modified is missing")
             if told is not None and (date is None or told - self.first_date != date):
-                raise NotShown(f"Last-Modified: {answer.get('Last-Modified')}")
+                raise NotReproduced(f"Last-Modified: {answer.get('Last-Modified')}")
         if body_in is not None or body_not_in is not None or length is not ...:
             if answer.is_coded():
-                raise CannotTell("the content is coded, so it cannot be compared")
+                raise Undecided("the content is coded and cannot be compared")
         if length is not ... and answer.length() != length:
-            raise NotShown(f"Content-Length: {answer.get('Content-Length')}, not {length}")
+            raise NotReproduced(f"Content-Length: {answer.get('Content-Length')}, not {length}")
         if part == "(invalid)" and not is_part(answer.get("Content-Range")):
             part = ...
         if part is not ... and answer.get("Content-Range") != part:
-            raise NotShown(f"Content-Range: {answer.get('Content-Range')}, not {part}")
+            raise NotReproduced(f"Content-Range: {answer.get('Content-Range')}, not {part}")
         if body_in is not None and answer.body not in body_in:
-            raise NotShown("the content is another one")
+            raise NotReproduced("the content differs from the recorded one")
         if body_not_in is not None and answer.body in body_not_in:
-            raise NotShown("the content is right")
+            raise NotReproduced("the content is correct")
         if no_allow and answer.get("Allow") is not None:
-            raise NotShown("there is an Allow")
+            raise NotReproduced("the response has Allow")
         if no_continue and 100 in answer.interim:
-            raise NotShown("100 came")
+            raise NotReproduced("the server sent 100 (Continue)")
         if no_continue and answer.early:
-            raise NotShown("the answer came before the content was sent")
+            raise NotReproduced("the response arrived before the content was sent")
 
     def refuses(self, answer, then, last, odd):
-        """Whether the server does not even do what it did then, which tells nothing of the fault. (But what is odd may have to
-        be refused.)"""
+        """True if the server refuses a request that it performed in the recording, which does not decide about the
+        violation. (But an `odd`, malformed request may have to be refused.)"""
         refusals = {301, 302, 303, 307, 308, 401, 407, 429} | (set() if last else {403, 405, 408})
         if answer.status in refusals or answer.status >= 500:
             return True
@@ -414,25 +414,25 @@ class Tester:
         return has_written and not (last or odd) and answer.status >= 300 and answer.status not in right
 
     def compare_tag(self, answer, tag, lacking):
-        """`tag` is None, or (is it weak, which earlier answer has the same, which have others)."""
+        """`tag` is None, or (is it weak, an earlier response with the same tag, earlier ones with other tags)."""
         seen = answer.tag()
         if tag is not None and seen is None:
-            raise lacking("there is no ETag")
+            raise lacking("ETag is missing")
         if tag is None:
             if answer.get("ETag") is not None:
-                raise NotShown(f"ETag: {answer.get('ETag')}")
+                raise NotReproduced(f"ETag: {answer.get('ETag')}")
             return
         weak, same, others = tag
         earlier = lambda place: (self.seen[place].tag() or (None, None))[1]
         if seen[0] != weak:
-            raise NotShown(f"the tag is {'strong' if weak else 'weak'}")
+            raise NotReproduced(f"the tag is {'strong' if weak else 'weak'}")
         if same is not None and earlier(same) != seen[1]:
-            raise NotShown("the tag is another one")
+            raise NotReproduced("the tag is different")
         if any(earlier(place) == seen[1] for place in others):
-            raise NotShown("the tag is one that was told before")
+            raise NotReproduced("the tag was sent before")
 
     def end(self, on):
-        """Ends a connection."""
+        """Closes a connection."""
         self.flush()
         line = self.lines.pop(on, None)
         if line:
@@ -441,9 +441,9 @@ class Tester:
 
     def look_behind(self, line):
         if FLAWS & {"surplus", "after-close"} and line.surplus():
-            print(f"     -> {shorten(line.buffer)}, which belongs to no answer")
+            print(f"     -> {shorten(line.buffer)}, which belongs to no response")
             if "surplus" in FLAWS or line.is_last:
-                raise Shown
+                raise Reproduced
 
     def pause(self, millis):
         self.flush()
@@ -451,61 +451,61 @@ class Tester:
 
 
 def once(options, run):
-    """1: it shows, 0: it does not, 3: nobody can tell."""
+    """Runs the steps once. 1: reproduced, 0: not reproduced, 3: undecided."""
     tester = Tester(options, run)
     try:
         steps(tester)
         tester.flush()
         for line in list(tester.lines.values()):
             tester.look_behind(line)
-    except Shown:
+    except Reproduced:
         return 1
-    except NotShown as why:
-        print(f"  not as then: {why}")
+    except NotReproduced as why:
+        print(f"  not reproduced: {why}")
         return 0
-    except CannotTell as why:
-        print(f"  cannot tell: {why}")
+    except Undecided as why:
+        print(f"  undecided: {why}")
         return 3
-    except Exception as why:  # Whatever goes wrong here is no fault of the server's.
-        print(f"  cannot tell: {options.url}: {why}")
+    except Exception as why:  # An error of this script does not accuse the server.
+        print(f"  undecided: {options.url}: {why}")
         return 3
     finally:
         for line in tester.lines.values():
             line.socket.close()
     if not options.decides:
-        print("  whether this is wrong, a human must judge: " + UNDECIDED)
+        print("  undecided, a person must judge the responses: " + UNDECIDED)
         return 3
     if FLAWS and tester.refused:
-        print(f"  cannot tell: {tester.refused}")
+        print(f"  undecided: {tester.refused}")
         return 3
     return 0 if FLAWS else 1
 
 
 def main():
-    parser = argparse.ArgumentParser(description=f"Shows whether a server still does this: {WHAT}.",
-                                     epilog="Exit code: 1 if it does, 0 if not, 2 if this was called wrongly, 3 "
-                                            "if it cannot be told.")
-    parser.add_argument("url", nargs="?", default=URL, help="the server (default: %(default)s)")
+    parser = argparse.ArgumentParser(description=f"Tries to reproduce a violation: {WHAT}.",
+                                     epilog="Exit code: 1 if the violation is reproduced, 0 if not, 2 for wrong "
+                                            "arguments, 3 if undecided.")
+    parser.add_argument("url", nargs="?", default=URL, help="URL of the server (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=RUNS, metavar="N",
-                        help="try so often, and stop when it shows (default: %(default)s)")
+                        help="maximum number of runs; stops when the violation is reproduced (default: %(default)s)")
     parser.add_argument("--patience", type=float, default=5, metavar="SECONDS",
-                        help="how long to wait for an answer (default: %(default)s)")
+                        help="timeout for a response (default: %(default)s)")
     parser.add_argument("--time", type=float, default=50, metavar="SECONDS",
-                        help="how long all runs may take together (default: %(default)s)")
-    parser.add_argument("--ca", metavar="FILE", help="whom to trust, for https")
-    parser.add_argument("--insecure", action="store_true", help="trust anybody, for https")
+                        help="timeout for all runs together (default: %(default)s)")
+    parser.add_argument("--ca", metavar="FILE", help="CA certificates to trust, for https")
+    parser.add_argument("--insecure", action="store_true", help="do not verify the certificate, for https")
     options = parser.parse_args()
     options.parts, options.decides = urlsplit(options.url), UNDECIDED is None
     if options.parts.scheme not in ("http", "https") or not options.parts.hostname:
-        parser.error(f"{options.url}: a URL begins with http:// or https://")
+        parser.error(f"{options.url}: expected a URL that begins with http:// or https://")
     if options.runs < 1:
-        parser.error("--runs: at least 1")
+        parser.error("--runs: expected a number of at least 1")
     end = time.monotonic() + options.time
-    # How long may be waited now. Not 0, which means something else to sockets.
+    # The current timeout. Not 0, which would make sockets non-blocking.
     options.left = lambda: max(0.01, min(options.patience, end - time.monotonic()))
     missing = [name for name in SECRETS if name not in os.environ]
     if missing:
-        print(f"cannot tell: set {', '.join(missing)} to what the server wants to be told")
+        print(f"undecided: set {', '.join(missing)} in the environment to the values of these request fields")
         return 3
     codes = []
     for run in range(1, options.runs + 1):
@@ -513,20 +513,20 @@ def main():
             print(f"run {run} of {options.runs}")
         code = once(options, run)
         is_late = time.monotonic() >= end
-        # A run that was cut short says nothing against others that were not.
+        # A run that exceeded the time limit does not count against complete runs.
         codes += [code] if code == 1 or not is_late or not codes else []
         if code == 1 or (set(codes) == {3} and run >= 8):
             break
         if is_late and run < options.runs:
-            print(f"  no time is left after {run} runs")
+            print(f"  time limit reached after {run} runs")
             break
     if 1 in codes:
-        print(f"FAULT SHOWN: {WHAT}")
+        print(f"VIOLATION REPRODUCED: {WHAT}")
         return 1
     if 2 * codes.count(3) > len(codes):
-        print(f"CANNOT TELL whether the server still does this: {WHAT}")
+        print(f"UNDECIDED: {WHAT}")
         return 3
-    print(f"not shown: {WHAT}")
+    print(f"not reproduced: {WHAT}")
     return 0
 
 
@@ -536,6 +536,6 @@ if __name__ == "__main__":
     try:
         code = main()
     except (Exception, KeyboardInterrupt) as why:
-        print(f"cannot tell: {why!r}", file=sys.stderr)
+        print(f"undecided: {why!r}", file=sys.stderr)
         code = 3
     sys.exit(code)

@@ -1,60 +1,64 @@
-//! How a campaign begins: what is plain first, each once, with as few messages as that takes.
+//! The opening of a campaign: plain requests, each once, with as few messages as possible.
 //!
-//! Most servers that are wrong are wrong there, and nothing in front of it means that nothing has to be left out to see it.
+//! Most servers that break a rule break it there, and a violation with few messages before it needs hardly any
+//! shrinking.
 
 use confute_drive::{Peer, Step, View};
 
-use super::odd::ODDS;
-use super::{Pick, Traffic, draw};
-use crate::ask::Known;
+use super::known::Known;
+use super::moves::draw;
+use super::{Pick, Traffic};
+use crate::ask::{AskIfRange, AskRequest, AskTag, AskTags};
 use crate::mark::mark;
 use crate::message::{Method, Odd, Span, Tag};
-use crate::protocol::{Ask, AskIfRange, AskTag, AskTags, Http};
+use crate::protocol::Http;
 
-/// What is asked about one resource.
+/// A request of the opening. All are to the same resource.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Plain {
-    /// A write whose condition is false, as the tag was never there,
+    /// PUT with a false `If-Match`: the tag is made up.
     FalseWrite,
-    /// or as it is marked as weak.
+    /// PUT with a false `If-Match`: the current tag is marked as weak.
     WeakWrite,
-    /// A write that is done,
+    /// PUT with a true `If-Match`.
     TrueWrite,
-    /// one that is not, as what it replaces is known,
+    /// PUT with a false `If-None-Match`: the tag is current.
     LateWrite,
-    /// also if it is known weakly.
+    /// PUT with a false `If-None-Match`: the current tag is marked as weak.
     WeakLateWrite,
-    /// A read of what is known,
+    /// GET with `If-None-Match` and the current tag.
     SameRead,
-    /// also if it is known weakly,
+    /// GET with `If-None-Match` and the current tag marked as weak.
     WeakRead,
-    /// and of what is not.
+    /// GET with `If-None-Match` and a tag that is made up.
     OtherRead,
     Head,
+    /// DELETE with a false `If-Match`: the tag is made up.
     FalseDelete,
-    /// Removed, and put there again,
+    /// DELETE, and PUT to create the resource again.
     Delete,
-    /// and left as it is by a date that does not matter.
+    /// GET with a true `If-None-Match` and a false `If-Modified-Since`, which has to be ignored (RFC 9110, 13.1.3).
     Date,
+    /// GET with `Range`.
     Part,
     Options,
-    /// A method that need not be known, and may do anything.
+    /// PATCH, which a server need not know, and which may have any effect.
     Patch,
-    /// A read of what has not changed since it was changed,
+    /// GET with a true `If-Unmodified-Since`: the date is current.
     SameDate,
-    /// and a part of what is known only weakly, which is not known well enough.
+    /// GET with `Range` and a false `If-Range`: the current tag is marked as weak (RFC 9110, 13.1.5).
     WeakPart,
-    /// Several reads at once on one connection,
+    /// Several reads on one connection without waiting.
     Several,
-    /// and a write that waits to be told to go on.
+    /// PUT with `Expect: 100-continue`.
     Expect,
-    /// What no client should send,
-    Wrong(Odd),
-    /// and the last that a connection is for.
+    /// A malformed request.
+    Malformed(Odd),
+    /// GET with `Connection: close`.
     Close,
 }
 
-/// These come first, in any order: conditions are what servers get wrong most.
+/// The first requests, in random order. Servers break the rules about conditions most often.
 const FIRST: [Plain; 7] = [
     Plain::FalseWrite,
     Plain::TrueWrite,
@@ -64,7 +68,8 @@ const FIRST: [Plain; 7] = [
     Plain::Head,
     Plain::FalseDelete,
 ];
-/// Then these. Who ignores a condition also ignores that a tag is weak, and that would be the lesser reason.
+/// The requests after the first. Those with weak tags come here because a server that ignores a condition also ignores
+/// that a tag is weak, and the weak tag would be blamed.
 const THEN: [Plain; 8] = [
     Plain::WeakWrite,
     Plain::WeakLateWrite,
@@ -76,10 +81,10 @@ const THEN: [Plain; 8] = [
     Plain::Patch,
 ];
 
-/// Then what few clients ask; what none should comes after that.
+/// Requests that few clients send. Malformed requests, which none should send, come after them.
 const RARE: [Plain; 4] = [Plain::SameDate, Plain::WeakPart, Plain::Several, Plain::Expect];
 
-/// What is still to be asked: one deck after the other.
+/// The requests of the opening that are left: one deck after the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Opening {
     decks: [Vec<Plain>; 4],
@@ -97,57 +102,61 @@ impl Opening {
 }
 
 impl Traffic {
-    /// The same, but it begins like that.
+    /// Makes the traffic begin with the opening.
     #[must_use]
     pub(crate) fn opening(mut self) -> Self {
-        let last = ODDS.map(Plain::Wrong).into_iter().chain([Plain::Close]).collect();
+        let last = Odd::ALL.map(Plain::Malformed).into_iter().chain([Plain::Close]).collect();
         self.opening = Opening { decks: [FIRST.into(), THEN.into(), RARE.into(), last] };
         self
     }
 
-    /// Whether that is not over yet.
+    /// Returns `true` until the opening is over.
     pub(crate) fn is_opening(&self) -> bool {
         !self.opening.is_over()
     }
 
-    /// Whether the first things are in their places.
+    /// Returns `true` once the first resource was created.
     pub(crate) fn has_begun(&self) -> bool {
         !self.is_new && self.queue.is_empty()
     }
 
-    /// A look at nothing, something put there, and a look at that.
-    pub(super) fn open(&mut self, pick: &mut Pick<'_>) {
+    /// Reads the resource before it exists, creates it and reads it again.
+    pub(super) fn begin_opening(&mut self, pick: &mut Pick<'_>) {
         let name = "r0".into();
         self.exchange(0, Self::get(&name));
-        // Not empty: what is lost has to be seen.
+        // Not empty: lost content has to show.
         self.bodies += 1;
         let body = mark(self.bodies).repeat(1 + pick(4) as usize);
-        self.exchange(0, Ask { method: Method::Put, body: Some(body.into()), ..Self::get(&name) });
+        self.exchange(0, AskRequest { method: Method::Put, body: Some(body.into()), ..Self::get(&name) });
         self.exchange(0, Self::get(&name));
     }
 
-    /// The first is held back until the others are there.
-    fn several(&mut self) {
+    /// Sends three reads on one connection without waiting. The first is completed when the others were sent.
+    fn pipeline_reads(&mut self) {
         for at in 0..3 {
             let cuts = if at == 0 { vec![(9, 2)] } else { Vec::new() };
-            self.queue.push_back(Step::Ask { on: Peer::Opened(0), ask: Self::get(&"r0".into()), cuts });
+            self.queue.push_back(Step::Ask {
+                on: Peer::Opened(0),
+                ask: Self::get(&"r0".into()).into(),
+                cuts,
+            });
         }
         self.barrier();
     }
 
-    /// One of the plain questions.
-    pub(super) fn ask_plainly(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
+    /// Sends the next request of the opening.
+    pub(super) fn continue_opening(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let Some(plain) = self.opening.draw(pick) else { return };
         let name = "r0".into();
         let known = Known::of(view.past, &name);
         let (current, weak) = (known.tag(AskTag::Seen), known.tag(AskTag::Weak));
         let other = AskTag::Guess(Tag::strong(Tag::MADE_UP));
         let get = Self::get(&name);
-        let head = Ask { method: Method::Head, ..get.clone() };
-        let delete = Ask { method: Method::Delete, ..get.clone() };
-        let put = Ask { method: Method::Put, body: Some(self.body(pick)), ..get.clone() };
-        let with = |ask: Ask, tag| Ask { if_match: Some(AskTags::one(tag)), ..ask };
-        let without = |ask: Ask, tag| Ask { if_none_match: Some(AskTags::one(tag)), ..ask };
+        let head = AskRequest { method: Method::Head, ..get.clone() };
+        let delete = AskRequest { method: Method::Delete, ..get.clone() };
+        let put = AskRequest { method: Method::Put, body: Some(self.body(pick)), ..get.clone() };
+        let with = |ask: AskRequest, tag| AskRequest { if_match: Some(AskTags::one(tag)), ..ask };
+        let without = |ask: AskRequest, tag| AskRequest { if_none_match: Some(AskTags::one(tag)), ..ask };
         let ask = match plain {
             Plain::FalseWrite => with(put, other),
             Plain::WeakWrite => with(put, weak),
@@ -160,18 +169,20 @@ impl Traffic {
             Plain::Head => head,
             Plain::FalseDelete => with(delete, other),
             Plain::Delete => delete,
-            Plain::Date => known.dated(without(get, other)),
-            Plain::Part => Ask { range: vec![Span::Between(1, 4)], ..get },
-            Plain::SameDate => known.unmodified(get),
+            Plain::Date => known.modified_since(without(get, other)),
+            Plain::Part => AskRequest { range: vec![Span::Between(1, 4)], ..get },
+            Plain::SameDate => known.unmodified_since(get),
             Plain::WeakPart => {
-                Ask { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
+                AskRequest { range: vec![Span::Between(1, 4)], if_range: Some(AskIfRange::Tag(weak)), ..get }
             }
-            Plain::Several => return self.several(),
+            Plain::Several => return self.pipeline_reads(),
             Plain::Expect => return self.expect(view, pick),
-            Plain::Wrong(odd) => return self.malformed(odd, view, pick),
+            Plain::Malformed(odd) => return self.malformed(odd, view, pick),
             Plain::Close => return self.close(view, pick),
-            Plain::Patch => Ask { method: Method::Other("PATCH".into()), ..get },
-            Plain::Options => Ask { method: Method::Options, if_none_match: Some(AskTags::Any), ..get },
+            Plain::Patch => AskRequest { method: Method::Other("PATCH".into()), ..get },
+            Plain::Options => {
+                AskRequest { method: Method::Options, if_none_match: Some(AskTags::Any), ..get }
+            }
         };
         self.exchange(0, ask);
         if matches!(plain, Plain::TrueWrite | Plain::Delete | Plain::Patch) {

@@ -1,37 +1,70 @@
-//! What to ask of a server that can only be read: conditions, parts and bad framing on resources that are there.
+//! Traffic for a server that can only be read: conditions, ranges and malformed requests for resources that exist.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use confute_drive::{Generator, Peer, Step, Until, View};
 
-use super::draw;
-use crate::ask::{Known, READS, read};
+use super::Pick;
+use super::conditional::{ReadMove, read};
+use super::known::Known;
+use super::moves::{choose_weighted, draw};
+use crate::ask::{Ask, AskRequest};
 use crate::message::{Method, Odd};
-use crate::protocol::{Ask, Http};
+use crate::protocol::Http;
 
-/// What can be wrong about a request without content.
-const ODDS: [Odd; 4] = [Odd::NoHost, Odd::TwoHosts, Odd::SpaceBeforeColon, Odd::Folded];
-
-/// Reads the resources of [`Http::resources`] over and over. It never sends a method that changes anything.
+/// Traffic of one case that reads the resources of [`OriginSide::resources`](crate::OriginSide::resources) again and
+/// again. It never sends an unsafe method.
 #[derive(Clone, Debug)]
 pub struct Reads {
     names: Vec<Arc<str>>,
-    left: usize,
+    /// Number of steps that are left.
+    steps_left: usize,
     queue: VecDeque<Step<Ask>>,
-    /// Kinds of reads that are still to come before any comes again.
-    deck: Vec<u64>,
+    /// Moves that come before any comes again.
+    deck: Vec<OneMove>,
+    /// Malformed requests that come before any comes again.
     odds: Vec<Odd>,
-    /// The next connection that nothing else uses.
+    /// Number of connections above those for traffic that were used.
     spare: u32,
 }
 
+/// One request.
+#[derive(Clone, Copy, Debug)]
+enum OneMove {
+    /// A read with a condition, of a part, or with HEAD.
+    Read(ReadMove),
+    /// A plain OPTIONS.
+    Options,
+    /// A plain HEAD.
+    Head,
+}
+
+impl OneMove {
+    fn all() -> impl Iterator<Item = Self> {
+        ReadMove::ALL.into_iter().map(OneMove::Read).chain([OneMove::Options, OneMove::Head])
+    }
+}
+
+/// A group of steps that are queued together.
+#[derive(Clone, Copy, Debug)]
+enum Move {
+    /// One request on one connection.
+    One,
+    /// A request on each connection at once.
+    OnAllConnections,
+    /// A malformed request on a connection of its own.
+    Malformed,
+}
+
+const MOVES: [(Move, u64); 3] = [(Move::One, 6), (Move::OnAllConnections, 3), (Move::Malformed, 1)];
+
 impl Reads {
-    /// So many steps.
+    /// Creates traffic of this many steps.
     pub fn new(http: &Http, steps: usize) -> Self {
         Self {
-            names: http.resources.clone(),
-            left: steps,
+            names: http.resources().to_vec(),
+            steps_left: steps,
             queue: VecDeque::new(),
             deck: Vec::new(),
             odds: Vec::new(),
@@ -39,44 +72,46 @@ impl Reads {
         }
     }
 
-    fn one(&mut self, view: &View<'_, Http>, name: &Arc<str>, pick: &mut dyn FnMut(u64) -> u64) -> Ask {
+    /// Returns a request for this resource.
+    fn request(&mut self, view: &View<'_, Http>, name: &Arc<str>, pick: &mut Pick<'_>) -> AskRequest {
         let known = Known::of(view.past, name);
-        if !known.is_there {
-            return Ask { name: name.clone(), ..Ask::default() };
+        if !known.exists {
+            return AskRequest { name: name.clone(), ..AskRequest::default() };
         }
-        let kind = draw(&mut self.deck, 0..READS + 2, pick).unwrap_or_default();
-        if kind < READS {
-            return read(&known, name, kind, pick);
-        }
-        let method = if kind == READS { Method::Options } else { Method::Head };
-        Ask { method, name: name.clone(), ..Ask::default() }
+        let method = match draw(&mut self.deck, OneMove::all(), pick) {
+            Some(OneMove::Read(chosen)) => return read(&known, name, chosen, pick),
+            Some(OneMove::Options) => Method::Options,
+            Some(OneMove::Head) | None => Method::Head,
+        };
+        AskRequest { method, name: name.clone(), ..AskRequest::default() }
     }
 
-    fn ask(&mut self, on: u32, ask: Ask) {
-        self.queue.push_back(Step::Ask { on: Peer::Opened(on), ask, cuts: Vec::new() });
+    fn ask(&mut self, on: u32, ask: AskRequest) {
+        self.queue.push_back(Step::Ask { on: Peer::Opened(on), ask: ask.into(), cuts: Vec::new() });
     }
 
-    fn plan(&mut self, view: &View<'_, Http>, pick: &mut dyn FnMut(u64) -> u64) {
+    /// Queues the steps of a move.
+    fn perform(&mut self, view: &View<'_, Http>, pick: &mut dyn FnMut(u64) -> u64) {
         let barrier = Step::Wait(Until::Outstanding(0));
         let name = self.names[pick(self.names.len() as u64) as usize].clone();
-        match pick(10) {
-            0..=5 => {
-                let ask = self.one(view, &name, pick);
+        match choose_weighted(&MOVES, pick) {
+            Move::One => {
+                let ask = self.request(view, &name, pick);
                 self.ask(pick(4) as u32, ask);
             }
-            6..=8 => {
+            Move::OnAllConnections => {
                 for on in 0..view.wide {
                     let name = self.names[pick(self.names.len() as u64) as usize].clone();
-                    let ask = self.one(view, &name, pick);
+                    let ask = self.request(view, &name, pick);
                     self.ask(on, ask);
                 }
             }
-            _ => {
-                let odd = draw(&mut self.odds, ODDS.into_iter(), pick);
+            Move::Malformed => {
+                let odd = draw(&mut self.odds, Odd::without_content().iter().copied(), pick);
                 self.spare += 1;
                 let on = view.wide + self.spare;
                 self.queue.push_back(barrier.clone());
-                self.ask(on, Ask { name, odd, ..Ask::default() });
+                self.ask(on, AskRequest { name, odd, ..AskRequest::default() });
                 self.queue.push_back(Step::Wait(Until::Something));
                 self.queue.push_back(Step::HangUp(Peer::Opened(on)));
             }
@@ -87,12 +122,12 @@ impl Reads {
 
 impl Generator<Http> for Reads {
     fn next(&mut self, view: &View<'_, Http>, pick: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
-        self.left = self.left.checked_sub(1)?;
+        self.steps_left = self.steps_left.checked_sub(1)?;
         if self.names.is_empty() {
             return None;
         }
         while self.queue.is_empty() {
-            self.plan(view, pick);
+            self.perform(view, pick);
         }
         self.queue.pop_front()
     }

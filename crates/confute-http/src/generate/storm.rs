@@ -1,30 +1,58 @@
-//! For each resource one writer, or two rivals, and several readers; each of them asks again as soon as it has its answer.
+//! Storms: for each resource one writer, or two rivals, and several readers, each of which sends its next request as
+//! soon as it has its response.
 //!
-//! With so few writers the order of the writes is known, or nearly, so whatever a read tells is judged at once, however
-//! much goes on: thousands of chances a second for a read to meet a write halfway. What many writers do to each other is for
-//! bursts and floods.
+//! With so few writers the order of the writes is known, or nearly, so every read is judged at once, however much goes
+//! on: a read has thousands of chances a second to meet a write halfway. Races between many writers are left to bursts
+//! and floods.
 
 use std::sync::Arc;
 
 use confute_drive::{Step, Until, View};
 
+use super::conditional::{ReadMove, race, read};
+use super::known::Known;
 use super::{Pick, Traffic};
-use crate::ask::{Known, READS, read};
+use crate::ask::AskRequest;
 use crate::mark;
 use crate::message::Method;
-use crate::protocol::{Ask, Http};
+use crate::protocol::Http;
 
-/// So many connections share a resource.
+/// Number of connections that share a resource.
 const SHARERS: u32 = 4;
-/// One resource in so many has two that write to it.
+/// Number of resources of which one has two writers.
 const RIVALLED: u32 = 4;
-/// After so many rounds all go on with something new: what is found then has little before it, and is soon blamed on a rule.
+/// Number of rounds after which new resources are used: a violation then has few messages before it, so blame is found
+/// soon.
 const ROUNDS: u64 = 32;
-/// So many marks make a content, so that its length mostly tells nothing.
+/// Marks in most content, so that its length mostly does not identify it.
 const MARKS: usize = 3;
 
+/// The part of a connection among those that share a resource.
+#[derive(Clone, Copy, Debug)]
+enum Role {
+    /// One of two that write, mostly on the condition that the resource has not changed.
+    Rival,
+    /// The only one that writes, without conditions.
+    Writer,
+    Reader,
+}
+
+impl Role {
+    /// Returns the role of a connection.
+    fn of(on: u32, view: &View<'_, Http>) -> Self {
+        // Where fewer connections may compete, each resource has one writer.
+        let has_rivals = on / SHARERS % RIVALLED == 1 && view.connections == view.wide;
+        let writers = if has_rivals { 2 } else { 1 };
+        match on % SHARERS < writers {
+            true if has_rivals => Role::Rival,
+            true => Role::Writer,
+            false => Role::Reader,
+        }
+    }
+}
+
 impl Traffic {
-    /// Whoever has nothing outstanding asks again, all of them at once; then something has to come.
+    /// Sends a request on every idle connection, all at the same moment, and waits for any response.
     pub(super) fn storm(&mut self, view: &View<'_, Http>, pick: &mut Pick<'_>) {
         let idle: Vec<u32> = (0..view.wide.max(2))
             .filter(|on| view.outstanding.get(*on as usize).is_none_or(|count| *count == 0))
@@ -38,20 +66,22 @@ impl Traffic {
         }
         for on in idle {
             let name: Arc<str> = format!("r{}", latest + u64::from(on / SHARERS)).into();
-            // Where few are to compete, each resource has one writer.
-            let has_rivals = on / SHARERS % RIVALLED == 1 && view.connections == view.wide;
-            let ask = match on % SHARERS {
-                0 | 1 if has_rivals => Known::of(view.past, &name).race(&name, self.content(pick), pick),
-                0 => Ask { method: Method::Put, body: Some(self.content(pick)), ..Self::get(&name) },
-                _ if pick(8) == 0 => read(&Known::of(view.past, &name), &name, pick(READS), pick),
-                _ => Self::get(&name),
+            let ask = match Role::of(on, view) {
+                Role::Rival => race(&Known::of(view.past, &name), &name, self.content(pick), pick),
+                Role::Writer => {
+                    AskRequest { method: Method::Put, body: Some(self.content(pick)), ..Self::get(&name) }
+                }
+                Role::Reader if pick(8) == 0 => {
+                    read(&Known::of(view.past, &name), &name, ReadMove::any(pick), pick)
+                }
+                Role::Reader => Self::get(&name),
             };
             self.ask(on, ask);
         }
         self.queue.push_back(Step::Wait(Until::Something));
     }
 
-    /// Content that can be told from any other, mostly as long as the one before.
+    /// Returns content that no other request has, mostly of the same length.
     fn content(&mut self, pick: &mut Pick<'_>) -> Arc<str> {
         self.bodies += 1;
         mark::mark(self.bodies).repeat(if pick(8) == 0 { 2 * MARKS } else { MARKS }).into()

@@ -1,13 +1,20 @@
-//! Which answers are right, in words: for reports of what was expected instead. The short form is the statuses alone.
+//! Expected responses as text, for the alternatives listed in a report. The alternate form has the statuses only.
 
 use std::fmt::{self, Display, Formatter};
 
-use super::expected::{Expected, Kind, Put, Read};
-use super::precondition::{Applies, Truth};
-use super::validators::Entry;
+use confute::knowledge::Knowledge;
 
-impl Display for Expected {
+use super::condition::{RangeApplies, Truth};
+use super::deviations::Instead;
+use super::entry::Entry;
+use super::expected::{ExpectedResponse, Kind, Put, Read};
+use crate::display::clock;
+
+impl Display for ExpectedResponse {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(instead) = self.deviance.as_ref().and_then(|deviance| deviance.instead.as_ref()) {
+            return Display::fmt(instead, f);
+        }
         if f.alternate()
             && let Some(statuses) = self.kind.statuses()
         {
@@ -15,9 +22,8 @@ impl Display for Expected {
         }
         match &*self.kind {
             Kind::Read(read) => Display::fmt(read, f),
-            Kind::Torn { body, .. } => write!(f, "200 with content other than {body}"),
-            Kind::Put(Put { created: true, entry, .. }) => write!(f, "201, if any with {}", Tags(entry)),
-            Kind::Put(Put { entry, .. }) => write!(f, "200 or 204, if any with {}", Tags(entry)),
+            Kind::Put(Put { created: true, entry, .. }) => write!(f, "201 (if any{})", Validators(entry)),
+            Kind::Put(Put { entry, .. }) => write!(f, "200 or 204 (if any{})", Validators(entry)),
             Kind::Kept { current, body: Some(body) } => {
                 write!(f, "412 or another error; 2xx only if {} is {body:?} already", current.body)
             }
@@ -29,12 +35,9 @@ impl Display for Expected {
             Kind::Bad => f.write_str("400"),
             Kind::Rejected => f.write_str("an error"),
             Kind::Status([one, two]) => write!(f, "{one} or {two}"),
-            Kind::Refused { is_write: false, .. } => f.write_str("a refusal"),
-            Kind::Refused { .. } => f.write_str("a refusal, after which the write is not performed"),
             Kind::Open { failed: false } => f.write_str("202 (performed later, or never)"),
             Kind::Open { .. } => f.write_str("202 or 5xx (performed later, or never)"),
             Kind::Untold => f.write_str("anything: too many writes were left open"),
-            Kind::Stage { body } => write!(f, "200 with some stage of {body:?}"),
             Kind::Options => f.write_str("whatever OPTIONS says, but neither 304 nor 412"),
             Kind::Other { changes: true } => f.write_str("anything but 4xx"),
             Kind::Other { changes: false } => f.write_str("4xx or 501"),
@@ -43,15 +46,27 @@ impl Display for Expected {
     }
 }
 
+impl Display for Instead {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Instead::Torn { .. } | Instead::Stage { .. } if f.alternate() => f.write_str("200"),
+            Instead::Torn { body, .. } => write!(f, "200 with content other than {body}"),
+            Instead::Stage { body } => write!(f, "200 with some stage of {body:?}"),
+            Instead::Refused { is_write: true, .. } if !f.alternate() => {
+                f.write_str("a refusal, after which the write is not performed")
+            }
+            Instead::Refused { .. } => f.write_str("a refusal"),
+        }
+    }
+}
+
 impl Kind {
-    /// The statuses, where the words say more than that.
+    /// Returns the statuses, if the long form has more than these.
     fn statuses(&self) -> Option<&'static str> {
         Some(match self {
-            Kind::Torn { .. } | Kind::Stage { .. } => "200",
             Kind::Put(Put { created: true, .. }) => "201",
             Kind::Put(_) => "200 or 204",
             Kind::Kept { .. } => "412 or another error",
-            Kind::Refused { .. } => "a refusal",
             Kind::Open { failed: false } => "202",
             Kind::Open { .. } => "202 or 5xx",
             Kind::Untold | Kind::Options => "anything",
@@ -60,13 +75,13 @@ impl Kind {
     }
 }
 
-/// The validators of an entry.
-struct Tags<'a>(&'a Entry);
+/// Displays the validators of an entry. The engine replaces those that are known by then, in the text: a date is a number
+/// of seconds.
+struct Validators<'a>(&'a Entry);
 
-impl Display for Tags<'_> {
+impl Display for Validators<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Entry { tag, modified, .. } = self.0;
-        write!(f, "tag {} (strong from {} on) and date {modified}", tag.opaque, tag.strong_from())
+        write!(f, ", ETag: {}, date {}", self.0.tag.opaque, self.0.modified)
     }
 }
 
@@ -76,7 +91,7 @@ impl Display for Read {
         if entry.present == Entry::gone().present {
             return f.write_str("404 or 410");
         }
-        if entry.present.value(&confute::knowledge::Knowledge::new()).is_none() {
+        if entry.present.value(&Knowledge::new()).is_none() {
             f.write_str("404, or, if there is anything, ")?;
         }
         match conditions.if_match {
@@ -85,25 +100,25 @@ impl Display for Read {
             Some(Truth::Yes) | None => {}
         }
         if let Some(date) = conditions.unmodified {
-            write!(f, "412 if changed after {date}, or else ")?;
+            write!(f, "412 if changed after {}, or else ", clock(date))?;
         }
         if conditions.matched == Some(true) && f.alternate() {
             return f.write_str("304");
         }
         if conditions.matched == Some(true) {
-            return write!(f, "304 with {}", Tags(entry));
+            return write!(f, "304{}", Validators(entry));
         }
         if let Some(date) = conditions.modified {
-            write!(f, "304 unless changed after {date}, or else ")?;
+            write!(f, "304 unless changed after {}, or else ", clock(date))?;
         }
         let part = match self.applies {
             _ if self.head || self.range.is_empty() => "",
-            Applies::Tag(Truth::No) => "",
+            RangeApplies::Tag(Truth::No) => "",
             _ => ", 206 or 416",
         };
         if f.alternate() {
             return write!(f, "200{part}");
         }
-        write!(f, "200{part} with {} and content {}", Tags(entry), entry.body)
+        write!(f, "200{part}{} {}", Validators(entry), entry.body)
     }
 }

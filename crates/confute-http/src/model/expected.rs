@@ -1,90 +1,82 @@
-//! What the model sends: which answers are right, and what each of them would tell.
-//!
-//! The model does not choose between 200, 304 and 404 and then wait which of them comes. It says what is stored and what
-//! was asked; only when an answer is seen is it worked out what that answer means. So a read needs no choices at all.
+//! Expected responses, which the model sends in place of concrete ones. `spec` decides which responses fit.
 
 use confute::knowledge::{Knowledge, Value, Var};
-use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym, Token};
+use confute::lang::{HasVars, Mismatch, Number, Pattern, Sym};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::lax::Lax;
-use super::precondition::{Applies, Conditions};
-use super::validators::{Entry, Validator};
-use crate::message::{Msg, Span};
+use super::condition::{Conditions, RangeApplies};
+use super::deviations::Deviance;
+use super::entry::{Entry, Validator, at_most};
+use crate::message::{Message, Response, Span};
 
-/// Which answers are right.
+/// The set of correct responses to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Expected {
-    /// When the request was sent.
+pub struct ExpectedResponse {
+    /// Time when the request was sent.
     pub(super) sent: i64,
-    /// For how long it held its content back, in milliseconds, waiting for 100.
+    /// Time for which the client holds the content back while it waits for 100, in milliseconds.
     pub(super) held: Option<u32>,
-    /// In the past when the answer is received: what the request found was so from then on.
+    /// Moment from which the state that the request found was current; in the past when the response is received.
     pub(super) by: Option<Sym<Number>>,
-    pub(super) lax: Lax,
     pub(super) kind: Box<Kind>,
+    /// Deviation from the correct responses, if the server breaks a rule.
+    pub(super) deviance: Option<Rc<Deviance>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// What a read of this says.
+    /// Response to a read.
     Read(Read),
-    /// A mixture of this and those before, or this with another tag, or something about it.
-    Torn { head: bool, body: Sym<Token>, tag: Validator, of: Vec<Sym<Token>> },
     /// A PUT was performed.
     Put(Put),
-    /// If-Match or If-Unmodified-Since was false; `body` was to be put.
+    /// If-Match or If-Unmodified-Since was false; `body` is the content of a PUT.
     Kept { current: Entry, body: Option<Arc<str>> },
     /// If-None-Match was false.
     Failed,
     /// A DELETE was performed.
-    Removed { strong_by: Option<Sym<Number>>, changed: Option<Sym<Number>> },
-    /// There was nothing to delete; `may_fail` if a condition can have been evaluated all the same.
+    Removed { strong_by: Option<Sym<Number>> },
+    /// DELETE of a resource without a representation; `may_fail` if a precondition can have been evaluated first.
     Missing { may_fail: bool },
     /// The request is malformed.
     Bad,
-    /// The request is refused, as an error.
+    /// The request is refused with any error.
     Rejected,
-    /// The request is refused for one of these reasons.
+    /// The request is refused with one of these statuses.
     Status([u16; 2]),
-    /// The request is refused without reason, and not performed. That there is nothing may be the reason, where nothing need
-    /// be there. After most errors of the server it is not known whether a write was performed: see `Open`.
-    Refused { is_write: bool, missing: bool },
-    /// Whether a write is performed is left open: 202 or, if `failed`, an error of the server.
+    /// The outcome of a write is left open by 202 or, if `failed`, by a server error.
     Open { failed: bool },
-    /// What is there was left open too often, so any answer will do.
+    /// Too many writes are open, so any response is accepted.
     Untold,
-    /// Some stage of this content, which was never put as a whole.
-    Stage { body: Arc<str> },
-    /// Whatever OPTIONS says.
+    /// Response to OPTIONS.
     Options,
-    /// Whatever another method says.
+    /// Response to a method unknown to the model; `changes` if the method may have changed the resource.
     Other { changes: bool },
-    /// No answer at all.
+    /// No response is correct.
     Never,
 }
 
-/// A read.
+/// A GET or HEAD, as evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Read {
     pub(super) head: bool,
     pub(super) entry: Entry,
-    /// What its conditions are evaluated against.
-    pub(super) judged: Judged,
+    /// Validators that the preconditions are compared with.
+    pub(super) compared: Validators,
     pub(super) conditions: Conditions,
     pub(super) range: Vec<Span>,
-    pub(super) applies: Applies,
+    pub(super) applies: RangeApplies,
 }
 
-/// Validators that conditions are evaluated against: those of what is read, if nothing came in between.
+/// The validators of a representation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Judged {
+pub(super) struct Validators {
     pub(super) tag: Validator,
     pub(super) modified: Sym<Number>,
 }
-confute::secrets!(Judged { tag, modified });
+confute::secrets!(Validators { tag, modified });
 
-impl From<&Entry> for Judged {
+impl From<&Entry> for Validators {
     fn from(entry: &Entry) -> Self {
         Self { tag: entry.tag.clone(), modified: entry.modified.clone() }
     }
@@ -95,71 +87,72 @@ impl From<&Entry> for Judged {
 pub(super) struct Put {
     pub(super) created: bool,
     pub(super) entry: Entry,
-    pub(super) validators: Validators,
-    /// In the past when the answer is received: If-Match was true from then on.
+    /// Moment from which If-Match was true; in the past when the response is received.
     pub(super) strong_by: Option<Sym<Number>>,
-    /// In the past when the answer is received: the change has been made.
-    pub(super) changed: Option<Sym<Number>>,
 }
 
-/// What the validators in an answer to PUT are worth.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Validators {
-    /// They are those of what was put.
-    True,
-    /// The same, and there are some.
-    Told,
-    /// There are some, and they are not.
-    Wrong,
-    /// There are none.
-    Absent,
-    /// Nothing.
-    Idle,
+pub(super) type Learnt = Result<(), Mismatch>;
+
+pub(super) fn require(holds: bool) -> Learnt {
+    if holds { Ok(()) } else { Err(Mismatch) }
 }
 
-impl Pattern<Msg> for Expected {
-    fn unify(&self, seen: &Msg, facts: &mut Knowledge) -> Result<(), Mismatch> {
+/// Learns that the moment is in the past when the response is received.
+pub(super) fn over(moment: Option<&Sym<Number>>, seen: &Response, facts: &mut Knowledge) -> Learnt {
+    moment.map_or(Ok(()), |moment| at_most(moment, seen.at, facts))
+}
+
+/// Returns `false` for a 405 without Allow (RFC 9110, 15.5.6).
+pub(super) fn has_allow(seen: &Response) -> bool {
+    seen.status != 405 || seen.allow || seen.incomplete
+}
+
+impl ExpectedResponse {
+    /// Learns that the state found was current when the response was received. Checks that a client that held its
+    /// content back received 100 or a final status before it sent the content (RFC 9110, 10.1.1).
+    pub(super) fn is_timely(&self, seen: &Response, facts: &mut Knowledge) -> Learnt {
+        over(self.by.as_ref(), seen, facts)?;
+        let has_waited = |held: u32| seen.at - self.sent >= i64::from(held) * 1000;
+        require(!self.held.is_some_and(has_waited) || seen.interim.contains(&100) || seen.incomplete)
+    }
+}
+
+impl Pattern<Message> for ExpectedResponse {
+    fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
         match seen {
-            Msg::Response(seen) => self.learn(seen, facts),
-            Msg::Request(_) => Err(Mismatch),
+            Message::Response(seen) => match &self.deviance {
+                None => self.judge(seen, facts),
+                Some(deviance) => deviance.judge(self, seen, facts),
+            },
+            _ => Err(Mismatch),
         }
     }
 
-    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Msg {
-        Msg::Response(self.show(value))
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Message {
+        self.show(value).into()
     }
 
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         HasVars::vars(&self.by, visit);
+        self.deviance.iter().for_each(|deviance| deviance.vars(visit));
         match &*self.kind {
             Kind::Read(read) => {
                 HasVars::vars(&read.entry, visit);
-                HasVars::vars(&read.judged, visit);
-            }
-            Kind::Torn { body, tag, of, .. } => {
-                body.vars(visit);
-                of.iter().for_each(|body| body.vars(visit));
-                HasVars::vars(tag, visit);
+                HasVars::vars(&read.compared, visit);
             }
             Kind::Put(put) => {
                 HasVars::vars(&put.entry, visit);
                 HasVars::vars(&put.strong_by, visit);
-                HasVars::vars(&put.changed, visit);
             }
             Kind::Kept { current, .. } => HasVars::vars(current, visit),
-            Kind::Removed { strong_by, changed } => {
-                HasVars::vars(strong_by, visit);
-                HasVars::vars(changed, visit);
-            }
+            Kind::Removed { strong_by } => HasVars::vars(strong_by, visit),
             Kind::Failed
             | Kind::Missing { .. }
             | Kind::Bad
             | Kind::Rejected
             | Kind::Status(_)
-            | Kind::Refused { .. }
             | Kind::Open { .. }
             | Kind::Untold
-            | Kind::Stage { .. }
             | Kind::Options
             | Kind::Other { .. }
             | Kind::Never => {}

@@ -1,49 +1,50 @@
-//! Writes whose outcome the server left open.
+//! Open writes: writes whose outcome the server left open.
 //!
-//! 202 promises nothing (RFC 9110, 15.3.3), and after most 5xx a backend may still be at work: the write is performed at
-//! most once, at any moment from then on, its conditions evaluated at that moment, or never. The moment is a secret of the
-//! resource, like the one at which a weak tag becomes strong. So nothing has to happen between two requests, reads stay
-//! reads, and two readers cannot disagree: who received an answer that shows the write puts the moment before that, and who
-//! saw the resource without it puts the moment after the sending of its request.
+//! A 202 is noncommittal (RFC 9110, 15.3.3), and after most 5xx a backend may still be working: the write is
+//! performed at most once, at any later moment, with its preconditions evaluated at that moment, or never. The moment
+//! is a secret value of the resource, like the one at which a weak tag becomes strong. The model therefore takes no
+//! step between two requests, a read changes no state, and two reads cannot contradict each other: a response that
+//! shows the write bounds the moment from above by the time it was received, and one that does not show it bounds the
+//! moment from below by the time its request was sent.
 
 use std::rc::Rc;
 
 use confute::knowledge::Var;
-use confute::lang::{HasVars, Io, Number, Stop, Sym};
+use confute::lang::{HasVars, Number, Stop, Sym};
 
-use super::origin::{Exchange, Origin, TagStyle};
-use super::precondition::{Conditions, Decision};
-use super::validators::{Aftermath, Entry, Meant, Validator};
+use super::condition::Decision;
+use super::entry::{Entry, Validator};
+use super::spec::Server;
+use super::transaction::{Io, Phase, TagStyle};
 use crate::message::{Method, Request};
-use crate::rules;
 
-/// How many open writes a resource may have. With more of them every order of every subset would have to be tried at each
-/// read, so above it anything is accepted of the resource: that only excuses more.
+/// Maximum number of open writes of a resource. Each read tries every order of every subset of them, so above this
+/// limit every response about the resource is accepted. That is sound: it only hides violations.
 const MOST: usize = 3;
 
 /// The open writes of a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Late {
-    /// None.
+    /// No open write.
     #[default]
     None,
-    /// These, in the order in which the server took them.
+    /// Open writes, in the order in which the server accepted them.
     Writes(Rc<Vec<Rc<LateWrite>>>),
-    /// Too many: nothing is known of the resource any more.
+    /// Too many open writes: nothing is known of the resource.
     Untold,
 }
 
-/// A write that may still be performed.
+/// An open write, which may still be performed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LateWrite {
-    request: Request,
-    /// When it is performed.
-    at: Sym<Number>,
-    /// The validators of what it puts.
-    tag: Validator,
-    modified: Sym<Number>,
-    /// Not all of its content is put.
-    is_torn: bool,
+    pub(super) request: Request,
+    /// Moment at which the write is performed.
+    pub(super) at: Sym<Number>,
+    /// Tag of the content that it puts.
+    pub(super) tag: Validator,
+    pub(super) modified: Sym<Number>,
+    /// `true` if only a part of its content is stored, which breaks a rule.
+    pub(super) is_torn: bool,
 }
 
 impl HasVars for Late {
@@ -57,32 +58,32 @@ impl HasVars for Late {
 }
 
 impl Late {
-    fn writes(&self) -> &[Rc<LateWrite>] {
+    pub(super) fn writes(&self) -> &[Rc<LateWrite>] {
         match self {
             Late::Writes(writes) => writes,
             Late::None | Late::Untold => &[],
         }
     }
 
-    /// Whether no write is open.
+    /// Returns `true` if no write is open.
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Late::None)
     }
 
-    /// Whether anything may be there.
+    /// Returns `true` if nothing is known of the resource.
     pub(super) fn is_untold(&self) -> bool {
         matches!(self, Late::Untold)
     }
 
-    /// The same without the write at this place.
-    fn without(&self, place: usize) -> Self {
+    /// Returns the open writes without the one at this place.
+    pub(super) fn without(&self, place: usize) -> Self {
         let mut rest = self.writes().to_vec();
         rest.remove(place);
         if rest.is_empty() { Late::None } else { Late::Writes(Rc::new(rest)) }
     }
 
-    /// The same with one more.
-    fn with(&self, write: LateWrite) -> Self {
+    /// Returns the open writes with one more.
+    pub(super) fn with(&self, write: LateWrite) -> Self {
         if self.is_untold() || self.writes().len() == MOST {
             return Late::Untold;
         }
@@ -92,113 +93,60 @@ impl Late {
     }
 }
 
-impl Exchange<'_> {
-    /// Leaves this write open on what is there.
-    pub(super) fn leave_open(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
-        let is_torn = self.request.method == Method::Put && io.deviates(&rules::WHOLE)?;
-        let late = old.late.with(LateWrite { is_torn, ..self.late_write(io)? });
-        Ok(Entry { late: self.once(io, late)?, ..old.clone() })
-    }
-
-    /// The open writes after this one was performed or left open: it is performed once more only against a rule.
-    pub(super) fn once(&self, io: &mut Io<'_, Origin>, late: Late) -> Result<Late, Stop> {
-        Ok(if io.deviates(&rules::ONCE)? { late.with(self.late_write(io)?) } else { late })
-    }
-
-    /// Leaves this write, which was refused, to be performed at some moment all the same.
-    pub(super) fn leave_for_later(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
-        Ok(Entry { late: old.late.with(self.late_write(io)?), ..old.clone() })
-    }
-
-    /// Leaves this write open though its conditions are false.
-    pub(super) fn leave_open_despite(&self, io: &mut Io<'_, Origin>, old: &Entry) -> Result<Entry, Stop> {
-        let mut write = self.late_write(io)?;
-        write.request = Request {
-            if_match: None,
-            if_none_match: None,
-            if_modified_since: None,
-            if_unmodified_since: None,
-            ..write.request
-        };
-        Ok(Entry { late: old.late.with(write), ..old.clone() })
-    }
-
-    fn late_write(&self, io: &mut Io<'_, Origin>) -> Result<LateWrite, Stop> {
-        Ok(LateWrite {
-            request: self.request.clone(),
+impl LateWrite {
+    /// Creates an open write for this request, with a secret moment.
+    pub(super) fn of(io: &mut Io<'_>, request: &Request) -> Result<Self, Stop> {
+        Ok(Self {
+            request: request.clone(),
             at: io.fresh()?,
-            tag: Validator::fresh(io, TagStyle::Any, self.request.sent_at)?,
+            tag: Validator::fresh(io, TagStyle::Any, request.at)?,
             modified: io.fresh()?,
             is_torn: false,
         })
     }
 
-    /// What is there after some of the open writes, in some order, were performed: the last of them before the answer to this
-    /// request is received, and the others after it was sent.
-    pub(super) fn catch_up(&mut self, io: &mut Io<'_, Origin>, mut entry: Entry) -> Result<Entry, Stop> {
-        loop {
-            let writes = entry.late.writes().to_vec();
-            let pick = if writes.is_empty() { 0 } else { io.choose(writes.len() + 1)? };
-            let Some(place) = pick.checked_sub(1) else {
-                let sent = Sym::known(&self.request.sent_at);
-                return writes
-                    .iter()
-                    .try_for_each(|write| io.assume(write.at.at_most(&sent, 0).negate()))
-                    .map(|()| entry);
-            };
-            let write = &writes[place];
-            if let Some(before) = &self.by {
-                // Not at the same moment, or each of two could be the later one.
-                io.assume(before.at_most(&write.at, -1))?;
-            }
-            self.by = Some(write.at.clone());
-            entry.late = entry.late.without(place);
-            entry = write.perform(io, entry)?;
-        }
+    /// Returns the write without its preconditions.
+    pub(super) fn unconditional(self) -> Self {
+        let request = Request {
+            if_match: None,
+            if_none_match: None,
+            if_modified_since: None,
+            if_unmodified_since: None,
+            ..self.request
+        };
+        Self { request, ..self }
     }
 }
 
-impl LateWrite {
-    /// What is there after it, if its conditions are true of what was there.
-    fn perform(&self, io: &mut Io<'_, Origin>, old: Entry) -> Result<Entry, Stop> {
-        let present = io.branch(old.present.holds())?;
-        if self.request.is_conditional() {
-            let conditions = Conditions::of(io, &self.request, &old.tag, !present)?;
-            match conditions.decide(io, &old, self.request.sent_at)? {
+/// Returns the state after some of the open writes, in some order, were performed: all of these before the response
+/// to this request is received, and the remaining ones after the request was sent.
+pub(super) fn catch_up<'a>(server: &mut impl Server<'a>, mut entry: Entry) -> Phase<Entry> {
+    loop {
+        let writes = entry.late.writes().to_vec();
+        let pick = if writes.is_empty() { 0 } else { server.io().choose(writes.len() + 1)? };
+        let Some(place) = pick.checked_sub(1) else {
+            let sent = Sym::known(&server.request().at);
+            let io = server.io();
+            writes.iter().try_for_each(|write| io.assume(write.at.at_most(&sent, 0).negate()))?;
+            return Ok(entry);
+        };
+        let write = &writes[place];
+        if let Some(before) = server.transaction().by.replace(write.at.clone()) {
+            // Two writes at the same moment would leave open which of them is the later one.
+            server.io().assume(before.at_most(&write.at, -1))?;
+        }
+        entry.late = entry.late.without(place);
+        let present = server.io().branch(entry.present.holds())?;
+        if write.request.is_conditional() {
+            match server.evaluate(&write.request, &entry, present)? {
                 Decision::Perform(None) => {}
-                Decision::Perform(Some(strong_by)) => io.assume(strong_by.at_most(&self.at, 0))?,
-                Decision::Keep | Decision::Fail => return Ok(old),
+                Decision::Perform(Some(strong_by)) => server.io().assume(strong_by.at_most(&write.at, 0))?,
+                Decision::Keep | Decision::Fail => continue,
             }
         }
-        if self.request.method != Method::Put {
-            return Ok(Entry { late: old.late, ..Entry::gone() });
-        }
-        let body = self.request.content();
-        if self.is_torn {
-            let (meant, after) = (Meant::Changed(body.clone()), Aftermath::Growing(body));
-            return Ok(Entry {
-                meant: Some(meant),
-                after: Some(Rc::new(after)),
-                late: old.late,
-                ..Entry::any(io)?
-            });
-        }
-        let differs = present && !io.branch(old.body.is(&body))?;
-        let reuses = differs && io.deviates(&rules::TAG_DIFFERS)?;
-        if differs && !reuses {
-            io.assume(self.tag.differs_from(&old.tag))?;
-        }
-        let unsteady = Aftermath::Unsteady { tag: Some(old.tag.strong), date: true };
-        let after = io.deviates(&rules::STEADY_TAG)?.then(|| Rc::new(unsteady));
-        Ok(Entry {
-            present: Sym::known(&true),
-            body: Sym::known(&body),
-            tag: self.tag.clone(),
-            modified: self.modified.clone(),
-            after,
-            late: old.late,
-            reuses,
-            ..Entry::gone()
-        })
+        entry = match write.request.method {
+            Method::Put => server.put_late(write, entry, present)?,
+            _ => Entry { late: entry.late, ..Entry::gone() },
+        };
     }
 }

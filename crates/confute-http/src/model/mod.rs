@@ -1,22 +1,26 @@
-//! Correct servers, as models.
+//! The model of an origin server (RFC 9110 and 9112).
 //!
-//! | to find out | read |
+//! | subject | module |
 //! |---|---|
-//! | what a request does | `origin` for reads, `write` for the rest, `late` for writes whose outcome is open |
-//! | when a condition is true | `precondition` |
-//! | what is hidden | `validators` |
-//! | which answers are right | `expected`, with `reply`, `show` and `debug` |
+//! | behaviour of a correct server, and its correct responses | `spec`; details in `condition`, `content`, `late` |
+//! | behaviour of a server that breaks a rule | `deviations`, and the table in [`rules`](crate::rules) |
+//! | state of a resource, and the secret values in it | `entry` |
+//! | expected responses as text, and as sent by a simulated server | `display`, `show` |
 
+mod condition;
+mod content;
+mod deviations;
 mod display;
+mod entry;
 mod expected;
 mod late;
-mod lax;
 mod origin;
-mod precondition;
-mod reply;
 mod show;
-mod validators;
-mod write;
+mod spec;
+#[cfg(test)]
+mod tests;
+mod transaction;
 
-pub use expected::Expected;
-pub use origin::{Origin, TagStyle};
+pub(crate) use expected::ExpectedResponse;
+pub use origin::Origin;
+pub use transaction::TagStyle;

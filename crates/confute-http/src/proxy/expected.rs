@@ -1,4 +1,4 @@
-//! What the model sends: which requests and answers are right.
+//! Expected messages, which the model sends in place of concrete ones. `spec` decides which messages fit.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -6,181 +6,104 @@ use std::sync::Arc;
 use confute::knowledge::{Knowledge, Value, Var};
 use confute::lang::{Mismatch, Pattern};
 
-use super::breach::Breach;
-use super::message::{Field, Fields, Frame, Message, Request, Response};
+use super::deviations::{Excuse, Instead};
+use super::fields::kept;
 use super::model::Mapping;
-use super::{forward, relay};
-use crate::message::Flaw;
+use super::spec;
+use crate::message::{Field, Message, Request, Response};
+use crate::rules::RuleSet;
 
-/// Which messages are right, and what is overlooked because rules are broken.
+/// The set of correct messages, and the rules that a message may break.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Expected {
+pub struct ExpectedMessage {
     pub(super) kind: Kind,
-    pub(super) lax: Breach,
+    pub(super) tolerated: RuleSet,
 }
 
-confute::plain!(Expected);
+confute::plain!(ExpectedMessage);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// The request of a client, on its way to the origin.
+    /// Forwarded form of a client's request.
     Forward(Arc<Request>, Arc<Mapping>),
-    /// The same on a connection that the origin had ended.
+    /// Forwarded form of a client's request, on a connection that the origin had ended.
     Dropped(Arc<Request>, Arc<Mapping>),
-    /// A request that no client sent.
-    Invented,
-    /// The origin's answer to this request, on its way to the client.
+    /// Forwarded form of the origin's response to this request.
     Relay(Arc<Request>, Arc<Response>),
-    /// A refusal of the gateway's own.
-    Own,
-    /// What the gateway says to this request, which it keeps to itself.
-    Instead(Arc<Request>),
-    /// What the client is told after the origin has failed.
+    /// Response after the origin has failed.
     Failed,
-    /// What the client is told after its request went to a connection that the origin had ended.
+    /// Response to a request that was forwarded on a connection that the origin had ended.
     Lost,
-    /// The gateway is the last recipient: any answer.
+    /// Any response of the gateway as the final recipient.
     Last,
-    /// The gateway wants to know the length.
+    /// Refusal of a request without Content-Length.
     Length,
-    /// The answer to somebody else.
-    Remembered,
-    /// Bytes after the end of a response, which nobody asked for.
-    Surplus,
+    /// A message that no correct gateway sends.
+    Instead(Instead),
 }
 
-impl Expected {
-    /// What is wrong with this message in this place; `None` if it does not belong here at all.
-    fn breaches(&self, seen: &Message) -> Option<Breach> {
+impl ExpectedMessage {
+    /// Returns the rules that this message breaks as the expected one; `None` if it cannot be the expected one.
+    fn violations(&self, seen: &Message) -> Option<RuleSet> {
         match (&self.kind, seen) {
-            (Kind::Forward(sent, mapping), Message::Request(seen)) => forward::judge(sent, seen, mapping),
-            (Kind::Dropped(sent, mapping), Message::Request(seen)) if seen.dropped => {
-                forward::judge(sent, seen, mapping)
+            (Kind::Forward(sent, mapping), Message::Request(seen)) => spec::forwarded(sent, seen, mapping),
+            (Kind::Dropped(sent, mapping), Message::Request(seen)) if seen.forwarded.dropped => {
+                spec::forwarded(sent, seen, mapping)
             }
-            // One that a client did send was sent too often, which is another matter.
-            (Kind::Invented, Message::Request(seen)) => {
-                seen.fields.mark().is_none().then_some(Breach::INVENTED)
-            }
-            (Kind::Relay(request, sent), Message::Response(seen)) => Some(relay::judge(request, sent, seen)),
-            (Kind::Own, Message::Response(seen)) => relay::own(seen),
-            (Kind::Instead(request), Message::Response(seen)) => relay::instead(request, seen),
-            (Kind::Failed, Message::Response(seen)) => Some(relay::failed(seen)),
-            (Kind::Lost, Message::Response(seen)) => relay::lost(seen),
-            (Kind::Last, Message::Response(seen)) => Some(relay::any(seen)),
+            (Kind::Relay(request, sent), Message::Response(seen)) => Some(spec::relayed(request, sent, seen)),
+            (Kind::Failed, Message::Response(seen)) => Some(spec::failed(seen)),
+            (Kind::Lost, Message::Response(seen)) => spec::lost(seen),
+            (Kind::Last, Message::Response(seen)) => Some(spec::own(seen)),
             (Kind::Length, Message::Response(seen)) => {
-                matches!(seen.status, 411 | 501).then(|| relay::any(seen))
+                matches!(seen.status, 411 | 501).then(|| spec::own(seen))
             }
-            (Kind::Remembered, Message::Response(seen)) => {
-                let mut breach = relay::on_the_wire(seen);
-                breach.add(Breach::STORED, true);
-                seen.fields.mark().map(|_| breach)
-            }
-            (Kind::Surplus, Message::Response(seen)) => {
-                let is_unasked = seen.asked_at.is_none() && seen.flaws.contains(&Flaw::Surplus);
-                is_unasked.then(|| relay::on_the_wire(seen))
-            }
+            (Kind::Instead(instead), seen) => instead.violations(seen),
             _ => None,
         }
     }
-}
 
-impl Expected {
-    /// Whether this is an answer to somebody else that has nothing of the origin's, where such a thing is overlooked: a
-    /// server that is more than a gateway has such answers.
-    fn is_foreign(&self, seen: &Message) -> bool {
-        let (Kind::Relay(_, sent), Message::Response(seen)) = (&self.kind, seen) else { return false };
-        let mut breach = relay::on_the_wire(seen);
-        breach.add(relay::foreign(seen), true);
-        let differs = seen.status != sent.status || seen.body != sent.body;
-        // Errors of that kind are its own.
-        (100..500).contains(&seen.status)
-            && seen.fields.mark().is_none()
-            && differs
-            && breach.within(self.lax)
-    }
-
-    /// Whether this is what a gateway says that makes nothing of interim responses, where that is overlooked.
-    fn is_startled(&self, seen: &Message) -> bool {
-        let (Kind::Relay(_, sent), Message::Response(seen)) = (&self.kind, seen) else { return false };
-        let is_own = !sent.interim.is_empty() && seen.fields.mark().is_none();
-        is_own && self.lax.has(Breach::STARTLED) && relay::on_the_wire(seen).within(self.lax)
-    }
-
-    /// Whether this is what comes of a gateway that cannot decode chunks with trailer fields after them, where that is
-    /// overlooked: an error of its own, or an answer that breaks off.
-    fn is_undecoded(&self, seen: &Message) -> bool {
-        let (Kind::Relay(_, sent), Message::Response(seen)) = (&self.kind, seen) else { return false };
-        let rule = if sent.unasked { Breach::UNASKED } else { Breach::TRAILERS };
-        let is_error = seen.status >= 500 && seen.fields.mark().is_none();
-        !sent.trailers.0.is_empty()
-            && self.lax.has(rule)
-            && (is_error || seen.incomplete)
-            && relay::on_the_wire(seen).within(self.lax)
-    }
-
-    /// Whether all that is wrong is the length that was told, where that is overlooked: content that ends too early, or goes
-    /// on into what comes next, or waits for it.
-    fn is_mismeasured(&self, seen: &Message) -> bool {
+    /// Returns `true` if the message is a consequence of a tolerated violation, though it is not the expected one.
+    fn is_excused(&self, seen: &Message) -> bool {
         let (Kind::Relay(request, sent), Message::Response(seen)) = (&self.kind, seen) else { return false };
-        let is_odd = |flaw: &Flaw| matches!(flaw, Flaw::Surplus | Flaw::Stalled);
-        if !self.lax.has(Breach::LENGTH) || !(seen.incomplete || seen.flaws.iter().any(is_odd)) {
-            return false;
-        }
-        let mut meant = Response::clone(seen);
-        meant.flaws.retain(|flaw| !is_odd(flaw));
-        if sent.body.starts_with(&*seen.body) || seen.body.starts_with(&*sent.body) {
-            meant.body = Arc::clone(&sent.body);
-        }
-        relay::judge(request, sent, &meant).within(self.lax)
+        Excuse { request, sent, seen, tolerated: self.tolerated }.holds()
     }
 }
 
-impl Pattern<Message> for Expected {
+impl Pattern<Message> for ExpectedMessage {
     fn unify(&self, seen: &Message, _: &mut Knowledge) -> Result<(), Mismatch> {
-        match self.breaches(seen) {
-            Some(breach) if breach.within(self.lax) => Ok(()),
-            _ if self.is_foreign(seen) || self.is_mismeasured(seen) => Ok(()),
-            _ if self.is_startled(seen) || self.is_undecoded(seen) => Ok(()),
+        match self.violations(seen) {
+            Some(broken) if broken.within(self.tolerated) => Ok(()),
+            _ if self.is_excused(seen) => Ok(()),
             _ => Err(Mismatch),
         }
     }
 
     fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Message {
-        let own = |status| {
-            Message::Response(Arc::new(Response { status, frame: Frame::Sized, ..Response::default() }))
-        };
+        let own = |status| Response { status, ..Response::default() }.forwarding(|_| {}).into();
         match &self.kind {
             Kind::Forward(request, mapping) | Kind::Dropped(request, mapping) => {
-                Message::Request(Arc::new(forwarded(request, mapping)))
+                forwarded(request, mapping).into()
             }
-            Kind::Invented => Message::Request(Arc::new(Request::default())),
-            Kind::Relay(_, answer) => {
-                let fields = kept(&answer.fields);
-                let incomplete = answer.cut.is_some();
-                Message::Response(Arc::new(Response { fields, incomplete, cut: None, ..(**answer).clone() }))
+            Kind::Relay(_, response) => {
+                let (fields, incomplete) =
+                    (kept(&response.forwarded.fields), response.forwarded.cut.is_some());
+                let response = Response { incomplete, ..(**response).clone() };
+                let response = response.forwarding(|part| (part.fields, part.cut) = (fields, None));
+                response.into()
             }
-            Kind::Own | Kind::Instead(_) | Kind::Failed | Kind::Lost => own(502),
+            Kind::Failed | Kind::Lost => own(502),
             Kind::Last => own(204),
             Kind::Length => own(411),
-            Kind::Remembered | Kind::Surplus => own(200),
+            Kind::Instead(Instead::Invented) => Request::default().forwarding(|_| {}).into(),
+            Kind::Instead(Instead::Refusal | Instead::Kept(_)) => own(502),
+            Kind::Instead(Instead::Granted(_) | Instead::Remembered | Instead::Surplus) => own(200),
         }
     }
 }
 
-/// What is not about one connection.
-fn kept(fields: &Fields) -> Fields {
-    let named = fields.connection();
-    let known = ["connection", "keep-alive", "proxy-connection", "te"];
-    let is_kept = |field: &&Field| {
-        let name = field.0.to_ascii_lowercase();
-        !named.contains(&name) && !known.contains(&&*name)
-    };
-    Fields(fields.0.iter().filter(is_kept).cloned().collect())
-}
-
-/// A request as a correct gateway forwards it.
+/// Returns a request as a correct gateway forwards it.
 fn forwarded(request: &Request, mapping: &Mapping) -> Request {
-    let mut fields = kept(&request.fields);
+    let mut fields = kept(&request.forwarded.fields);
     let limited = request.max_forwards();
     for field in &mut fields.0 {
         if field.0.eq_ignore_ascii_case("Host") {
@@ -190,28 +113,31 @@ fn forwarded(request: &Request, mapping: &Mapping) -> Request {
         }
     }
     fields.0.push(Field::new("Via", "1.1 gateway"));
-    Request { target: mapping.target(&request.target).into(), fields, ..request.clone() }
+    let path = mapping.target(&request.path).into();
+    Request { path, ..request.clone() }.forwarding(|part| part.fields = fields)
 }
 
-impl Display for Expected {
+impl Display for ExpectedMessage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.kind {
+        let is_short = f.alternate();
+        f.write_str(match &self.kind {
             Kind::Forward(request, mapping) | Kind::Dropped(request, mapping) => {
-                Message::Request(Arc::new(forwarded(request, mapping))).fmt(f)
+                return Message::Request(Arc::new(forwarded(request, mapping))).fmt(f);
             }
-            Kind::Invented => f.write_str("a request that nobody sent"),
-            Kind::Relay(_, answer) => Message::Response(Arc::clone(answer)).fmt(f),
-            Kind::Failed if f.alternate() => f.write_str("5xx"),
-            Kind::Lost if f.alternate() => f.write_str("502, 503 or 504"),
-            Kind::Last if f.alternate() => f.write_str("an answer of the gateway's own"),
-            Kind::Length if f.alternate() => f.write_str("411"),
-            Kind::Own | Kind::Instead(_) => f.write_str("a refusal of the gateway's own"),
-            Kind::Failed => f.write_str("5xx, because the origin has failed"),
-            Kind::Lost => f.write_str("502, 503 or 504, because the origin had ended the connection"),
-            Kind::Last => f.write_str("an answer of the gateway's own, as the last recipient"),
-            Kind::Length => f.write_str("411, because the length is not told"),
-            Kind::Remembered => f.write_str("an answer to somebody else"),
-            Kind::Surplus => f.write_str("bytes after the end of a response"),
-        }
+            Kind::Relay(_, response) => return Message::Response(Arc::clone(response)).fmt(f),
+            Kind::Failed if is_short => "5xx",
+            Kind::Lost if is_short => "502, 503 or 504",
+            Kind::Last if is_short => "an answer of the gateway's own",
+            Kind::Length if is_short => "411",
+            Kind::Failed => "5xx, because the origin has failed",
+            Kind::Lost => "502, 503 or 504, because the origin had ended the connection",
+            Kind::Last => "an answer of the gateway's own, as the last recipient",
+            Kind::Length => "411, because the length is not told",
+            Kind::Instead(Instead::Invented) => "a request that nobody sent",
+            Kind::Instead(Instead::Refusal | Instead::Kept(_)) => "a refusal of the gateway's own",
+            Kind::Instead(Instead::Granted(_)) => "2xx of the gateway's own",
+            Kind::Instead(Instead::Remembered) => "an answer to somebody else",
+            Kind::Instead(Instead::Surplus) => "bytes after the end of a response",
+        })
     }
 }

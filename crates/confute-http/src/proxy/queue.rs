@@ -1,12 +1,12 @@
-//! Answers leave a connection in the order of its requests, whoever gives them (RFC 9112, 9.3.2).
+//! Queue of responses: they leave a connection in the order of its requests (RFC 9112, 9.3.2).
 //!
-//! It does not matter here what the answers are: a gateway keeps its own here, and a server that is more than a gateway all
-//! of them.
+//! The queue is generic over the responses: a gateway queues its own, and a server that contains a gateway all of its
+//! responses.
 
 use confute::knowledge::Var;
 use confute::lang::{Conn, HasVars, Io, ServerModel, Stop, Table, Turn};
 
-/// What a client will be told, in the order of its requests.
+/// The pending responses to a client, in the order of its requests.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Queue<O> {
     next: u32,
@@ -25,13 +25,13 @@ impl<O: HasVars> HasVars for Queue<O> {
     }
 }
 
-/// By client.
+/// Returns the table of queues, by client connection.
 const fn queues<O: Clone + Eq + std::hash::Hash + std::fmt::Debug + HasVars + 'static>()
 -> Table<Conn, Queue<O>> {
     Table::new("queues")
 }
 
-/// A client asks. The number stands for its request.
+/// Adds a request of a client to its queue, and returns its ticket.
 pub(crate) fn enter<S: ServerModel<Out: HasVars>>(io: &mut Io<'_, S>, client: Conn) -> Result<u32, Stop> {
     let cell = queues::<S::Out>().edit(io, &client)?;
     let Queue { next, mut replies } = cell.get(io)?.unwrap_or_default();
@@ -40,7 +40,7 @@ pub(crate) fn enter<S: ServerModel<Out: HasVars>>(io: &mut Io<'_, S>, client: Co
     Ok(next)
 }
 
-/// Tells a client, as soon as all that it asked before is told.
+/// Sets the response to a request, and sends every response that has no earlier one pending.
 pub(crate) fn tell<S: ServerModel<Out: HasVars>>(
     io: &mut Io<'_, S>,
     client: Conn,

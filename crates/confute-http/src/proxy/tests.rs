@@ -1,13 +1,12 @@
-//! What a gateway may do with a message, and what not.
-
-use std::sync::Arc;
+//! Tests of permitted and forbidden changes to forwarded messages.
 
 use confute_drive::{Reader as _, Side};
 
-use super::breach::{Breach, NAMES};
-use super::message::{Field, Fields, Message, Request, Response};
 use super::model::Mapping;
-use super::{ProxyReader, forward, relay};
+use super::{deviations, rules, spec};
+use crate::decode::HttpReader;
+use crate::message::{Field, Fields, Message, Method, Request, Response};
+use crate::rules::RuleSet;
 
 fn mapping() -> Mapping {
     Mapping {
@@ -18,9 +17,10 @@ fn mapping() -> Mapping {
     }
 }
 
-fn read(side: Side, method: &str, bytes: &str) -> Message {
-    let mut reader = ProxyReader::new(side);
-    reader.sent(&Message::Request(Arc::new(Request { method: method.into(), ..Request::default() })));
+fn read(side: Side, method: &Method, bytes: &str) -> Message {
+    let mut reader = HttpReader::new(side, true);
+    let asked = Request { method: method.clone(), ..Request::default() };
+    reader.sent(&asked.forwarding(|_| {}).into());
     let mut messages = Vec::new();
     reader.feed(bytes.replace('|', "\r\n").as_bytes(), &mut messages);
     reader.end(true, &mut messages);
@@ -29,23 +29,23 @@ fn read(side: Side, method: &str, bytes: &str) -> Message {
 }
 
 fn request(bytes: &str) -> Request {
-    let Message::Request(request) = read(Side::Accepted, "", bytes) else { panic!("no request") };
+    let Message::Request(request) = read(Side::Accepted, &Method::Get, bytes) else { panic!("no request") };
     Request::clone(&request)
 }
 
-fn response(method: &str, bytes: &str) -> Response {
+fn response(method: &Method, bytes: &str) -> Response {
     let Message::Response(response) = read(Side::Opened, method, bytes) else { panic!("no response") };
     Response::clone(&response)
 }
 
-pub(super) fn names(breach: Breach) -> String {
-    let broken = NAMES.iter().filter(|(each, _)| breach.has(*each)).map(|(_, rule)| rule.name);
+pub(super) fn names(broken: RuleSet) -> String {
+    let broken = rules::ALL.iter().filter(|rule| broken.has(RuleSet::of(rule))).map(|rule| rule.name);
     broken.collect::<Vec<_>>().join(" ")
 }
 
-/// What is wrong with the second as the forwarded form of the first.
+/// Returns the rules that `seen` breaks as the forwarded form of `sent`.
 fn forwarded(sent: &str, seen: &str) -> Option<String> {
-    forward::judge(&request(sent), &request(seen), &mapping()).map(names)
+    spec::forwarded(&request(sent), &request(seen), &mapping()).map(names)
 }
 
 #[test]
@@ -53,10 +53,11 @@ fn what_may_be_done_to_requests() {
     let sent = "PUT /in/a?b HTTP/1.1|Host: gate:8080|X-Confute: 1|Connection: X-Hop, TE|X-Hop: h|TE: trailers|\
                 Keep-Alive: 7|X-End: a|X-End: b,c|If-Match: \"x\"|Via: 1.0 fred|Content-Length: 2||hi";
     for seen in [
-        // Plainly.
+        // No optional change.
         "PUT /a?b HTTP/1.1|Host: 10.0.0.1:9090|X-Confute: 1|X-End: a|X-End: b,c|If-Match: \"x\"|\
          Via: 1.0 fred, 1.1 me|Content-Length: 2||hi",
-        // Older, in other frames, lines put together, more fields, own options, the client's Host.
+        // HTTP/1.0, other framing, combined field lines, additional fields, connection options of its own, the
+        // client's Host.
         "PUT /a?b HTTP/1.0|Host: gate:8080|x-confute: 1|X-End: a, b, c|If-Match: \"x\"|Via: 1.0 fred|\
          Via: HTTP/1.1 me (x)|X-Forwarded-For: y|Connection: close, TE|TE: trailers|Content-Length: 2||hi",
         "PUT /a?b HTTP/1.1|Host: backend|X-Confute: 1|X-End: a,b,c|If-Match: \"x\"|Via: 1.0 fred, 1.1 me|\
@@ -64,11 +65,11 @@ fn what_may_be_done_to_requests() {
     ] {
         assert_eq!(forwarded(sent, seen).as_deref(), Some(""), "{seen}");
     }
-    // The protocol may have another name.
+    // Via may have another protocol name.
     let get = "GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1||";
     let secure = "GET /a HTTP/1.1|Host: gate:8080|X-Confute: 1|Via: HTTPS/1.1 me||";
     assert_eq!(forwarded(get, secure).as_deref(), Some(""));
-    // A cache may ask for something else; in HTTP/1.0 there may be no Host.
+    // A cache may change the preconditions and Range; HTTP/1.0 does not require Host.
     let get = "GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"x\"|Range: bytes=0-1||";
     assert_eq!(forwarded(get, "GET /a HTTP/1.0|X-Confute: 1|Via: 1.1 me||").as_deref(), Some(""));
     let other = "GET /a HTTP/1.1|Host: o|X-Confute: 2|Via: 1.1 me||";
@@ -81,12 +82,12 @@ fn hosts_that_may_be_meant() {
         let mapping = Mapping { host: client.to_owned(), origin: origin.to_owned(), ..mapping() };
         let seen = request(&format!("GET /a HTTP/1.1|Host: {host}|X-Confute: 1|Via: 1.1 me||"));
         let sent = request("GET /in/a HTTP/1.1|Host: x|X-Confute: 1||");
-        forward::judge(&sent, &seen, &mapping).map(names).unwrap()
+        spec::forwarded(&sent, &seen, &mapping).map(names).unwrap()
     };
-    // The origin may be known by the name of the gateway.
+    // The gateway may know the origin by its own name.
     assert_eq!(judged("localhost:8080", "127.0.0.1:9090", "localhost:9090"), "");
     assert_eq!(judged("LocalHost:8080", "127.0.0.1:9090", "localhost:8080"), "");
-    // The port of https, told or not.
+    // The default ports, explicit or not.
     for (client, host) in [("gate", "gate:443"), ("gate:443", "gate"), ("gate", "gate:80"), ("gate", "gate:")]
     {
         assert_eq!(judged(client, "127.0.0.1:9090", host), "", "{client} {host}");
@@ -148,12 +149,13 @@ fn what_becomes_of_answers() {
         Field::new("X-Hop", "h"),
         Field::new("ETag", "\"t\""),
     ];
-    let sent = Response { status: 200, fields: Fields(fields), body: "hello".into(), ..Response::default() };
+    let sent = Response { status: 200, body: "hello".into(), ..Response::default() };
+    let sent = sent.forwarding(|part| part.fields = Fields(fields));
     let asked = request("GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1||");
     let right = "HTTP/1.1 200 Fine|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"|Date: d|\
                  Content-Length: 5||hello";
     let judged = |asked: &Request, sent: &Response, bytes: &str| {
-        names(relay::judge(asked, sent, &response(&asked.method, bytes)))
+        names(spec::relayed(asked, sent, &response(&asked.method, bytes)))
     };
     let with = |from: &str, to: &str| judged(&asked, &sent, &right.replace(from, to));
     assert_eq!(with("", ""), "");
@@ -169,20 +171,21 @@ fn what_becomes_of_answers() {
     assert_eq!(with("ETag: \"t\"|", "ETag: \"t\"|X-Hop: h|"), "rfc9110-7.6.1/named-fields");
     assert_eq!(with("a1", "a2"), "rfc9112-9.2/own-answer");
     assert_eq!(with("X-Confute: a1|", "X-Confute: a1|X-End : b|"), "rfc9112-2.1/grammar");
-    // Interim responses may be left out by a gateway, but not by a proxy; trailers by both, but they stay trailers.
+    // A gateway may omit interim responses, a proxy may not; both may omit trailer fields, but not merge them.
     let early = Response { interim: vec![103], ..sent.clone() };
-    let through = Request { target: "http://origin/a".into(), ..asked.clone() };
+    let through = Request { path: "http://origin/a".into(), ..asked.clone() };
     let hinted = format!("HTTP/1.1 103 Hint||{right}");
     assert_eq!((judged(&asked, &early, right), judged(&asked, &early, &hinted)), Default::default());
     assert_eq!(judged(&through, &early, right), "rfc9110-15.2/forwarded");
     assert_eq!((judged(&through, &early, &hinted), judged(&through, &sent, &hinted)), Default::default());
-    let trailed = Response { trailers: Fields(vec![Field::new("X-End-T", "t")]), ..sent.clone() };
+    let trailers = Fields(vec![Field::new("X-End-T", "t")]);
+    let trailed = sent.clone().forwarding(|part| part.trailers = trailers);
     let chunked =
         right.replace("Content-Length: 5||hello", "Transfer-Encoding: chunked||5|hello|0|X-End-T: t||");
     assert_eq!((judged(&asked, &trailed, right), judged(&asked, &trailed, &chunked)), Default::default());
     let merged = right.replace("Date: d|", "X-End-T: t|");
     assert_eq!(judged(&asked, &trailed, &merged), "rfc9112-7.1.2/trailers-apart");
-    let cut = Response { cut: Some(100), ..sent.clone() };
+    let cut = sent.clone().forwarding(|part| part.cut = Some(100));
     let half = right.replace("Content-Length: 5||hello", "Content-Length: 5||he");
     assert_eq!(judged(&asked, &cut, &half), "");
     assert_eq!(judged(&asked, &cut, right), "gateway/failure-told");
@@ -190,22 +193,22 @@ fn what_becomes_of_answers() {
     assert_eq!(judged(&asked, &cut, &ended), "gateway/failure-told");
     assert_eq!(judged(&asked, &cut, "HTTP/1.1 200 Fine|Content-Length: 0||"), "gateway/failure-told");
     assert_eq!(judged(&asked, &cut, &half.replace("||he", "||ha")), "gateway/failure-told");
-    // Where the gateway asks for all of it to answer HEAD, there is content, and none of it goes to the client.
+    // If the gateway forwards HEAD as GET, the origin's response has content, which is not sent to the client.
     let head = Request { method: "HEAD".into(), ..asked.clone() };
     assert_eq!(judged(&head, &sent, right.trim_end_matches("hello")), "");
-    // A gateway with a URL in its path is no proxy.
-    let odd = Request { target: "/in/http://origin/a".into(), ..asked.clone() };
+    // A request with a URL within its path is not one to a proxy.
+    let odd = Request { path: "/in/http://origin/a".into(), ..asked.clone() };
     assert_eq!(judged(&odd, &early, right), "");
-    // What is not forwarded is answered by the gateway itself: redirected, refused, or about its own options.
+    // A request that is not forwarded is redirected, refused, or, for OPTIONS, about the gateway itself.
     let kept =
-        |asked: &Request, bytes: &str| relay::instead(asked, &response(&asked.method, bytes)).map(names);
+        |asked: &Request, bytes: &str| deviations::kept(asked, &response(&asked.method, bytes)).map(names);
     let options = Request { method: "OPTIONS".into(), ..asked.clone() };
     let needless = Some("gateway/forwarded".to_owned());
     assert_eq!(kept(&options, "HTTP/1.1 204 Here|Allow: GET||"), needless);
     assert_eq!(kept(&asked, "HTTP/1.1 302 There|Location: /b|Content-Length: 0||"), needless);
     assert_eq!(kept(&asked, "HTTP/1.1 403 No|Content-Length: 0||"), needless);
     assert_eq!(kept(&asked, "HTTP/1.1 200 Here|Content-Length: 0||"), None);
-    // A cache may say what the client wants to hear.
+    // A cache may evaluate the preconditions of the client.
     let conditional = request("GET /in/a HTTP/1.1|Host: gate:8080|X-Confute: 1|If-None-Match: \"t\"||");
     let not_modified = "HTTP/1.1 304 No|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"||";
     assert_eq!(judged(&conditional, &sent, not_modified), "");
@@ -214,6 +217,6 @@ fn what_becomes_of_answers() {
 #[test]
 fn secrets_stay_out_of_messages() {
     let seen = request("GET /a HTTP/1.1|Host: o|Authorization: Basic abc|X-Api-Key: secret|X-Confute: 1||");
-    let said = Message::Request(Arc::new(seen)).to_string();
+    let said = Message::from(seen).to_string();
     assert_eq!(said, "GET /a, Host: o, X-Confute: 1");
 }

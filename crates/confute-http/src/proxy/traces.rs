@@ -1,4 +1,4 @@
-//! Small traces of gateways: what is right, and what a wrong one is blamed for.
+//! Short traces of gateways: correct ones, and incorrect ones with the rules that are blamed for them.
 
 use std::sync::Arc;
 
@@ -7,21 +7,22 @@ use confute::trace::{Event, WireConn};
 use confute::{Options, blame, judge};
 use confute_drive::{Reader as _, Side};
 
-use super::message::{Field, Fields, Frame, MARK, Message, Request, Response};
-use super::{Gateway, Mapping, ProxyReader};
-use crate::message::Flaw;
+use super::{Gateway, Mapping};
+use crate::decode::HttpReader;
+use crate::decode::tests::read_after;
+use crate::message::{Field, Fields, Flaw, Frame, MARK, Message, Request, Response};
 
-const CLIENT: WireConn = WireConn(0);
-const ORIGIN: WireConn = WireConn(1);
-const AGAIN: WireConn = WireConn(2);
+pub(super) const CLIENT: WireConn = WireConn(0);
+pub(super) const ORIGIN: WireConn = WireConn(1);
+pub(super) const AGAIN: WireConn = WireConn(2);
 
-fn gateway() -> Gateway {
+pub(super) fn gateway() -> Gateway {
     let (from, to) = ("/in/".to_owned(), "/".to_owned());
     let mapping = Mapping { from, to, host: "gate".to_owned(), origin: "origin:1".to_owned() };
     Gateway { mapping: Arc::new(mapping) }
 }
 
-/// What a trace is blamed for: nothing if it is right, and each set of rules that would explain it otherwise.
+/// Returns each set of rules that explains the trace; none if the trace is correct.
 fn blamed(events: &[Event<Message>]) -> Vec<String> {
     let (model, options) = (gateway(), Options::default());
     if judge(&model, &Tcp::default(), events, &options).is_unrefuted() {
@@ -37,53 +38,60 @@ fn right() -> Vec<String> {
 }
 
 /// A request as a client sends it.
-fn asked(method: &str) -> Request {
+pub(super) fn asked(method: &str) -> Request {
     let fields = vec![Field::new("Host", "gate"), Field::new(MARK, "1")];
-    let (method, target) = (method.into(), "/in/a".into());
-    Request { method, target, minor: 1, fields: Fields(fields), at: 1_000, ..Request::default() }
+    let (method, path) = (method.into(), "/in/a".into());
+    Request { method, path, at: 1_000, ..Request::default() }.forwarding(|part| part.fields = Fields(fields))
 }
 
-/// The same as it comes to the origin.
-fn forwarded(method: &str) -> Request {
-    let mut fields = asked(method).fields;
-    fields.0.push(Field::new("Via", "1.1 me"));
-    Request { target: "/a".into(), fields, at: 2_000, ..asked(method) }
+/// A request as the origin receives it.
+pub(super) fn forwarded(method: &str) -> Request {
+    let forwarded = Request { path: "/a".into(), at: 2_000, ..asked(method) };
+    forwarded.forwarding(|part| part.fields.0.push(Field::new("Via", "1.1 me")))
 }
 
-/// An answer of the origin.
-fn answer() -> Response {
+/// A response as the origin sends it.
+pub(super) fn answer() -> Response {
     let fields = vec![Field::new("Cache-Control", "no-store, no-transform"), Field::new(MARK, "a1")];
-    Response { status: 200, fields: Fields(fields), body: "hello".into(), at: 3_000, ..Response::default() }
+    let answer = Response { status: 200, body: "hello".into(), at: 3_000, ..Response::default() };
+    answer.forwarding(|part| part.fields = Fields(fields))
 }
 
-/// The same as it comes to the client.
-fn relayed() -> Response {
-    Response { at: 4_000, asked_at: Some(1_000), ..answer() }
+/// A response as the client receives it.
+pub(super) fn relayed() -> Response {
+    Response { at: 4_000, ..answer() }.forwarding(|part| part.asked_at = Some(1_000))
 }
 
-/// An error of the gateway's own.
-fn error(status: u16) -> Response {
-    Response { fields: Fields::default(), body: "sorry".into(), status, ..relayed() }
+/// An error of the gateway itself.
+pub(super) fn error(status: u16) -> Response {
+    let error = Response { body: "sorry".into(), status, ..relayed() };
+    error.forwarding(|part| part.fields = Fields::default())
 }
 
-fn sent(conn: WireConn, request: Request) -> Event<Message> {
-    Event::Sent(conn, Message::Request(Arc::new(request)))
+pub(super) fn sent(conn: WireConn, request: Request) -> Event<Message> {
+    Event::Sent(conn, request.into())
 }
 
-fn came(conn: WireConn, request: Request) -> [Event<Message>; 2] {
-    [Event::Accepted(conn), Event::Received(conn, Message::Request(Arc::new(request)))]
+pub(super) fn came(conn: WireConn, request: Request) -> [Event<Message>; 2] {
+    [Event::Accepted(conn), Event::Received(conn, request.into())]
 }
 
-fn answered(conn: WireConn, answer: Response) -> Event<Message> {
-    Event::Sent(conn, Message::Response(Arc::new(answer)))
+pub(super) fn answered(conn: WireConn, answer: Response) -> Event<Message> {
+    Event::Sent(conn, answer.into())
 }
 
-fn told(reply: Response) -> Event<Message> {
-    Event::Received(CLIENT, Message::Response(Arc::new(reply)))
+pub(super) fn told(reply: Response) -> Event<Message> {
+    Event::Received(CLIENT, reply.into())
 }
 
-/// A request that is forwarded, and answered; and what the client is told.
-fn through(asked: Request, seen: Request, answer: Response, reply: Response) -> Vec<Event<Message>> {
+/// Returns the trace of a request, its forwarded form, the origin's response, and the response that the client
+/// receives.
+pub(super) fn through(
+    asked: Request,
+    seen: Request,
+    answer: Response,
+    reply: Response,
+) -> Vec<Event<Message>> {
     let mut events = vec![Event::Opened(CLIENT), sent(CLIENT, asked)];
     events.extend(came(ORIGIN, seen));
     events.extend([answered(ORIGIN, answer), told(reply)]);
@@ -93,29 +101,29 @@ fn through(asked: Request, seen: Request, answer: Response, reply: Response) -> 
 #[test]
 fn head_may_go_on_as_get() {
     let head = |answer: Response, reply: Response| {
-        let reply = Response { body: "".into(), frame: Frame::Bare, ..reply };
+        let reply = Response { body: "".into(), ..reply }.forwarding(|part| part.frame = Frame::Bare);
         blamed(&through(asked("HEAD"), forwarded("GET"), answer, reply))
     };
     assert_eq!(head(answer(), relayed()), right());
-    // The origin breaks off in the content, which the client does not get anyway.
+    // The origin's response is cut off within the content, which is not sent to the client anyway.
     let long = Response { body: "hello".repeat(100).into(), close: true, ..answer() };
-    let cut = |cut| Response { cut: Some(cut), ..long.clone() };
+    let cut = |cut| long.clone().forwarding(|part| part.cut = Some(cut));
     assert_eq!(head(cut(400), relayed()), right());
     assert_eq!(head(cut(400), error(502)), right());
-    // It breaks off in the head: nobody knows it.
+    // The origin's response is cut off within the header section, which the gateway therefore does not know.
     assert_eq!(head(cut(9), relayed()), ["gateway/failure-told"]);
     assert_eq!(head(cut(0), error(200)), ["gateway/failure-told"]);
-    // Not the other way round.
-    let bare = Response { frame: Frame::Bare, ..answer() };
+    // GET may not be forwarded as HEAD.
+    let bare = answer().forwarding(|part| part.frame = Frame::Bare);
     let lost = through(asked("GET"), forwarded("HEAD"), bare, relayed());
     assert_eq!(blamed(&lost), ["gateway/method"]);
 }
 
 #[test]
 fn an_error_after_the_origin_ended_a_connection() {
-    // The request never came to the origin.
+    // The origin never receives the request.
     let refused = |status: u16, ended: Option<i64>| {
-        let reply = Response { origin_ended_at: ended, ..error(status) };
+        let reply = error(status).forwarding(|part| part.origin_ended_at = ended);
         blamed(&[Event::Opened(CLIENT), sent(CLIENT, asked("POST")), told(reply)])
     };
     for status in [502, 503, 504] {
@@ -128,15 +136,15 @@ fn an_error_after_the_origin_ended_a_connection() {
     assert_eq!(refused(500, Some(500)), ["gateway/forwarded"]);
     // The origin may read the request later than the client reads the error, on the connection that it had ended.
     let late = |dropped: bool| {
-        let reply = Response { origin_ended_at: Some(500), ..error(502) };
+        let reply = error(502).forwarding(|part| part.origin_ended_at = Some(500));
         let mut events = vec![Event::Opened(CLIENT), sent(CLIENT, asked("POST")), told(reply)];
-        events.extend(came(ORIGIN, Request { dropped, ..forwarded("POST") }));
+        events.extend(came(ORIGIN, forwarded("POST").forwarding(|part| part.dropped = dropped)));
         blamed(&events)
     };
     assert_eq!(late(true), right());
     assert_eq!(late(false), ["gateway/forwarded"]);
-    // What came to the origin was not lost, and its answer counts.
-    let reply = Response { origin_ended_at: Some(500), ..error(502) };
+    // A request that the origin has received and responded to is not lost.
+    let reply = error(502).forwarding(|part| part.origin_ended_at = Some(500));
     let events = through(asked("GET"), forwarded("GET"), answer(), reply);
     assert_eq!(blamed(&events), ["gateway/forwarded"]);
 }
@@ -154,18 +162,18 @@ fn what_the_origin_never_answered() {
 
 #[test]
 fn an_answer_after_a_half_close() {
-    let half = Response { half_closed: true, ..answer() };
+    let half = answer().forwarding(|part| part.half_closed = true);
     let ends = |answer: &Response, reply: Response| {
         blamed(&through(asked("POST"), forwarded("POST"), answer.clone(), reply))
     };
-    // The gateway may read it, or have ended both sides.
+    // The gateway may read the response, or have closed both sides.
     assert_eq!(ends(&half, relayed()), right());
     assert_eq!(ends(&half, error(502)), right());
     assert_eq!(ends(&answer(), error(502)), ["gateway/forwarded"]);
-    // What is read is relayed as it came.
+    // A response that is read is forwarded unchanged.
     let changed = Response { body: "hallo".into(), ..relayed() };
     assert_eq!(ends(&half, changed), ["rfc9111-5.2.2.6/no-transform"]);
-    // What is idempotent may be sent again, as long as nobody knows.
+    // An idempotent request may be retried while its outcome is unknown.
     let again = |answer: &Response| {
         let mut events = vec![Event::Opened(CLIENT), sent(CLIENT, asked("GET"))];
         events.extend(came(ORIGIN, forwarded("GET")));
@@ -180,37 +188,27 @@ fn an_answer_after_a_half_close() {
 #[test]
 fn trailers_are_decoded() {
     let trailers = Fields(vec![Field::new("X-End-Trailer", "t")]);
-    let trailed = Response { trailers, frame: Frame::Chunked, ..answer() };
-    let unasked = Response { unasked: true, ..trailed.clone() };
-    let provoked = Response { provoked: true, ..error(503) };
+    let trailed = answer().forwarding(|part| (part.trailers, part.frame) = (trailers, Frame::Chunked));
+    let unasked = trailed.clone().forwarding(|part| part.unasked = true);
+    let provoked = error(503).forwarding(|part| part.provoked = true);
     let with = |answer: &Response, reply: &Response| {
         blamed(&through(asked("GET"), forwarded("GET"), answer.clone(), reply.clone()))
     };
     assert_eq!((with(&trailed, &relayed()), with(&unasked, &relayed())), (right(), right()), "left out");
     assert_eq!(with(&trailed, &provoked), ["rfc9112-7.1/trailers-decoded"]);
     assert_eq!(with(&unasked, &provoked), ["rfc9112-7.1/unasked-trailers"]);
-    // So with interim responses.
+    // A gateway must handle interim responses too.
     let early = Response { interim: vec![103], ..answer() };
     assert_eq!(with(&early, &provoked), ["rfc9110-15.2/interim"]);
 }
 
-/// What a client reads from these bytes, which come one part after the other.
+/// Returns the responses that a client reads from these bytes, received in parts.
 fn read(method: &str, parts: &[&str]) -> Vec<Response> {
-    let mut reader = ProxyReader::new(Side::Opened);
-    reader.sent(&Message::Request(Arc::new(asked(method))));
-    let mut messages = Vec::new();
-    for part in parts {
-        reader.feed(part.replace('|', "\r\n").as_bytes(), &mut messages);
-    }
-    reader.end(true, &mut messages);
-    let response = |message| match message {
-        Message::Response(response) => Response { at: 4_000, ..Response::clone(&response) },
-        other => panic!("{other:?}"),
-    };
-    messages.into_iter().map(response).collect()
+    let responses = read_after(&[asked(method).into()], parts, true);
+    responses.into_iter().map(|response| Response { at: 4_000, ..response }).collect()
 }
 
-/// What a gateway is blamed for that says this.
+/// Returns the rules blamed if the gateway sends these bytes to the client.
 fn says(method: &str, answer: &Response, parts: &[&str]) -> Vec<String> {
     let (asked, seen) = (asked(method), forwarded(method));
     let mut events = vec![Event::Opened(CLIENT), sent(CLIENT, asked)];
@@ -225,23 +223,23 @@ fn says(method: &str, answer: &Response, parts: &[&str]) -> Vec<String> {
 fn what_broke_off_is_judged_for_what_came() {
     let tagged = |more: &[Field]| {
         let mut tagged = answer();
-        tagged.fields.0.extend([
+        tagged.forwarded.fields.0.extend([
             Field::new("ETag", "\"t\""),
             Field::new("X-End", "1"),
             Field::new("X-End", "2"),
         ]);
-        tagged.fields.0.extend(more.iter().cloned());
+        tagged.forwarded.fields.0.extend(more.iter().cloned());
         tagged
     };
     let says = |parts: &[&str]| says("GET", &tagged(&[]), parts);
     let head = "HTTP/1.1 200 OK|X-Confute: a1|Cache-Control: no-store, no-transform|ETag: \"t\"|X-End: 1|X-End: 2|\
                 Content-Length: 5||hello";
-    // Wherever the connection ends, nothing is wrong.
+    // The connection may end anywhere.
     let bytes = head.replace('|', "\r\n");
     for end in 0..=bytes.len() {
         assert_eq!(says(&[&bytes[..end]]), right(), "{}", &bytes[..end]);
     }
-    // What came is what it is.
+    // The part that was received must be correct.
     assert_eq!(says(&["HTTP/1.1 200 OK|X-Confute: a1|X-End: 2|"]), ["gateway/response-fields"]);
     assert_eq!(says(&["HTTP/1.1 200 OK|X-Confute: a2|"]), ["rfc9112-9.2/own-answer"]);
     let whole = "HTTP/1.1 200 OK|X-Confute: a1|Content-Length: 5||hello";
@@ -257,7 +255,7 @@ fn half_an_interim_response_is_no_answer() {
         "HTTP/1.1 103 Hi||HT",
     ] {
         assert_eq!(read("GET", &[half]), [], "{half}");
-        // The origin need not have answered: the connection just ended.
+        // The origin need not have responded: the connection has just ended.
         let mut events = vec![Event::Opened(CLIENT), sent(CLIENT, asked("GET"))];
         events.extend(read("GET", &[half]).into_iter().map(told));
         events.push(Event::HungUp(CLIENT));
@@ -268,25 +266,25 @@ fn half_an_interim_response_is_no_answer() {
 #[test]
 fn content_in_answer_to_head_is_surplus() {
     let surplus = ["rfc9112-6.3/nothing-after-the-end"];
-    let failed = Response { cut: Some(0), close: true, ..answer() };
+    let failed = Response { close: true, ..answer() }.forwarding(|part| part.cut = Some(0));
     let head = "HTTP/1.1 502 Bad Gateway|Content-Length: 5||";
     assert_eq!(says("HEAD", &failed, &[head]), right());
-    // At once, or later, when the response was told already.
+    // The surplus is received with the response, or later.
     assert_eq!(says("HEAD", &failed, &[&format!("{head}sorry")]), surplus);
     assert_eq!(says("HEAD", &failed, &[head, "sorry"]), surplus);
     assert_eq!(says("HEAD", &failed, &[head, "so", "rry"]), surplus);
     let closed = head.replace("||", "|Connection: close||");
     assert_eq!(says("HEAD", &failed, &[&closed, "sorry"]), surplus);
-    // A whole response that nobody asked for.
+    // The surplus is a complete unsolicited response.
     let bare = "HTTP/1.1 200 OK|X-Confute: a1|Cache-Control: no-store, no-transform|Content-Length: 5||";
-    let plain = Response { frame: Frame::Bare, ..answer() };
+    let plain = answer().forwarding(|part| part.frame = Frame::Bare);
     assert_eq!(says("HEAD", &plain, &[bare, "HTTP/1.1 200 OK|Content-Length: 0||"]), surplus);
     assert_eq!(says("HEAD", &plain, &[bare, "HTTP/1.1 408 Too long|Content-Length: 0||"]), right());
-    // It is told once, and not again with the next response.
-    let mut reader = ProxyReader::new(Side::Opened);
+    // The flaw is recorded once, and not again with the next response.
+    let mut reader = HttpReader::new(Side::Opened, true);
     let mut messages = Vec::new();
     for part in ["HTTP/1.1 204 No|||sorry", "HTTP/1.1 204 No||"] {
-        reader.sent(&Message::Request(Arc::new(asked("HEAD"))));
+        reader.sent(&asked("HEAD").into());
         reader.feed(part.replace('|', "\r\n").as_bytes(), &mut messages);
     }
     let flaws = messages.iter().map(|message| match message {
@@ -296,15 +294,15 @@ fn content_in_answer_to_head_is_surplus() {
     assert_eq!(flaws.collect::<Vec<_>>(), [vec![Flaw::Surplus], vec![]]);
 }
 
-/// The page behind the last response to HEAD is no answer to the request behind it.
+/// Content after the last response to HEAD is no response to the next request.
 #[test]
 fn surplus_after_the_last_response_is_no_answer() {
     let head = "HTTP/1.1 502 Bad Gateway|Content-Length: 12|Connection: close||";
-    let failed = Response { cut: Some(0), close: true, ..answer() };
+    let failed = Response { close: true, ..answer() }.forwarding(|part| part.cut = Some(0));
     for parts in [vec![format!("{head}<html>|sorry")], vec![head.to_owned(), "<html>|sorry".to_owned()]] {
-        let mut reader = ProxyReader::new(Side::Opened);
-        reader.sent(&Message::Request(Arc::new(asked("HEAD"))));
-        reader.sent(&Message::Request(Arc::new(asked("HEAD"))));
+        let mut reader = HttpReader::new(Side::Opened, true);
+        reader.sent(&asked("HEAD").into());
+        reader.sent(&asked("HEAD").into());
         let mut events =
             vec![Event::Opened(CLIENT), sent(CLIENT, asked("HEAD")), sent(CLIENT, asked("HEAD"))];
         events.extend(came(ORIGIN, forwarded("HEAD")));
@@ -336,12 +334,11 @@ fn retry_after_is_read() {
 fn a_proxy_must_forward_unknown_fields() {
     let end = Field::new("X-End", "1");
     let with = |request: Request, fields: &[Field]| {
-        let fields = Fields(request.fields.0.iter().chain(fields).cloned().collect());
-        Request { fields, ..request }
+        request.forwarding(|part| part.fields.0.extend(fields.iter().cloned()))
     };
     let dropped = |target: &str| {
-        let asked = Request { target: target.into(), ..with(asked("GET"), std::slice::from_ref(&end)) };
-        // The target is mapped by another rule.
+        let asked = Request { path: target.into(), ..with(asked("GET"), std::slice::from_ref(&end)) };
+        // The mapping of the target is another rule.
         let mut rules = blamed(&through(asked, forwarded("GET"), answer(), relayed()));
         rules.iter_mut().for_each(|rules| *rules = rules.replace("gateway/target", "").trim().to_owned());
         rules
@@ -349,12 +346,12 @@ fn a_proxy_must_forward_unknown_fields() {
     assert_eq!(dropped("/in/a"), ["gateway/request-fields"]);
     assert_eq!(dropped("http://origin:1/a"), ["rfc9110-5.1/fields-forwarded"]);
     let relay = |target: &str, field: &[Field]| {
-        let asked = Request { target: target.into(), ..asked("GET") };
+        let asked = Request { path: target.into(), ..asked("GET") };
         let mut sent = answer();
-        sent.fields.0.push(end.clone());
+        sent.forwarded.fields.0.push(end.clone());
         let mut seen = relayed();
-        seen.fields.0.extend(field.iter().cloned());
-        super::relay::judge(&asked, &sent, &seen)
+        seen.forwarded.fields.0.extend(field.iter().cloned());
+        super::spec::relayed(&asked, &sent, &seen)
     };
     let names = super::tests::names;
     assert_eq!(names(relay("/in/a", &[])), "gateway/response-fields");

@@ -1,16 +1,17 @@
-//! What is odd about a message.
+//! Anomalies: deviations of a message from the grammar and the framing rules of HTTP/1.1.
 //!
-//! An anomaly is not a verdict: some are legal, a few a recipient even has to put up with, and which of them a server
-//! may send is for rules to say. The list is complete up to [`Limits::anomalies`](super::Limits), and says so when it is not.
+//! An anomaly is not a verdict: some are legal, a recipient even has to accept a few, and the rules of the model decide
+//! which of them a server may send. The list is complete up to
+//! [`ReaderLimits::anomalies`](super::ReaderLimits::anomalies), and ends in [`Kind::TooManyAnomalies`] when it is not.
 
 use std::fmt;
 
-/// Something odd, and where.
+/// An anomaly and its position in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anomaly {
-    /// The first byte it is about, counted from the start of the message.
+    /// Offset of the first byte concerned, counted from the start of the message.
     pub at: usize,
-    /// What it is.
+    /// Kind of the anomaly.
     pub kind: Kind,
 }
 
@@ -20,152 +21,131 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// What can be odd about a message.
+/// Kinds of anomalies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Kind {
-    /// RFC 9112, section 2.2.
+    /// An empty line precedes the start line (RFC 9112, section 2.2).
     #[error("an empty line before the message")]
     LeadingEmptyLine,
-    /// What looks like a status line comes later.
+    /// Bytes that are no status line precede something that looks like one.
     #[error("{length} bytes that are no status line")]
     Garbage {
-        /// How many bytes.
+        /// Number of these bytes.
         length: usize,
     },
-    /// RFC 9112, section 2.2.
+    /// A line ends in LF without a preceding CR (RFC 9112, section 2.2).
     #[error("a line ends in LF without CR before it")]
     BareLf,
-    /// RFC 9112, section 2.2.
+    /// A CR is not followed by LF (RFC 9112, section 2.2).
     #[error("a CR that no LF follows")]
     BareCr,
-    /// Neither `HTTP/1.0` nor `HTTP/1.1` (RFC 9112, section 2.3).
+    /// The version is neither `HTTP/1.0` nor `HTTP/1.1` (RFC 9112, section 2.3).
     #[error("the version is neither HTTP/1.1 nor HTTP/1.0")]
     OddVersion,
-    /// In a start line or a chunk's size (RFC 9112, sections 3, 4 and 7.1).
+    /// A start line or a chunk size contains other white space than the grammar (RFC 9112, sections 3, 4 and 7.1).
     #[error("white space where there should be one space, or none")]
     OddSpacing,
-    /// Not three digits, or none of 100 to 599 (RFC 9110, section 15).
+    /// The status code does not have three digits, or is not between 100 and 599 (RFC 9110, section 15).
     #[error("the status code is no number from 100 to 599")]
     BadStatus,
-    /// Due even before an empty reason phrase (RFC 9112, section 4).
+    /// The space after the status code is missing; it is required even before an empty reason phrase
+    /// (RFC 9112, section 4).
     #[error("no space after the status code")]
     MissingReason,
-    /// RFC 9112, section 4.
+    /// The reason phrase contains a control character (RFC 9112, section 4).
     #[error("a control character in the reason phrase")]
     OddReason,
-    /// RFC 9112, section 3.1.
+    /// The method is not a token (RFC 9112, section 3.1).
     #[error("the method is no token")]
     BadMethod,
-    /// Empty, or with a byte that no URI has (RFC 9112, section 3.2).
+    /// The request target is empty, or contains a byte that is not allowed in a URI (RFC 9112, section 3.2).
     #[error("the request target is not one")]
     BadTarget,
-    /// RFC 9112, section 5.2.
+    /// A field value continues on the next line (`obs-fold`; RFC 9112, section 5.2).
     #[error("a field value continues on the next line")]
     ObsFold,
-    /// The line is ignored (RFC 9112, section 2.2).
+    /// A line between the start line and the first field begins with white space; it is ignored (RFC 9112, section
+    /// 2.2).
     #[error("white space between the start line and the first field")]
     SpaceBeforeFields,
-    /// The line is ignored.
+    /// A field line has no colon; it is ignored.
     #[error("a field line without a colon")]
     NoColon,
-    /// RFC 9110, section 5.1.
+    /// A field has an empty name (RFC 9110, section 5.1).
     #[error("a field without a name")]
     EmptyName,
-    /// RFC 9112, section 5.1.
+    /// White space separates the field name and the colon (RFC 9112, section 5.1).
     #[error("white space between the field name and the colon")]
     SpaceBeforeColon,
-    /// The first of the field (RFC 9110, section 5.1).
+    /// The first byte of a field name that is not allowed there (RFC 9110, section 5.1).
     #[error("byte {0:#04x} in a field name")]
     BadNameByte(u8),
-    /// The first of the field (RFC 9110, section 5.5).
+    /// The first byte of a field value that is not allowed there (RFC 9110, section 5.5).
     #[error("byte {0:#04x} in a field value")]
     BadValueByte(u8),
-    /// RFC 9112, section 6.3, item 5.
+    /// `Content-Length` is not a number (RFC 9112, section 6.3, item 5).
     #[error("Content-Length is not a number")]
     BadLength,
-    /// RFC 9110, section 8.6.
+    /// `Content-Length` occurs more than once or as a list, always with the same value (RFC 9110, section 8.6).
     #[error("Content-Length more than once or as a list, always the same")]
     DuplicateLengths,
-    /// RFC 9112, section 6.3, item 5.
+    /// `Content-Length` occurs more than once, with different values (RFC 9112, section 6.3, item 5).
     #[error("Content-Length more than once, and not always the same")]
     ConflictingLengths,
-    /// Transfer-Encoding prevails (RFC 9112, section 6.3, item 3).
+    /// The message has both framing fields; `Transfer-Encoding` overrides (RFC 9112, section 6.3, item 3).
     #[error("both Transfer-Encoding and Content-Length")]
     LengthWithCoding,
-    /// RFC 9112, sections 6.1 and 7.1.
+    /// The list of transfer codings is invalid (RFC 9112, sections 6.1 and 7.1).
     #[error("Transfer-Encoding is empty, or has chunked with parameters, twice, or not at the end")]
     BadCoding,
-    /// RFC 9112, section 6.1.
+    /// A message of another version than HTTP/1.1 has `Transfer-Encoding` (RFC 9112, section 6.1).
     #[error("Transfer-Encoding in a message that is not HTTP/1.1")]
     CodingInOldVersion,
-    /// RFC 9112, section 6.1, and RFC 9110, section 8.6.
+    /// A response that never has content has a framing field (RFC 9112, section 6.1, and RFC 9110, section 8.6).
     #[error("Transfer-Encoding or Content-Length in a response that never has content")]
     FramingForbidden,
-    /// RFC 9112, section 7.1.
+    /// The size of a chunk is not a hexadecimal number (RFC 9112, section 7.1).
     #[error("a chunk whose size is no hexadecimal number")]
     BadChunkSize,
-    /// RFC 9112, section 7.1.1.
+    /// A chunk extension violates its grammar (RFC 9112, section 7.1.1).
     #[error("a chunk extension that is not one")]
     BadChunkExtension,
-    /// RFC 9112, section 7.1.
+    /// The data of a chunk is not followed by CRLF (RFC 9112, section 7.1).
     #[error("no CRLF after the data of a chunk")]
     BadChunkTerminator,
-    /// Or the CR was taken for data, and the size is wrong by one (RFC 9112, section 7.1; section 2.2 is about other lines).
+    /// The data of a chunk is followed by a bare LF (RFC 9112, section 7.1; section 2.2 permits a bare LF only in other
+    /// lines). Either the CR is missing, or the size is wrong by one and counts the CR as data.
     #[error("the data of a chunk ends in LF without CR before it")]
     ChunkEndsInLf,
-    /// RFC 9112, section 9.2.
+    /// Bytes follow the response to the last request (RFC 9112, section 9.2).
     #[error("bytes after the response to the last request")]
     BytesAfterEnd,
-    /// RFC 9112, section 9.6.
+    /// Bytes follow a message that announced the end of the connection (RFC 9112, section 9.6).
     #[error("bytes after a message that was said to be the last")]
     BytesAfterClose,
-    /// RFC 9112, section 8.
+    /// The connection ended inside this section of the message (RFC 9112, section 8).
     #[error("the connection ends inside the {0}")]
     Truncated(Section),
-    /// The rest was not read.
+    /// The message exceeds this limit of the reader; the rest was not read.
     #[error("more than this reader takes: {0}")]
     TooLong(Limit),
-    /// No silent cap.
+    /// Further anomalies were omitted, because their number exceeds the limit.
     #[error("more anomalies than are listed")]
     TooManyAnomalies,
 }
 
-impl Kind {
-    /// Whether a recipient may, or must, read on as if nothing were odd, because the message still means one thing only.
-    pub(crate) fn is_tolerable(self, is_request: bool) -> bool {
-        match self {
-            Kind::LeadingEmptyLine
-            | Kind::BareLf
-            | Kind::ChunkEndsInLf
-            | Kind::OddVersion
-            | Kind::OddSpacing
-            | Kind::BadStatus
-            | Kind::MissingReason
-            | Kind::OddReason
-            | Kind::ObsFold
-            | Kind::SpaceBeforeFields
-            | Kind::DuplicateLengths
-            | Kind::FramingForbidden
-            | Kind::BadChunkExtension => true,
-            // A server must reject it, a proxy must repair it.
-            Kind::SpaceBeforeColon => !is_request,
-            _ => false,
-        }
-    }
-}
-
-/// Where a message was cut off.
+/// Sections of a message in which it can be truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Section {
-    /// Before the empty line that ends the header section.
+    /// The head: the empty line that ends the header section is missing.
     Head,
-    /// In content of known length, or that an error of the connection ended.
+    /// Content that is shorter than its announced length, or was ended by a connection error.
     Body,
-    /// Before the last chunk.
+    /// Chunked content: the last chunk is missing.
     Chunks,
-    /// After the last chunk, before the empty line.
+    /// The trailer section: the empty line after the last chunk is missing.
     Trailers,
 }
 
@@ -180,17 +160,17 @@ impl fmt::Display for Section {
     }
 }
 
-/// Which of the [`Limits`](super::Limits) was exceeded.
+/// The limits of [`ReaderLimits`](super::ReaderLimits) that a message can exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limit {
-    /// The bytes of the head.
+    /// Number of bytes of the head.
     Head,
-    /// The fields of one section.
+    /// Number of field lines of one section.
     Fields,
-    /// The bytes after the head.
+    /// Number of bytes after the head.
     Body,
-    /// The chunks of a body.
+    /// Number of chunks of a body.
     Chunks,
 }
 
@@ -205,7 +185,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// Collects anomalies, no more than so many.
+/// List of anomalies, limited to `most` entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Anomalies {
     list: Vec<Anomaly>,

@@ -1,9 +1,10 @@
-//! The line before a chunk: its size and its extensions (RFC 9112, section 7.1).
+//! Parser of chunk lines: the size of a chunk and its extensions (RFC 9112, section 7.1).
 
 use super::anomaly::{Anomalies, Kind};
 use super::grammar::{hexadecimal, is_blank, is_token_byte, quoted};
 
-/// The size that such a line (without its end, beginning at this byte of the message) gives, if it gives one.
+/// Returns the size in a chunk line, or `None` if there is none. `line` is without its line end, and begins at offset
+/// `at` of the message.
 pub(super) fn size(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Option<u64> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let rest = &line[digits..];
@@ -27,7 +28,8 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, and perhaps white space at the end.
+    /// Returns `true` if the rest is `*( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] )`, with optional
+    /// white space at the end.
     fn extensions(&mut self) -> bool {
         self.blanks();
         while !self.rest.is_empty() {

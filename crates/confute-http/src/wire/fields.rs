@@ -1,7 +1,7 @@
-//! Header and trailer fields: in order, with duplicates, names compared without regard to case.
+//! Header and trailer fields: in order, with duplicates; names are compared case-insensitively.
 //!
-//! Lines that are no fields (without a colon, or white space before the first field) are kept among
-//! [`lines`](Fields::lines) but are nobody's value.
+//! Lines that are no fields (no colon, or white space before the first field) are kept in [`lines`](RawFields::lines),
+//! but contribute to no value.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,10 +9,10 @@ use std::ops::Range;
 use super::anomaly::{Anomalies, Kind};
 use super::grammar::{decimal, is_blank, is_text, is_token_byte, trim, trim_range};
 
-/// Where one field line is, with those that continue it.
+/// Position of a field line in its message, together with the lines that continue it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldLine {
-    /// All of it, with the ends of lines.
+    /// Range of the whole line, with all line ends.
     pub range: Range<usize>,
     name: Option<Range<usize>>,
     value: Range<usize>,
@@ -20,7 +20,7 @@ pub struct FieldLine {
 }
 
 impl FieldLine {
-    /// Reads a line; `content` is without its end.
+    /// Parses the line at `range`; `content` is the same range without the line end.
     pub(super) fn parse(
         bytes: &[u8],
         range: Range<usize>,
@@ -48,12 +48,12 @@ impl FieldLine {
         FieldLine { range, name: Some(name), value, is_folded: false }
     }
 
-    /// A line that is no field.
+    /// Returns a line that is no field.
     pub(super) fn ignored(range: Range<usize>) -> Self {
         FieldLine { value: range.end..range.end, range, name: None, is_folded: false }
     }
 
-    /// Takes in the next line, which begins with white space.
+    /// Appends the next line, a continuation that begins with white space.
     pub(super) fn fold(
         &mut self,
         bytes: &[u8],
@@ -71,75 +71,75 @@ impl FieldLine {
 }
 
 fn note_bad_value(bytes: &[u8], value: Range<usize>, anomalies: &mut Anomalies) {
-    // A CR has been noted as such.
+    // A CR is already noted as `Kind::BareCr`.
     let odd = bytes[value.clone()].iter().position(|byte| !is_text(*byte) && *byte != b'\r');
     if let Some(odd) = odd {
         anomalies.note(value.start + odd, Kind::BadValueByte(bytes[value.start + odd]));
     }
 }
 
-/// One field.
+/// A field: name and value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field<'a> {
-    /// The name as it was sent.
+pub struct RawField<'a> {
+    /// Name as it was sent.
     pub name: &'a [u8],
-    /// The value without white space around it; where it continued on another line, with a space instead.
+    /// Value without surrounding white space; each line fold is replaced by a space.
     pub value: Cow<'a, [u8]>,
 }
 
-/// The fields of one section.
+/// The fields of one section of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fields<'a> {
+pub struct RawFields<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) lines: &'a [FieldLine],
 }
 
-impl<'a> Fields<'a> {
-    /// All lines, fields or not; their ranges are those of the message.
+impl<'a> RawFields<'a> {
+    /// Returns all lines, fields or not; their ranges count from the start of the message.
     pub fn lines(self) -> &'a [FieldLine] {
         self.lines
     }
 
-    /// The fields, in order.
-    pub fn iter(self) -> impl Iterator<Item = Field<'a>> {
+    /// Returns the fields, in order.
+    pub fn iter(self) -> impl Iterator<Item = RawField<'a>> {
         self.lines.iter().filter_map(move |line| {
             let name = &self.bytes[line.name.clone()?];
             let value = &self.bytes[line.value.clone()];
             let value = if line.is_folded { Cow::Owned(unfold(value)) } else { Cow::Borrowed(value) };
-            Some(Field { name, value })
+            Some(RawField { name, value })
         })
     }
 
-    /// The values of the fields of this name, in order.
+    /// Returns the values of the fields of this name, in order.
     pub fn all(self, name: &str) -> impl Iterator<Item = Cow<'a, [u8]>> {
         self.iter()
             .filter(move |field| field.name.eq_ignore_ascii_case(name.as_bytes()))
             .map(|field| field.value)
     }
 
-    /// The value of the field of this name, unless there is none or more than one.
+    /// Returns the value of the field of this name, or `None` if there is none or more than one.
     pub fn only(self, name: &str) -> Option<Cow<'a, [u8]>> {
         let mut all = self.all(name);
         all.next().filter(|_| all.next().is_none())
     }
 
-    /// The values of the fields of this name, joined by commas (RFC 9110, section 5.2).
+    /// Returns the values of the fields of this name, joined by commas (RFC 9110, section 5.2).
     pub fn combined(self, name: &str) -> Option<Vec<u8>> {
         let all: Vec<_> = self.all(name).collect();
         if all.is_empty() { None } else { Some(all.join(&b", "[..])) }
     }
 
-    /// The elements of the lists that the fields of this name are (RFC 9110, section 5.6.1).
+    /// Returns the elements of the list-valued fields of this name (RFC 9110, section 5.6.1).
     pub fn list(self, name: &str) -> Vec<Vec<u8>> {
         self.all(name).flat_map(|value| split_list(&value).map(<[u8]>::to_vec).collect::<Vec<_>>()).collect()
     }
 
-    /// The options of `Connection`, in lower case.
+    /// Returns the options of `Connection`, in lower case.
     pub fn connection_options(self) -> Vec<Vec<u8>> {
         self.list("Connection").iter().map(|option| option.to_ascii_lowercase()).collect()
     }
 
-    /// What `Content-Length` says.
+    /// Returns the value of `Content-Length`.
     pub fn content_length(self) -> Length {
         let values: Vec<_> = self.all("Content-Length").collect();
         match &values[..] {
@@ -152,7 +152,7 @@ impl<'a> Fields<'a> {
             _ => {}
         }
         let elements: Vec<&[u8]> = values.iter().flat_map(|value| split_list(value)).collect();
-        // As digits: two numbers may be too large for a machine and still differ.
+        // Values are compared as digits: `decimal` maps two different numbers that exceed 64 bits to the same value.
         let digits =
             |element: &&[u8]| -> Vec<u8> { element.iter().copied().skip_while(|b| *b == b'0').collect() };
         match elements.first().and_then(|first| decimal(first)) {
@@ -164,7 +164,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The codings of `Transfer-Encoding` in the order they were applied, or `None` without such a field.
+    /// Returns the codings of `Transfer-Encoding` in the order in which they were applied, or `None` if there is no
+    /// such field.
     pub fn transfer_codings(self) -> Option<Vec<Coding>> {
         self.all("Transfer-Encoding").next()?;
         let coding = |element: Vec<u8>| {
@@ -174,7 +175,7 @@ impl<'a> Fields<'a> {
         Some(self.list("Transfer-Encoding").into_iter().map(coding).collect())
     }
 
-    /// Where the first field of this name begins.
+    /// Returns the offset at which the first field of this name begins.
     pub(super) fn position(self, name: &str) -> Option<usize> {
         let is_it = |line: &&FieldLine| {
             let range = line.name.clone();
@@ -184,33 +185,33 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// What `Content-Length` says. A number that is too large to count is [`u64::MAX`].
+/// Value of `Content-Length`. A number that does not fit into 64 bits is [`u64::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// There is none.
+    /// The message has no `Content-Length`.
     Absent,
-    /// One number.
+    /// A single number.
     One(u64),
-    /// The same number more than once, or as a list.
+    /// One number, several times: in several fields or as a list.
     Repeated(u64),
-    /// Several numbers.
+    /// Several different numbers.
     Conflicting,
-    /// Something else.
+    /// A value that is neither a number nor a list of numbers.
     Malformed,
 }
 
 /// A transfer coding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coding {
-    /// In lower case.
+    /// Name in lower case.
     pub name: Vec<u8>,
-    /// Whether anything follows the name.
+    /// `true` if a semicolon follows the name.
     pub has_parameters: bool,
 }
 
-/// The elements of a list, without empty ones; a comma in a quoted string separates nothing (RFC 9110, section 5.6.1).
+/// Returns the non-empty elements of a list; a comma in a quoted string is no separator (RFC 9110, section 5.6.1).
 ///
-/// Not for lists of entity tags, in which a backslash escapes nothing: see [`crate::etag`].
+/// Lists of entity tags need `crate::etag` instead: in an entity tag a backslash is not an escape character.
 pub fn split_list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let elements = value.split(move |byte| {
@@ -226,7 +227,7 @@ pub fn split_list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     elements.map(trim).filter(|element| !element.is_empty())
 }
 
-/// With a space instead of each fold (RFC 9112, section 5.2).
+/// Replaces each line fold by a space (RFC 9112, section 5.2).
 fn unfold(value: &[u8]) -> Vec<u8> {
     let parts = value.split(|byte| *byte == b'\n').map(|part| trim(part.strip_suffix(b"\r").unwrap_or(part)));
     trim(&parts.collect::<Vec<_>>().join(&b' ')).to_vec()
@@ -237,7 +238,7 @@ mod tests {
     use super::*;
     use crate::wire::{Read, ResponseReader};
 
-    fn with<T>(head: &str, look: impl FnOnce(Fields<'_>) -> T) -> T {
+    fn with<T>(head: &str, look: impl FnOnce(RawFields<'_>) -> T) -> T {
         let mut reader = ResponseReader::default();
         reader.feed(format!("HTTP/1.1 204 No\r\n{head}\r\n").as_bytes());
         let Read::Message(raw) = reader.read() else { panic!("no message") };

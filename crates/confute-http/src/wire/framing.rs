@@ -1,30 +1,30 @@
-//! Where the content of a message ends: RFC 9112, section 6.3, item by item.
+//! Message body length: RFC 9112, section 6.3, item by item.
 
 use super::anomaly::{Anomalies, Kind};
-use super::fields::{Fields, Length};
+use super::fields::{Length, RawFields};
 use super::start::{Start, Version};
 
-/// What delimits the content of a message.
+/// Delimitation of the content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Framing {
-    /// There is no content.
+    /// The message has no content.
     None,
-    /// So many bytes.
+    /// The content has this number of bytes.
     Length(u64),
-    /// Chunks.
+    /// The content is sent in chunks and ends with the last one.
     Chunked,
-    /// The end of the connection.
+    /// The content ends with the connection.
     UntilClose,
-    /// Nothing that could be trusted.
+    /// The framing fields are invalid or contradictory, so the end of the content is unknown.
     Unknown,
 }
 
-/// What delimits the content after this head; `is_head` if it responds to a HEAD request.
+/// Returns the framing of the content after this head; `is_head` is `true` for the response to a HEAD request.
 pub(super) fn of<S: Start>(
     start: &S,
     is_head: bool,
-    fields: Fields<'_>,
+    fields: RawFields<'_>,
     anomalies: &mut Anomalies,
 ) -> Framing {
     let (length, codings) = (fields.content_length(), fields.transfer_codings());
@@ -40,7 +40,8 @@ pub(super) fn of<S: Start>(
         let chunked = |coding: &&super::Coding| coding.name == b"chunked";
         let last = codings.last().filter(chunked);
         let times = codings.iter().filter(chunked).count();
-        // Without chunked at the end, a response is ended by the connection, and a request by nobody knows what.
+        // If chunked is not the last coding, the content of a response ends with the connection; that of a request has
+        // no known end.
         let ends_well = if times == 0 { !S::IS_REQUEST } else { last.is_some() };
         if codings.is_empty() || !ends_well || times > 1 || last.is_some_and(|last| last.has_parameters) {
             anomalies.note(coding_at, Kind::BadCoding);
@@ -64,7 +65,7 @@ pub(super) fn of<S: Start>(
     if is_head || matches!(start.status(), Some(100..=199 | 204 | 304)) {
         return Framing::None;
     }
-    // Item 2 is about CONNECT, which no tester sends. Items 3 and 4:
+    // Item 2 concerns CONNECT, which no tester sends. Items 3 and 4:
     if codings.is_some() {
         return match (is_chunked, S::IS_REQUEST) {
             (true, _) => Framing::Chunked,

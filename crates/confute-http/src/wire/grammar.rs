@@ -1,33 +1,33 @@
-//! The characters and the small rules that the rest is made of (RFC 9110, sections 5.5 and 5.6).
+//! Character classes and common grammar rules (RFC 9110, sections 5.5 and 5.6).
 
 use std::ops::Range;
 
-/// `tchar`.
+/// Returns `true` for a `tchar`.
 pub(crate) fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// `token`.
+/// Returns `true` for a `token`.
 pub(crate) fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|byte| is_token_byte(*byte))
 }
 
-/// What field values and reason phrases are made of: `HTAB`, `SP`, `VCHAR`, `obs-text`.
+/// Returns `true` for a byte of field values and reason phrases: `HTAB`, `SP`, `VCHAR` or `obs-text`.
 pub(crate) fn is_text(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'~' | 0x80..)
 }
 
-/// `SP` or `HTAB`.
+/// Returns `true` for `SP` and `HTAB`.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
-/// Without optional white space around it.
+/// Removes optional white space at both ends.
 pub(crate) fn trim(bytes: &[u8]) -> &[u8] {
     &bytes[trim_range(bytes, 0..bytes.len())]
 }
 
-/// The part of this range that is left without optional white space around it.
+/// Returns the part of `range` without optional white space at both ends.
 pub(crate) fn trim_range(bytes: &[u8], range: Range<usize>) -> Range<usize> {
     let part = &bytes[range.clone()];
     let Some(first) = part.iter().position(|byte| !is_blank(*byte)) else { return range.end..range.end };
@@ -35,12 +35,12 @@ pub(crate) fn trim_range(bytes: &[u8], range: Range<usize>) -> Range<usize> {
     range.start + first..range.start + last + 1
 }
 
-/// `1*DIGIT`, or the greatest number if it is greater.
+/// Parses `1*DIGIT`; a number that does not fit becomes [`u64::MAX`].
 pub(crate) fn decimal(bytes: &[u8]) -> Option<u64> {
     number(bytes, 10)
 }
 
-/// `1*HEXDIG`, or the greatest number if it is greater.
+/// Parses `1*HEXDIG`; a number that does not fit becomes [`u64::MAX`].
 pub(crate) fn hexadecimal(bytes: &[u8]) -> Option<u64> {
     number(bytes, 16)
 }
@@ -55,7 +55,7 @@ fn number(bytes: &[u8], radix: u32) -> Option<u64> {
     })
 }
 
-/// How long the quoted string is that these bytes begin with, quotes included (RFC 9110, section 5.6.4).
+/// Returns the length of the quoted string at the start of `bytes`, quotes included (RFC 9110, section 5.6.4).
 pub(crate) fn quoted(bytes: &[u8]) -> Option<usize> {
     if bytes.first() != Some(&b'"') {
         return None;

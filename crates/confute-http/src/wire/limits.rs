@@ -1,29 +1,29 @@
-//! How much of a hostile server a reader puts up with.
+//! Resource limits of a reader, against hostile peers.
 //!
-//! Legal messages of any size exist; one that exceeds a limit is reported as too long, never as wrong.
+//! A legal message can have any size; one that exceeds a limit is reported as too long, never as malformed.
 
-/// How much a reader puts up with in one message.
+/// Limits of a [`Reader`](super::Reader), for each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The most bytes of the head, with what comes before it.
+pub struct ReaderLimits {
+    /// Maximum number of bytes of the head, including anything before the start line.
     pub head: usize,
-    /// The most field lines of the head, and as many of the trailers.
+    /// Maximum number of field lines of the head, and separately of the trailers.
     pub fields: usize,
-    /// The most bytes after the head, with the frames of chunks and the trailers.
+    /// Maximum number of bytes after the head, including chunk framing and trailers.
     pub body: usize,
-    /// The most chunks, with the last.
+    /// Maximum number of chunks, including the last one.
     pub chunks: usize,
-    /// The most anomalies that are listed.
+    /// Maximum number of anomalies that are listed.
     pub anomalies: usize,
-    /// The most bytes that are kept of what cannot be read.
+    /// Maximum number of bytes that are kept after the last message that could be read.
     pub unread: usize,
 }
 
-impl Default for Limits {
+impl Default for ReaderLimits {
     fn default() -> Self {
-        Limits {
+        ReaderLimits {
             head: 64 << 10,
-            // As many as fit into the head: the bytes are limit enough.
+            // As many field lines as fit into the head (`a:` CRLF): the number of bytes is the effective limit.
             fields: 16 << 10,
             body: 16 << 20,
             chunks: 1 << 17,

@@ -1,38 +1,38 @@
-//! Wrong on purpose: each [`Malformed`] spoils one thing of a message that would otherwise be right.
+//! Deliberately malformed messages: each [`Malformed`] introduces one defect into an otherwise correct message.
 
 use super::writer::{Encoded, Parts, WriteError};
 
-/// One thing to get wrong.
+/// A defect to introduce into a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Malformed {
-    /// Leave `Host` out.
+    /// `Host` is missing.
     NoHost,
-    /// One more field, whatever it contradicts: a second `Host`, another `Content-Length`, a `Transfer-Encoding` beside
-    /// it. Neither name nor value is checked.
+    /// An additional field, which may contradict another: a second `Host`, another `Content-Length`, a
+    /// `Transfer-Encoding` besides it. Neither name nor value is checked.
     ExtraField(Vec<u8>, Vec<u8>),
-    /// One more line in place of a field, verbatim; it gets its CRLF.
+    /// An additional line among the fields, verbatim; CRLF is appended.
     ExtraLine(Vec<u8>),
     /// White space before the colon of the first field of this name.
     SpaceBeforeColon(Vec<u8>),
-    /// This end of the start line (0), of a field line (from 1), or of the empty line after them.
+    /// Another line end for the start line (0), a field line (from 1), or the empty line after them.
     LineEnd(usize, Vec<u8>),
-    /// This instead of the start line; it gets its CRLF.
+    /// Replacement of the start line; CRLF is appended.
     StartLine(Vec<u8>),
-    /// These bytes before the start line.
+    /// Bytes before the start line.
     Before(Vec<u8>),
-    /// This instead of the size of a chunk, counted from 0; the last chunk counts too.
+    /// Replacement of the size of a chunk. Chunks count from 0 and include the last one.
     ChunkSize(usize, Vec<u8>),
-    /// This instead of CRLF after the data of a chunk.
+    /// Replacement of the CRLF after the data of a chunk. Chunks count from 0.
     ChunkEnd(usize, Vec<u8>),
-    /// No last chunk, and nothing that would follow it.
+    /// The last chunk and everything after it are missing.
     NoLastChunk,
-    /// These bytes after the end.
+    /// Bytes after the end of the message.
     After(Vec<u8>),
 }
 
 impl Malformed {
-    /// A bare LF at the end of such a line.
+    /// Returns a bare LF as the end of this line, counted as in [`Malformed::LineEnd`].
     pub fn bare_lf(line: usize) -> Self {
         Malformed::LineEnd(line, b"\n".to_vec())
     }
@@ -91,7 +91,7 @@ impl Malformed {
 }
 
 impl Encoded {
-    /// Any bytes at all.
+    /// Returns arbitrary bytes as one message.
     pub fn raw(bytes: Vec<u8>) -> Self {
         Parts { after: bytes, ..Parts::default() }.encode()
     }

@@ -1,21 +1,22 @@
-//! A message exactly as it came.
+//! Messages exactly as they were received.
 //!
-//! Its pieces tile its bytes: put together in order, they are what was read, however broken.
+//! The pieces of a message cover its bytes without gaps: concatenated in order they are the bytes that were read,
+//! however malformed.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::anomaly::{Anomalies, Anomaly, Limit, Section};
-use super::fields::{FieldLine, Fields};
+use super::fields::{FieldLine, RawFields};
 use super::framing::Framing;
 use super::start::{RequestLine, Start, StatusLine, Version};
 
-/// A response exactly as it came.
+/// A response exactly as it was received.
 pub type RawResponse = Raw<StatusLine>;
-/// A request exactly as it came.
+/// A request exactly as it was received.
 pub type RawRequest = Raw<RequestLine>;
 
-/// A message exactly as it came.
+/// A message exactly as it was received, with its pieces and anomalies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raw<S> {
     pub(super) offset: u64,
@@ -29,54 +30,54 @@ pub struct Raw<S> {
     pub(super) ending: Ending,
 }
 
-/// A part of a message.
+/// A contiguous part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// What it is.
+    /// Kind of the piece.
     pub kind: PieceKind,
-    /// Which bytes of the message it is.
+    /// Range of its bytes in the message.
     pub range: Range<usize>,
 }
 
-/// What a part of a message is. Lines are with their ends.
+/// Kinds of pieces. Lines include their line ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PieceKind {
-    /// Whatever came before the start line: empty lines, garbage.
+    /// Bytes before the start line: empty lines, garbage.
     Lead,
     /// The status line or request line.
     StartLine,
-    /// A field line, with those that continue it.
+    /// A field line, with the lines that continue it.
     FieldLine,
     /// The empty line after the fields.
     HeadEnd,
-    /// Content that is not in chunks.
+    /// Content that is not chunked.
     Body,
-    /// A chunk's size and extensions.
+    /// The size and the extensions of a chunk.
     ChunkLine,
     /// The data of a chunk.
     ChunkData,
-    /// The end of line after the data of a chunk.
+    /// The line end after the data of a chunk.
     ChunkEnd,
     /// A field line after the last chunk.
     TrailerLine,
     /// The empty line that ends a chunked message.
     TrailerEnd,
-    /// Bytes of no known place: a line that was cut off, or what a writer added on purpose.
+    /// Bytes that belong to no other kind: a truncated line, or bytes that a writer added deliberately.
     Loose,
 }
 
-/// How a message ended.
+/// The manner in which a message ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
-    /// Where it should.
+    /// The message ended where its framing requires.
     Complete,
-    /// With the connection, inside this section.
+    /// The connection ended inside this section of the message.
     Truncated(Section),
-    /// Nowhere before this limit of the reader.
+    /// The message exceeds this limit of the reader.
     TooLong(Limit),
-    /// Nobody knows: its length is contradictory, or a chunk is broken.
+    /// The end is unknown: the length is contradictory, or a chunk is malformed.
     Unknown,
 }
 
@@ -95,42 +96,43 @@ impl<S> Raw<S> {
         }
     }
 
-    /// Where in the stream it began.
+    /// Returns the offset of the message in the stream.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// All its bytes.
+    /// Returns all bytes of the message.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Its parts, in order and without gaps.
+    /// Returns the pieces of the message, in order and without gaps.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// What is odd about it, by position.
+    /// Returns the anomalies, sorted by position.
     pub fn anomalies(&self) -> &[Anomaly] {
         self.anomalies.list()
     }
 
-    /// The first line as it came, or `None` if there was nothing like it.
+    /// Returns the start line with its line end, or `None` if the message has none.
     pub fn start_line(&self) -> Option<&[u8]> {
         self.parts(PieceKind::StartLine).next()
     }
 
-    /// Its header fields.
-    pub fn fields(&self) -> Fields<'_> {
-        Fields { bytes: &self.bytes, lines: &self.fields }
+    /// Returns the header fields.
+    pub fn fields(&self) -> RawFields<'_> {
+        RawFields { bytes: &self.bytes, lines: &self.fields }
     }
 
-    /// Its trailer fields.
-    pub fn trailers(&self) -> Fields<'_> {
-        Fields { bytes: &self.bytes, lines: &self.trailers }
+    /// Returns the trailer fields.
+    pub fn trailers(&self) -> RawFields<'_> {
+        RawFields { bytes: &self.bytes, lines: &self.trailers }
     }
 
-    /// Its content, or as much of it as came, without the chunks' frames; other transfer codings are left alone.
+    /// Returns the content, or the part of it that was received, without chunk framing; other transfer codings are not
+    /// decoded.
     pub fn content(&self) -> Cow<'_, [u8]> {
         let is_content = |piece: &&Piece| matches!(piece.kind, PieceKind::Body | PieceKind::ChunkData);
         let mut data = self.pieces.iter().filter(is_content).map(|piece| &self.bytes[piece.range.clone()]);
@@ -143,28 +145,29 @@ impl<S> Raw<S> {
         }
     }
 
-    /// What delimits its content, or `None` if its head did not come to an end.
+    /// Returns the delimitation of the content, or `None` if the head is incomplete.
     pub fn framing(&self) -> Option<Framing> {
         self.framing
     }
 
-    /// How it ended.
+    /// Returns the manner in which the message ended.
     pub fn ending(&self) -> Ending {
         self.ending
     }
 
-    /// Whether all of it is there.
+    /// Returns `true` if the whole message was received.
     pub fn is_complete(&self) -> bool {
         self.ending == Ending::Complete
     }
 
-    /// Whether it is nothing but empty lines, which anybody may discard (RFC 9112, section 9.2).
+    /// Returns `true` if the message consists only of empty lines, which a recipient may discard (RFC 9112, section
+    /// 9.2).
     pub fn is_blank(&self) -> bool {
         let mut lines = self.bytes.split(|byte| *byte == b'\n');
         self.bytes.ends_with(b"\n") && lines.all(|line| matches!(line, b"" | b"\r"))
     }
 
-    /// The bytes of its pieces of this kind, in order.
+    /// Returns the bytes of the pieces of this kind, in order.
     pub fn parts(&self, kind: PieceKind) -> impl Iterator<Item = &[u8]> {
         self.pieces
             .iter()
@@ -174,12 +177,12 @@ impl<S> Raw<S> {
 }
 
 impl<S: Start> Raw<S> {
-    /// Its version, if that is one.
+    /// Returns the HTTP version, or `None` if it is malformed.
     pub fn version(&self) -> Option<Version> {
         self.start.as_ref()?.version()
     }
 
-    /// Whether the connection may go on after it, as far as it says (RFC 9112, section 9.3).
+    /// Returns `true` if this message permits the connection to persist (RFC 9112, section 9.3).
     pub fn persists(&self) -> bool {
         let options = self.fields().connection_options();
         let has = |option: &[u8]| options.iter().any(|each| each == option);
@@ -191,29 +194,30 @@ impl<S: Start> Raw<S> {
 }
 
 impl RawResponse {
-    /// Its status code, if that has three digits.
+    /// Returns the status code, or `None` if it does not consist of three digits.
     pub fn status(&self) -> Option<u16> {
         self.start.as_ref()?.status
     }
 
-    /// Its reason phrase.
+    /// Returns the reason phrase.
     pub fn reason(&self) -> Option<&[u8]> {
         self.start.as_ref().map(|start| &self.bytes[start.reason.clone()])
     }
 
-    /// Whether another response to the same request follows (RFC 9110, section 15.2); 101 is the last of HTTP.
+    /// Returns `true` for an interim response: another response to the same request follows (RFC 9110, section 15.2).
+    /// 101 is final, because no HTTP message follows it.
     pub fn is_interim(&self) -> bool {
         self.status().is_some_and(|status| (100..200).contains(&status) && status != 101)
     }
 }
 
 impl RawRequest {
-    /// Its method, whatever it is.
+    /// Returns the method, even if it is malformed.
     pub fn method(&self) -> Option<&[u8]> {
         self.start.as_ref().map(|start| &self.bytes[start.method.clone()])
     }
 
-    /// Its target, whatever it is.
+    /// Returns the request target, even if it is malformed.
     pub fn target(&self) -> Option<&[u8]> {
         self.start.as_ref().map(|start| &self.bytes[start.target.clone()])
     }

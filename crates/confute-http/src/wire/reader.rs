@@ -1,61 +1,62 @@
-//! Reads messages from bytes as they come.
+//! Incremental reader of messages.
 //!
-//! What it yields depends on the bytes only, never on how they were cut. It looks at each byte a fixed number of times,
-//! and keeps no more than [`Limits`] allow and the caller has fed without calling [`Reader::read`].
+//! The messages depend only on the bytes, never on how they were divided among calls of [`Reader::feed`]. The reader
+//! examines each byte a bounded number of times, and keeps no more bytes than [`ReaderLimits`] allow plus those that
+//! were fed without a call of [`Reader::read`].
 //!
-//! After a message whose end is unknown it reads no more: what follows is kept in [`Reader::unread`].
+//! After a message whose end is unknown the reader stops: the following bytes stay in [`Reader::unread`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::anomaly::{Kind, Limit, Section};
 use super::chunk;
-use super::fields::{FieldLine, Fields};
+use super::fields::{FieldLine, RawFields};
 use super::framing::{self, Framing};
-use super::limits::Limits;
+use super::limits::ReaderLimits;
 use super::message::{Ending, Piece, PieceKind, Raw};
 use super::start::{RequestLine, Start, StatusLine};
 
-/// Reads responses.
+/// Reader of the responses on a connection.
 pub type ResponseReader = Reader<StatusLine>;
-/// Reads requests.
+/// Reader of the requests on a connection.
 pub type RequestReader = Reader<RequestLine>;
 
-/// What a reader has to say.
+/// Result of [`Reader::read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read<S> {
     /// The next message.
     Message(Box<Raw<S>>),
-    /// Not before more is fed, or the end of the connection is told.
+    /// The next message is incomplete: the reader needs more bytes, or the end of the connection.
     NeedMore,
-    /// No message will come any more. If [`Reader::unread`] is not empty, that is what could not be read.
+    /// No message will follow. [`Reader::unread`] holds the bytes that could not be read, if any.
     Over,
 }
 
-/// Reads messages from bytes as they come.
+/// Incremental reader of the messages on one connection.
 #[derive(Clone, Debug)]
 pub struct Reader<S> {
-    limits: Limits,
-    /// What was fed, from some time before the message that is being read.
+    limits: ReaderLimits,
+    /// Bytes that were fed: the current message, and perhaps messages before it that are not yet removed.
     buffer: Vec<u8>,
-    /// Where that message begins in the buffer. Positions below count from here.
+    /// Index in the buffer at which the current message begins. The positions below count from here.
     start: usize,
-    /// What comes before this is in pieces.
+    /// End of the bytes that are already divided into pieces.
     at: usize,
-    /// There is no LF between `at` and this.
+    /// Position up to which there is no LF after `at`, so that no byte is searched twice.
     scanned: usize,
-    /// How long the head is, once that is known.
+    /// Length of the head, once it is known.
     head: usize,
     chunks: usize,
-    /// Where bytes began that are no start line.
+    /// Start of the bytes before the start line that are garbage.
     garbage: Option<usize>,
     phase: Phase,
     draft: Raw<S>,
-    /// Whether each request without its final response was a HEAD.
+    /// For each request without a final response, `true` if its method is HEAD.
     outstanding: VecDeque<bool>,
-    /// Whether nobody asked for the response that is being read.
+    /// `true` if the current response belongs to no request.
     is_unasked: bool,
-    /// Whether a message said that it was the last.
+    /// `true` once a message announced that it is the last one of the connection.
     is_closing: bool,
     end: Option<Close>,
     dropped: u64,
@@ -67,7 +68,7 @@ enum Close {
     Broken,
 }
 
-/// What is being read; numbers say where it ends.
+/// The part of a message that is read next; the numbers are end positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Start,
@@ -78,51 +79,54 @@ enum Phase {
     ChunkEnd,
     Trailers,
     UntilClose,
-    /// Nothing, ever again.
+    /// The reader has stopped.
     Over,
 }
 
-enum Step {
-    On,
-    /// Not without more bytes.
+/// Result of an attempt to read the next part of a message.
+enum Progress {
+    /// A part was read.
+    Advanced,
+    /// More bytes are needed.
     Blocked,
-    /// The message ends there.
+    /// The message ends at this position.
     End(Ending, usize),
 }
 
-struct Line {
+/// Position of a line in the current message.
+struct LineRange {
     range: Range<usize>,
-    /// Without its end.
+    /// Range of the line without its line end.
     content: Range<usize>,
 }
 
 impl<S> Default for Reader<S> {
     fn default() -> Self {
-        Reader::new(Limits::default())
+        Reader::new(ReaderLimits::default())
     }
 }
 
 impl ResponseReader {
-    /// Tells of a request, before any of it is sent; only its method matters.
+    /// Registers a request by its method, before any byte of it is sent.
     pub fn expect(&mut self, method: &[u8]) {
         self.outstanding.push_back(method == b"HEAD");
     }
 
-    /// How many requests have not got their final response.
+    /// Returns the number of requests without a final response.
     pub fn outstanding(&self) -> usize {
         self.outstanding.len()
     }
 }
 
 impl RequestReader {
-    /// Whether the request that is being read waits for 100 (Continue) before it goes on (RFC 9110, 10.1.1): its head is there
-    /// and promises content, of which nothing has come.
+    /// Returns `true` if the sender of the current request waits for 100 (Continue) (RFC 9110, 10.1.1): the head is
+    /// complete and announces content, of which no byte was received.
     pub fn awaits_continue(&self) -> bool {
         let is_due = matches!(self.phase, Phase::Sized(_) | Phase::ChunkLine)
             && self.at == self.head
             && self.unread().len() == self.head;
         let is_new = self.draft.version().is_some_and(|version| (version.major, version.minor) >= (1, 1));
-        let fields = Fields { bytes: &self.buffer[self.start..], lines: &self.draft.fields };
+        let fields = RawFields { bytes: &self.buffer[self.start..], lines: &self.draft.fields };
         is_due
             && is_new
             && fields.list("Expect").iter().any(|member| member.eq_ignore_ascii_case(b"100-continue"))
@@ -130,8 +134,8 @@ impl RequestReader {
 }
 
 impl<S> Reader<S> {
-    /// A reader for one connection.
-    pub fn new(limits: Limits) -> Self {
+    /// Returns a reader for one connection.
+    pub fn new(limits: ReaderLimits) -> Self {
         Reader {
             limits,
             buffer: Vec::new(),
@@ -151,7 +155,13 @@ impl<S> Reader<S> {
         }
     }
 
-    /// Takes the next bytes. Call [`read`](Reader::read) until it needs more before you feed more.
+    /// Returns `true` if the head of the current message was read, and its end is still to come.
+    pub fn is_in_content(&self) -> bool {
+        !matches!(self.phase, Phase::Start | Phase::Fields | Phase::Over)
+    }
+
+    /// Adds the next bytes of the connection. Call [`read`](Reader::read) until it returns [`Read::NeedMore`] before
+    /// feeding more.
     pub fn feed(&mut self, bytes: &[u8]) {
         let room = match self.phase {
             Phase::Over => self.limits.unread.saturating_sub(self.unread().len()),
@@ -162,22 +172,23 @@ impl<S> Reader<S> {
         self.dropped += (bytes.len() - kept.len()) as u64;
     }
 
-    /// Takes note that the peer will send no more.
+    /// Records that the peer closed its side of the connection in an orderly way.
     pub fn eof(&mut self) {
         self.end.get_or_insert(Close::Orderly);
     }
 
-    /// Takes note that the connection failed: content that its end delimits is then incomplete.
+    /// Records that the connection failed: content that is delimited by the end of the connection is then incomplete.
     pub fn broken(&mut self) {
         self.end.get_or_insert(Close::Broken);
     }
 
-    /// The bytes that are in no message yet, or cannot be in any.
+    /// Returns the bytes that belong to no message yet, or to none at all once the reader has stopped.
     pub fn unread(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
 
-    /// How many bytes were not even kept, because they came after the last message that could be read.
+    /// Returns the number of bytes that were discarded, because they exceeded the limit for bytes after the last
+    /// message.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
@@ -190,7 +201,7 @@ impl<S> Reader<S> {
         self.draft.anomalies.note(at, kind);
     }
 
-    /// Makes a piece of everything up to here.
+    /// Adds a piece that ends at `end`.
     fn cut(&mut self, kind: PieceKind, end: usize) {
         if self.at < end {
             self.draft.pieces.push(Piece { kind, range: self.at..end });
@@ -198,8 +209,8 @@ impl<S> Reader<S> {
         self.at = end;
     }
 
-    /// The next line, if all of it is within so many bytes. It is not taken yet.
-    fn line(&mut self, visible: usize) -> Option<Line> {
+    /// Returns the next line if it is complete within the first `visible` bytes, without consuming it.
+    fn line(&mut self, visible: usize) -> Option<LineRange> {
         let from = self.scanned.max(self.at);
         let bytes = &self.buffer[self.start..self.start + visible];
         let Some(lf) = bytes.get(from..)?.iter().position(|byte| *byte == b'\n').map(|lf| from + lf) else {
@@ -207,10 +218,10 @@ impl<S> Reader<S> {
             return None;
         };
         let has_cr = lf > self.at && bytes[lf - 1] == b'\r';
-        Some(Line { range: self.at..lf + 1, content: self.at..lf - usize::from(has_cr) })
+        Some(LineRange { range: self.at..lf + 1, content: self.at..lf - usize::from(has_cr) })
     }
 
-    fn note_line_ends(&mut self, line: &Line) {
+    fn note_line_ends(&mut self, line: &LineRange) {
         let content = &self.buffer[self.start..][line.content.clone()];
         for (at, _) in content.iter().enumerate().filter(|(_, byte)| **byte == b'\r') {
             self.draft.anomalies.note(line.content.start + at, Kind::BareCr);
@@ -222,7 +233,7 @@ impl<S> Reader<S> {
 }
 
 impl<S: Start> Reader<S> {
-    /// The next message, if all of it is there.
+    /// Returns the next message if it is complete.
     pub fn read(&mut self) -> Read<S> {
         if self.phase == Phase::Over {
             return Read::Over;
@@ -233,11 +244,11 @@ impl<S: Start> Reader<S> {
                 Phase::Start | Phase::Fields => (self.limits.head, Limit::Head),
                 _ => (self.head.saturating_add(self.limits.body), Limit::Body),
             };
-            match self.step(there.min(most)) {
-                Step::On => {}
-                Step::End(ending, at) => return self.finish(ending, at),
-                Step::Blocked if there > most => return self.finish(Ending::TooLong(limit), most),
-                Step::Blocked => match self.end {
+            match self.advance(there.min(most)) {
+                Progress::Advanced => {}
+                Progress::End(ending, at) => return self.finish(ending, at),
+                Progress::Blocked if there > most => return self.finish(Ending::TooLong(limit), most),
+                Progress::Blocked => match self.end {
                     None => return Read::NeedMore,
                     Some(_) if self.phase == Phase::Start && there == 0 => return Read::Over,
                     Some(close) => return self.finish(self.ending(close), there),
@@ -246,29 +257,29 @@ impl<S: Start> Reader<S> {
         }
     }
 
-    /// Reads on, within so many bytes.
-    fn step(&mut self, visible: usize) -> Step {
+    /// Reads the next part of the message within the first `visible` bytes.
+    fn advance(&mut self, visible: usize) -> Progress {
         match self.phase {
             Phase::Start => self.start_line(visible),
             Phase::Fields => self.field_line(visible, false),
             Phase::Trailers => self.field_line(visible, true),
             Phase::Sized(end) if visible >= end => {
                 self.cut(PieceKind::Body, end);
-                Step::End(Ending::Complete, end)
+                Progress::End(Ending::Complete, end)
             }
             Phase::ChunkLine => self.chunk_line(visible),
             Phase::ChunkData(end) if visible >= end => {
                 self.cut(PieceKind::ChunkData, end);
                 self.phase = Phase::ChunkEnd;
-                Step::On
+                Progress::Advanced
             }
             Phase::ChunkEnd => self.chunk_end(visible),
-            Phase::Sized(_) | Phase::ChunkData(_) | Phase::UntilClose | Phase::Over => Step::Blocked,
+            Phase::Sized(_) | Phase::ChunkData(_) | Phase::UntilClose | Phase::Over => Progress::Blocked,
         }
     }
 
-    fn start_line(&mut self, visible: usize) -> Step {
-        let Some(line) = self.line(visible) else { return Step::Blocked };
+    fn start_line(&mut self, visible: usize) -> Progress {
+        let Some(line) = self.line(visible) else { return Progress::Blocked };
         let content = self.buffer[self.start..][line.content.clone()].to_vec();
         if content.is_empty() {
             if self.garbage.is_none() {
@@ -276,23 +287,23 @@ impl<S: Start> Reader<S> {
                 self.note_line_ends(&line);
             }
             self.at = line.range.end;
-            return Step::On;
+            return Progress::Advanced;
         }
         let Some(skip) = S::find(&content) else {
             self.garbage.get_or_insert(self.at);
             self.at = line.range.end;
-            return Step::On;
+            return Progress::Advanced;
         };
         self.end_lead(line.range.start + skip);
-        let line = Line { range: self.at..line.range.end, content: self.at..line.content.end };
+        let line = LineRange { range: self.at..line.range.end, content: self.at..line.content.end };
         self.note_line_ends(&line);
         self.draft.start = Some(S::parse(&content[skip..], self.at, &mut self.draft.anomalies));
         self.cut(PieceKind::StartLine, line.range.end);
         self.phase = Phase::Fields;
-        Step::On
+        Progress::Advanced
     }
 
-    /// Makes a piece of what comes before the start line.
+    /// Makes one piece of the bytes before the start line.
     fn end_lead(&mut self, end: usize) {
         if self.at < end {
             self.garbage.get_or_insert(self.at);
@@ -304,13 +315,13 @@ impl<S: Start> Reader<S> {
         self.cut(PieceKind::Lead, end);
     }
 
-    fn field_line(&mut self, visible: usize, is_trailer: bool) -> Step {
-        let Some(line) = self.line(visible) else { return Step::Blocked };
+    fn field_line(&mut self, visible: usize, is_trailer: bool) -> Progress {
+        let Some(line) = self.line(visible) else { return Progress::Blocked };
         self.note_line_ends(&line);
         if line.content.is_empty() {
             let kind = if is_trailer { PieceKind::TrailerEnd } else { PieceKind::HeadEnd };
             self.cut(kind, line.range.end);
-            return if is_trailer { Step::End(Ending::Complete, self.at) } else { self.head_end() };
+            return if is_trailer { Progress::End(Ending::Complete, self.at) } else { self.head_end() };
         }
         let bytes = &self.buffer[self.start..];
         let anomalies = &mut self.draft.anomalies;
@@ -321,46 +332,46 @@ impl<S: Start> Reader<S> {
                 last.fold(bytes, &line.range, line.content, anomalies);
                 piece.range.end = line.range.end;
                 self.at = line.range.end;
-                return Step::On;
+                return Progress::Advanced;
             }
             anomalies.note(line.range.start, Kind::SpaceBeforeFields);
             lines.push(FieldLine::ignored(line.range.clone()));
         } else if lines.len() == self.limits.fields {
-            return Step::End(Ending::TooLong(Limit::Fields), line.range.end);
+            return Progress::End(Ending::TooLong(Limit::Fields), line.range.end);
         } else {
             lines.push(FieldLine::parse(bytes, line.range.clone(), line.content, anomalies));
         }
         self.cut(if is_trailer { PieceKind::TrailerLine } else { PieceKind::FieldLine }, line.range.end);
-        Step::On
+        Progress::Advanced
     }
 
-    fn head_end(&mut self) -> Step {
+    fn head_end(&mut self) -> Progress {
         self.head = self.at;
-        let Some(start) = &self.draft.start else { return Step::End(Ending::Unknown, self.at) };
+        let Some(start) = &self.draft.start else { return Progress::End(Ending::Unknown, self.at) };
         let is_interim = start.status().is_some_and(|status| (100..200).contains(&status) && status != 101);
         let asked = self.outstanding.front().copied();
         if !is_interim {
             self.outstanding.pop_front();
         }
         self.is_unasked = !S::IS_REQUEST && asked.is_none();
-        let fields = Fields { bytes: &self.buffer[self.start..], lines: &self.draft.fields };
+        let fields = RawFields { bytes: &self.buffer[self.start..], lines: &self.draft.fields };
         let framing = framing::of(start, asked == Some(true), fields, &mut self.draft.anomalies);
         self.draft.framing = Some(framing);
         let end = |length: u64| self.at.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
         self.phase = match framing {
-            Framing::None | Framing::Length(0) => return Step::End(Ending::Complete, self.at),
-            Framing::Unknown => return Step::End(Ending::Unknown, self.at),
+            Framing::None | Framing::Length(0) => return Progress::End(Ending::Complete, self.at),
+            Framing::Unknown => return Progress::End(Ending::Unknown, self.at),
             Framing::Length(length) => Phase::Sized(end(length)),
             Framing::Chunked => Phase::ChunkLine,
             Framing::UntilClose => Phase::UntilClose,
         };
-        Step::On
+        Progress::Advanced
     }
 
-    fn chunk_line(&mut self, visible: usize) -> Step {
-        let Some(line) = self.line(visible) else { return Step::Blocked };
+    fn chunk_line(&mut self, visible: usize) -> Progress {
+        let Some(line) = self.line(visible) else { return Progress::Blocked };
         if self.chunks == self.limits.chunks {
-            return Step::End(Ending::TooLong(Limit::Chunks), line.range.end);
+            return Progress::End(Ending::TooLong(Limit::Chunks), line.range.end);
         }
         self.note_line_ends(&line);
         let content = &self.buffer[self.start..][line.content];
@@ -368,35 +379,35 @@ impl<S: Start> Reader<S> {
         self.cut(PieceKind::ChunkLine, line.range.end);
         self.chunks += 1;
         self.phase = match size {
-            None => return Step::End(Ending::Unknown, self.at),
+            None => return Progress::End(Ending::Unknown, self.at),
             Some(0) => Phase::Trailers,
             Some(size) => {
                 Phase::ChunkData(self.at.saturating_add(usize::try_from(size).unwrap_or(usize::MAX)))
             }
         };
-        Step::On
+        Progress::Advanced
     }
 
-    fn chunk_end(&mut self, visible: usize) -> Step {
+    fn chunk_end(&mut self, visible: usize) -> Progress {
         let length = match visible - self.at {
-            0 => return Step::Blocked,
+            0 => return Progress::Blocked,
             _ if self.byte(self.at) == b'\n' => {
                 self.note(self.at, Kind::ChunkEndsInLf);
                 1
             }
-            1 if self.byte(self.at) == b'\r' => return Step::Blocked,
+            1 if self.byte(self.at) == b'\r' => return Progress::Blocked,
             2.. if self.byte(self.at) == b'\r' && self.byte(self.at + 1) == b'\n' => 2,
             _ => {
                 self.note(self.at, Kind::BadChunkTerminator);
-                return Step::End(Ending::Unknown, self.at);
+                return Progress::End(Ending::Unknown, self.at);
             }
         };
         self.cut(PieceKind::ChunkEnd, self.at + length);
         self.phase = Phase::ChunkLine;
-        Step::On
+        Progress::Advanced
     }
 
-    /// How the message ends if the connection does.
+    /// Returns the ending of the current message if the connection ends now.
     fn ending(&self, close: Close) -> Ending {
         match (self.phase, close) {
             (Phase::UntilClose, Close::Orderly) => Ending::Complete,
@@ -409,12 +420,12 @@ impl<S: Start> Reader<S> {
         }
     }
 
-    /// Yields the message, which is everything up to here, and makes ready for the next.
+    /// Returns the current message, which ends at `end`, and prepares for the next one.
     fn finish(&mut self, ending: Ending, end: usize) -> Read<S> {
         match self.phase {
             Phase::Start => {
                 let cut = &self.buffer[self.start + self.at..self.start + end];
-                // Empty lines that were read already are the lead, like garbage.
+                // Empty lines before it belong to the lead, like garbage.
                 let lead = self.at + S::garbage(cut);
                 self.end_lead(lead);
                 self.cut(PieceKind::Loose, end);
@@ -449,7 +460,7 @@ impl<S: Start> Reader<S> {
         self.phase = if is_last { Phase::Over } else { Phase::Start };
         self.start += end;
         (self.at, self.scanned, self.head, self.chunks) = (0, 0, 0, 0);
-        // Not every time: then many small messages would cost the square of their number.
+        // Not after every message: removing each of many small messages in one buffer would take quadratic time.
         if self.start > self.buffer.len() / 2 {
             self.buffer.drain(..self.start);
             self.start = 0;

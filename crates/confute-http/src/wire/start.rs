@@ -1,19 +1,19 @@
 //! Status lines and request lines.
 //!
-//! Both are read leniently, on boundaries of white space, as RFC 9112 (sections 3 and 4) allows; what is not as the
-//! grammar has it is noted.
+//! Both are parsed leniently, split at white space, as RFC 9112 (sections 3 and 4) allows; deviations from the grammar
+//! are noted as anomalies.
 
 use std::ops::Range;
 
 use super::anomaly::{Anomalies, Kind};
 use super::grammar::{is_text, is_token};
 
-/// The version of a message.
+/// HTTP version of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// The digit before the dot.
+    /// Digit before the dot.
     pub major: u8,
-    /// The digit after it.
+    /// Digit after the dot.
     pub minor: u8,
 }
 
@@ -32,7 +32,7 @@ impl Version {
     }
 }
 
-/// The first line of a response, as ranges of its bytes.
+/// Status line of a response; ranges refer to the bytes of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusLine {
     pub(super) version: Option<Version>,
@@ -40,7 +40,7 @@ pub struct StatusLine {
     pub(super) reason: Range<usize>,
 }
 
-/// The first line of a request, as ranges of its bytes.
+/// Request line; ranges refer to the bytes of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLine {
     pub(super) method: Range<usize>,
@@ -48,7 +48,7 @@ pub struct RequestLine {
     pub(super) version: Option<Version>,
 }
 
-/// A [`StatusLine`] or a [`RequestLine`]; nothing else.
+/// Start line of a message: [`StatusLine`] or [`RequestLine`] (sealed).
 pub trait Start: sealed::Parse {}
 
 impl Start for StatusLine {}
@@ -60,23 +60,23 @@ pub(super) mod sealed {
     pub trait Parse: Sized {
         const IS_REQUEST: bool;
 
-        /// Where in this line it starts.
+        /// Returns the offset in `line` at which the start line begins.
         fn find(line: &[u8]) -> Option<usize>;
 
-        /// How many bytes at the beginning of an unfinished line cannot belong to it.
+        /// Returns the number of bytes at the beginning of an incomplete line that cannot belong to a start line.
         fn garbage(line: &[u8]) -> usize;
 
-        /// Reads a line without its end, which begins at this byte of the message.
+        /// Parses a start line without its line end, which begins at offset `at` of the message.
         fn parse(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Self;
 
         fn version(&self) -> Option<Version>;
 
-        /// Requests have none.
+        /// Returns the status code; `None` for a request.
         fn status(&self) -> Option<u16>;
     }
 }
 
-/// What every status line begins with, if perhaps in lower case.
+/// Beginning of every status line; other cases are accepted, as an anomaly.
 const NAME: &[u8] = b"HTTP/";
 
 impl sealed::Parse for StatusLine {
@@ -112,7 +112,7 @@ impl sealed::Parse for StatusLine {
             Some(_) => anomalies.note(at + code.end, Kind::OddSpacing),
         }
         let reason = line.len().min(code.end + 1)..line.len();
-        // A CR has been noted as such.
+        // A CR is already noted as `Kind::BareCr`.
         if let Some(odd) = line[reason.clone()].iter().position(|byte| !is_text(*byte) && *byte != b'\r') {
             anomalies.note(at + reason.start + odd, Kind::OddReason);
         }
@@ -147,7 +147,7 @@ impl sealed::Parse for RequestLine {
         let method = word(line, gap(line, 0));
         let rest = gap(line, method.end);
         let end = line.iter().rposition(|byte| !is_gap(*byte)).map_or(rest, |last| rest.max(last + 1));
-        // The last word is the version, if there are two.
+        // The last word after the method is the version, unless it is the only one: then it is the target.
         let last = line[rest..end].iter().rposition(|byte| is_gap(*byte)).map(|last| rest + last + 1);
         let version = last.unwrap_or(end)..end;
         let target = rest..last.map_or(end, |last| {
@@ -179,7 +179,7 @@ impl sealed::Parse for RequestLine {
     }
 }
 
-/// What lenient recipients take for a space.
+/// Returns `true` for the white space that a lenient recipient accepts instead of a space (RFC 9112, section 3).
 fn is_gap(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c | b'\r')
 }

@@ -1,7 +1,7 @@
-//! Writes messages: correct unless told otherwise.
+//! Writer of messages, which are correct unless a [`Malformed`] requests otherwise.
 //!
-//! Framing fields and `Host` are the writer's business; whoever wants them wrong says so with a [`Malformed`]. What comes
-//! out knows its pieces, so that a driver can cut it where it matters.
+//! The writer adds the framing fields and `Host` itself; wrong ones need a [`Malformed`]. An encoded message knows its
+//! pieces, so that a driver can split it at interesting positions.
 
 use super::grammar::{is_text, is_token, trim};
 use super::malformed::Malformed;
@@ -22,70 +22,70 @@ enum StartParts {
     Response { status: u16, reason: Vec<u8> },
 }
 
-/// The content of a message to be written, and what delimits it.
+/// Content of a message to be written, with its framing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Body {
-    /// No content. A response that could have some says that its length is 0; a request says nothing.
+    /// No content. A response that may have content gets `Content-Length: 0`; a request gets no framing field.
     #[default]
     None,
-    /// Content with its length.
+    /// Content with `Content-Length`.
     Sized(Vec<u8>),
-    /// A length without content, as in a response to HEAD, or a 304.
+    /// `Content-Length` without content, as in a response to HEAD or a 304.
     Announced(u64),
-    /// Content in chunks, then perhaps trailer fields.
+    /// Content in chunks, followed by trailer fields.
     Chunked(Vec<Chunk>, Vec<(Vec<u8>, Vec<u8>)>),
-    /// Content of a response that the end of the connection delimits. It says `Connection: close`.
+    /// Content of a response that is delimited by the end of the connection, with `Connection: close`.
     UntilClose(Vec<u8>),
 }
 
 impl Body {
-    /// Content in such chunks.
+    /// Returns content in these chunks, without extensions and trailer fields.
     pub fn chunks<'a>(data: impl IntoIterator<Item = &'a [u8]>) -> Self {
         let chunk = |data: &[u8]| Chunk { data: data.to_vec(), extensions: Vec::new() };
         Body::Chunked(data.into_iter().map(chunk).collect(), Vec::new())
     }
 }
 
-/// A chunk to be written; not the last, which is written anyway.
+/// A chunk to be written. The last chunk is added by the writer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its data, which must not be empty.
+    /// Data of the chunk, not empty.
     pub data: Vec<u8>,
-    /// Its extensions from the first semicolon on, or nothing.
+    /// Extensions from the first semicolon on, or empty.
     pub extensions: Vec<u8>,
 }
 
-/// Why a message cannot be written.
+/// Reasons why a message cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// Not as the grammar has it.
+    /// A part of the message violates its grammar.
     #[error("this is no {what}: {}; use `Malformed` to send it all the same", bytes.escape_ascii())]
     Grammar {
-        /// What it should be.
+        /// Name of the part.
         what: &'static str,
-        /// What it is.
+        /// Bytes of the part.
         bytes: Vec<u8>,
     },
-    /// The writer sets this field itself.
+    /// The caller added a field that the writer sets itself.
     #[error("the writer sets {0} itself; use `Malformed` to add another")]
     Reserved(String),
-    /// Content where none is allowed, or that nothing would delimit.
+    /// The message may not have content, or the content would not be delimited.
     #[error("such a message cannot have such a body; use `Malformed` to send it all the same")]
     Body,
-    /// There is nothing of the kind in the message.
+    /// The message has no part in which this defect could be introduced.
     #[error("nothing to spoil in this message with {0:?}")]
     NothingToSpoil(Malformed),
 }
 
 impl Outgoing {
-    /// A request. `Host` comes first, as RFC 9110 (section 7.2) recommends.
+    /// Returns a request. `Host` is the first field, as RFC 9110 (section 7.2) recommends.
     pub fn request(method: impl AsRef<[u8]>, target: impl AsRef<[u8]>, host: impl AsRef<[u8]>) -> Self {
         let [method, target, host] = [method.as_ref(), target.as_ref(), host.as_ref()].map(<[u8]>::to_vec);
         Outgoing::new(StartParts::Request { method, target, host })
     }
 
-    /// A response.
+    /// Returns a response.
     pub fn response(status: u16, reason: impl AsRef<[u8]>) -> Self {
         Outgoing::new(StartParts::Response { status, reason: reason.as_ref().to_vec() })
     }
@@ -94,28 +94,28 @@ impl Outgoing {
         Outgoing { start, fields: Vec::new(), body: Body::None, wrong: Vec::new() }
     }
 
-    /// With one more field.
+    /// Adds a field.
     #[must_use]
     pub fn field(mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
         self.fields.push((name.as_ref().to_vec(), value.as_ref().to_vec()));
         self
     }
 
-    /// With this body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: Body) -> Self {
         self.body = body;
         self
     }
 
-    /// With one more thing wrong, after all others.
+    /// Adds a defect, which is introduced after those added before.
     #[must_use]
     pub fn wrong(mut self, wrong: Malformed) -> Self {
         self.wrong.push(wrong);
         self
     }
 
-    /// The bytes.
+    /// Encodes the message.
     pub fn encode(&self) -> Result<Encoded, WriteError> {
         let mut parts = Parts::default();
         match &self.start {
@@ -150,7 +150,7 @@ impl Outgoing {
         Ok(parts.encode())
     }
 
-    /// 0 for a request.
+    /// Returns the status code; 0 for a request.
     fn status(&self) -> u16 {
         match self.start {
             StartParts::Response { status, .. } => status,
@@ -204,15 +204,15 @@ fn field_line(name: &[u8], value: &[u8]) -> Result<Vec<u8>, WriteError> {
     Ok([name, b": ", value].concat())
 }
 
-/// A message about to be written, in a form that can be spoilt.
+/// A message before encoding, in a form into which defects can be introduced.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) before: Vec<u8>,
-    /// Lines and their ends: the start line, fields, the empty line.
+    /// Lines and their line ends: the start line, the fields, the empty line.
     pub(super) head: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) body: Vec<u8>,
     pub(super) chunks: Vec<ChunkParts>,
-    /// With the empty line.
+    /// Trailer lines, including the empty line.
     pub(super) trailers: Vec<Vec<u8>>,
     pub(super) after: Vec<u8>,
 }
@@ -281,7 +281,7 @@ impl Parts {
     }
 }
 
-/// A message as bytes that know their pieces.
+/// An encoded message: its bytes, divided into pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     bytes: Vec<u8>,
@@ -289,23 +289,24 @@ pub struct Encoded {
 }
 
 impl Encoded {
-    /// What to send.
+    /// Returns the bytes to send.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The parts of it, in order and without gaps.
+    /// Returns the pieces, in order and without gaps.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// How long the head is, with whatever comes before it.
+    /// Returns the length of the head, including any bytes before the start line.
     pub fn head_length(&self) -> usize {
         let head = self.pieces.iter().find(|piece| piece.kind == PieceKind::HeadEnd);
         head.map_or(0, |piece| piece.range.end)
     }
 
-    /// Where to cut it so that a server might stumble: between pieces, between CR and LF, in the middle of a piece.
+    /// Returns positions at which splitting the message may confuse a server: between pieces, between CR and LF, in the
+    /// middle of a piece.
     pub fn splits(&self) -> Vec<usize> {
         let cuts = self.pieces.iter().flat_map(|piece| {
             let range = piece.range.clone();

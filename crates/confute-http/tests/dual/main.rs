@@ -1,4 +1,4 @@
-//! One server that is an origin and a gateway, tested as both in one run.
+//! A server that is both an origin and a gateway, tested as both in one run.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -6,9 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute_drive::{AnyGenerator, Limits, Outcome, Plan, Target, campaign};
-use confute_http::dual::{Dual, Mixture};
-use confute_http::proxy::Proxy;
-use confute_http::{Http, encode};
+use confute_http::{Http, Mixture, encode};
 use confute_testbed::embedded::{Bug, Config, Embedded};
 use confute_testbed::free_port;
 
@@ -16,16 +14,15 @@ fn number(name: &str, other: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(other)
 }
 
-/// So many cases against the embedded server, which forwards what is below one prefix to the tester.
+/// Runs a campaign against the embedded server, which forwards paths with one prefix to the tester.
 fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome {
     let origin = free_port().unwrap();
     let config = Config { bugs: bugs.to_vec(), ..Config::default() };
     let server = Embedded::start(config.proxy("/proxy/", origin)).unwrap();
     let target = || encode::Target { host: server.addr().to_string(), fields: Vec::new() };
     let place = Target::new(server.addr());
-    let proxy = Proxy::new(target(), "/proxy/", origin, "/").discovered(place, &Limits::default());
-    let http = Http { target: target(), prefix: "/".to_owned(), ..Http::default() };
-    let dual = Dual::new(http.clone(), proxy);
+    let gateway = Http::gateway(target(), "/proxy/", origin, "/").discovered(place, &Limits::default());
+    let http = Http::origin(target(), "/").and_gateway(gateway);
     let plan = Plan {
         seed,
         cases: Some(cases),
@@ -35,7 +32,7 @@ fn tour(bugs: &[Bug], seed: u64, cases: u64, failures: usize) -> Outcome {
         ..Plan::new(Target { listen: Some(origin), ..place })
     };
     let make = |case: u64| AnyGenerator::new(Mixture::of_case(http.clone(), case));
-    campaign(&dual, &plan, &make, &mut (), &AtomicBool::new(false))
+    campaign(&http, &plan, &make, &mut (), &AtomicBool::new(false))
 }
 
 #[test]
@@ -59,7 +56,7 @@ fn a_correct_server_is_unrefuted() {
     assert_eq!(outcome.tally.unrefuted, number("CASES", 12), "{:?}", outcome.tally);
 }
 
-/// The rules that are blamed for a bug, each alone, in a tour that stops at the first finding.
+/// Returns the rule sets that are blamed for a bug, in a campaign that stops at the first violation.
 fn blamed(bug: Bug, seed: u64) -> Vec<String> {
     let outcome = tour(&[bug], seed, number("CASES", 40), 1);
     let Some(finding) = outcome.findings.first() else {
@@ -82,7 +79,7 @@ fn a_bug_on_either_side_is_found_and_blamed() {
 #[ignore = "takes long: every bug there is"]
 fn every_bug_is_found_and_blamed() {
     let mut wrong = Vec::new();
-    // Closing without an answer is allowed at any time.
+    // A server may close a connection without a response at any time.
     for bug in Bug::all().iter().filter(|bug| **bug != Bug::ClosedUnanswered) {
         if std::env::var("BUG").is_ok_and(|wanted| wanted != bug.name()) {
             continue;

@@ -1,4 +1,4 @@
-//! Each rule about conditions: a trace that breaks it, and the nearest that does not.
+//! For each rule about conditional requests, a trace that violates it, and the most similar trace that does not.
 
 use confute::network::Tcp;
 use confute::{Options, Verdict};
@@ -112,7 +112,7 @@ fn since(request: Request, modified: Option<i64>, unmodified: Option<i64>) -> Re
 
 #[test]
 fn dates() {
-    // What was put has the date 100.
+    // The stored content has the date 100.
     let with = || with("v", "x");
     with().ask(since(get(), Some(100), None), ok("v")).breaks("rfc9110-13.1.3/if-modified-since");
     with().ask(since(get(), Some(100), None), status(304)).legal();
@@ -140,13 +140,13 @@ fn dates() {
     with()
         .ask(beside, ok("v").tag("x"))
         .breaks_or("rfc9110-13.1.3/beside-if-none-match", &["rfc9110-13.1.2/not-modified"]);
-    // Whether nothing has a date that is not available, and so to be ignored, or none that is early enough: both are read
-    // into 13.1.4.
+    // 13.1.4 can be read in two ways if the resource does not exist: its date is not available, so that the condition
+    // is ignored, or it has no date that is early enough, so that the condition is false.
     missing().ask(since(put("w"), None, Some(99)), status(412)).ask(get(), status(404)).legal();
     missing().ask(since(put("w"), None, Some(99)), status(201)).ask(get(), ok("w")).legal();
     let done = missing().ask(since(put("w"), None, Some(99)), status(412)).ask(get(), ok("w"));
     assert!(done.verdict().is_refuted());
-    // If-Modified-Since is nothing for PUT.
+    // If-Modified-Since is ignored for PUT.
     with().ask(since(put("w"), Some(100), None), status(204)).legal();
 }
 
@@ -175,7 +175,7 @@ fn what_was_expected_is_told_in_words() {
     let refutation = confute::explain(&ORIGIN, &network, &story.events, &refutation, &options);
     let expected: Vec<_> = refutation.expected.iter().filter_map(|each| each.message.as_deref()).collect();
     assert_eq!(expected.len(), 1, "{expected:?}");
-    assert!(expected[0].starts_with("304 with tag "), "{expected:?}");
+    assert!(expected[0].starts_with("304, ETag: "), "{expected:?}");
 }
 
 #[test]

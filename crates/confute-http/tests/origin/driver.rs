@@ -1,4 +1,4 @@
-//! One case against a real server, judged while it runs.
+//! Runs a case against a real server, and judges it while it runs.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -7,27 +7,25 @@ use std::time::Duration;
 use confute::Verdict;
 use confute::trace::Event;
 use confute_drive::{AnyGenerator, CaseSetup, Gauge, Limits, Net, Target, run_case, typed_events};
-use confute_http::message::Msg;
-use confute_http::{Http, Traffic};
+use confute_http::message::Message;
+use confute_http::{Http, Traffic, encode};
 
-use crate::story::ORIGIN;
-
-/// How long to wait for an answer before saying that none will come.
+/// Timeout after which a response counts as missing.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 pub(crate) struct Outcome {
     pub(crate) verdict: Verdict,
     pub(crate) requests: usize,
-    pub(crate) events: Vec<Event<Msg>>,
+    pub(crate) events: Vec<Event<Message>>,
     pub(crate) turns: u64,
 }
 
-/// Runs one case of so many steps, or until the server is refuted.
+/// Runs one case with this number of steps, or until the server is refuted.
 pub(crate) fn run(address: SocketAddr, name: &str, seed: u64, steps: usize, connections: u32) -> Outcome {
     run_relaxed(address, (name, seed), steps, connections, &[])
 }
 
-/// The same, with rules that may be broken.
+/// Runs one case like [`run`], with some rules relaxed.
 pub(crate) fn run_relaxed(
     address: SocketAddr,
     (name, seed): (&str, u64),
@@ -35,8 +33,7 @@ pub(crate) fn run_relaxed(
     connections: u32,
     relaxed: &[&'static str],
 ) -> Outcome {
-    let mut http = Http { prefix: "/".to_owned(), model: ORIGIN, ..Http::default() };
-    http.target.host = address.to_string();
+    let http = Http::origin(encode::Target { host: address.to_string(), fields: Vec::new() }, "/");
     let setup = CaseSetup {
         protocol: &http,
         target: Target::new(address),

@@ -1,9 +1,11 @@
-//! The model of an origin server: what it accuses, what it allows, and what it makes of real servers.
+//! Tests of the model of an origin server: traces that it refutes, traces that it allows, and cases against real
+//! servers.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod conditions;
 mod driver;
 mod embedded;
+mod every;
 mod named;
 mod open;
 mod ranges;

@@ -1,18 +1,21 @@
-//! Faults that were blamed on a rule that has nothing to do with them, each with the rule that it breaks.
+//! Regression tests: violations that were once blamed on an unrelated rule, each with the rule that it violates.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use confute::lang::Level;
 use confute::network::Tcp;
 use confute::trace::Event;
 use confute::{Options, blame};
-use confute_drive::Evidence as _;
+use confute_drive::{AnyMessage, Evidence as _, PastRun, Rerun, judge_again};
 use confute_http::Http;
-use confute_http::message::{Flaw, Msg, Odd, Request, Response};
+use confute_http::message::{Flaw, Message, Odd, Request, Response};
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, ok, put, status, with};
 
-/// The sets of rules that a trace is blamed on once it was annotated, as after a live case, and the level.
+/// Annotates a trace as after a live case, and returns the rule sets that it is blamed on, and the level.
 fn diagnosed(story: &Story, relaxed: &[&'static str]) -> (Vec<String>, Option<Level>) {
-    let mut events: Vec<Event<Msg>> = story.events.clone();
+    let mut events: Vec<Event<Message>> = story.events.clone();
     Http::default().annotate(&mut events);
     let options = Options { relaxed: relaxed.to_vec(), ..Options::default() };
     let blame = blame(&ORIGIN, &Tcp::default(), &events, &options);
@@ -24,22 +27,36 @@ fn blamed_on(story: &Story, relaxed: &[&'static str], rules: &[&str], level: Lev
     assert_eq!(diagnosed(story, relaxed), (rules.iter().map(ToString::to_string).collect(), Some(level)));
 }
 
+/// Judges a trace as a stored case, and returns the rule sets that it is blamed on, and the level.
+fn replayed(story: &Story, relaxed: &[&'static str]) -> (Vec<String>, Option<Level>) {
+    let trace: Vec<_> = story.events.iter().map(|event| event.clone().map(AnyMessage::new)).collect();
+    let past = PastRun { script: &[], name: "case", seed: 1, relaxed };
+    let budget = (Duration::from_mins(1), 1 << 30);
+    match judge_again(&Http::default(), &past, &trace, budget, &AtomicBool::new(false)) {
+        Rerun::Refuted(found) => {
+            (found.diagnoses.iter().map(|one| one.rules.join(" + ")).collect(), found.level)
+        }
+        Rerun::Explained => panic!("explained"),
+        Rerun::Unknown(why) => panic!("{why}"),
+    }
+}
+
 const SERVES: &[&str] = &["store/serves"];
 
-/// RFC 9110 says of no 4xx but 412 that the request was not performed, so it is a matter of the store.
+/// RFC 9110 requires of no 4xx but 412 that the request was not performed, so the violated rule is one of the store.
 #[test]
 fn a_refused_write_is_not_performed() {
     for code in [403, 411, 423, 429, 307] {
         let refused = || with("v", "x").ask(put("w"), status(code));
         blamed_on(&refused().ask(get(), ok("w").tag("y")), SERVES, &["store/refused-not-done"], Level::Store);
-        // At some moment later.
+        // The refused write takes effect later.
         let later = refused().ask(get(), ok("v").tag("x")).ask(get(), ok("w").tag("y"));
         blamed_on(&later, SERVES, &["store/refused-not-done"], Level::Store);
     }
 }
 
-/// Two requests that compete for a locked resource are both refused, and their tag was the current one. That the tag changed
-/// once would explain both, but several refusals are no more than a habit.
+/// Two requests that compete for a locked resource are both refused, though their tag was the current one. A single
+/// change of the tag would explain both refusals, but several refusals are still no more than a habit of the server.
 #[test]
 fn two_that_are_refused_at_once() {
     let both = with("v", "x")
@@ -52,13 +69,13 @@ fn two_that_are_refused_at_once() {
     assert_eq!(deviations("store/steady-tag"), Some(1), "{told:?}");
     assert_eq!(deviations("store/serves"), Some(2), "{told:?}");
     assert_eq!(told.level(), Some(Level::Steady));
-    // A tag that did change is not blamed on refusals.
+    // A change of the tag is not blamed on refusals.
     let changed = with("v", "x").ask(get(), ok("v").tag("y"));
     let (rules, _) = diagnosed(&changed, &[]);
     assert!(!rules.contains(&"store/serves".to_owned()), "{rules:?}");
 }
 
-/// A false condition forbids to perform the request (RFC 9110, 13.1.1 and 13.1.2), whatever the answer says.
+/// A request with a false condition must not be performed (RFC 9110, 13.1.1 and 13.1.2), whatever the response.
 #[test]
 fn a_write_that_failed_is_not_performed_later() {
     let new = || ok("<00002>").tag("y");
@@ -88,7 +105,7 @@ fn half_of_a_write_whose_outcome_is_open() {
     assert!(rules.contains(&"store/whole".to_owned()) && level == Some(Level::Store), "{rules:?}, {level:?}");
 }
 
-/// 204 of content that is there is a matter of the store, not of somebody else's answer.
+/// A 204 for existing content violates a rule of the store; it is not blamed on a response to another request.
 #[test]
 fn content_is_sent() {
     let (rules, level) = diagnosed(&with("v", "x").ask(get(), status(204).tag("x")), &[]);
@@ -96,11 +113,11 @@ fn content_is_sent() {
     with("", "x").ask(get(), status(204).tag("x")).legal();
 }
 
-/// A strong tag with bytes that it does not belong to (RFC 9110, 8.8.1).
+/// A strong tag is sent with bytes that it does not belong to (RFC 9110, 8.8.1).
 #[test]
 fn content_that_is_continued_with_other_bytes() {
     let story = with("<00001>", "x").ask(get(), ok("<00...>").tag("x"));
-    // That the content has changed by itself, with its tag, explains it too.
+    // A spontaneous change of the content together with its tag explains the trace too.
     blamed_on(&story, &[], &["rfc9110-8.8.3/strong-tag-differs", "store/steady-content"], Level::Store);
 }
 
@@ -109,16 +126,16 @@ fn a_response_that_nobody_asked_for() {
     let surplus = |status: Response| Response { flaws: vec![Flaw::Surplus], ..status };
     let story = with("v", "x").got(0, surplus(status(200)));
     blamed_on(&story, &[], &["rfc9112-6.3/nothing-after-the-end"], Level::Must);
-    // What is left of the content of a request is taken for the next one (RFC 9112, 9.3).
+    // The rest of the content of a request is taken for the next request (RFC 9112, 9.3).
     let story = with("v", "x").ask(put("w"), status(500)).got(0, surplus(status(400)));
     blamed_on(&story, SERVES, &["rfc9112-9.3/body-read"], Level::Must);
-    // Something else than an error is no answer to that.
+    // A response other than an error is no response to such a rest.
     let story = with("v", "x").ask(put("w"), status(500)).got(0, surplus(status(200)));
     blamed_on(&story, SERVES, &["rfc9112-6.3/nothing-after-the-end"], Level::Must);
 }
 
-/// The old strong tag with the new content, while the PUT is at work, of a server that answers 201 to every PUT: that the
-/// resource had gone does not make its old tag that of other content (RFC 9110, 8.8.1: unique over time).
+/// A server that responds with 201 to every PUT sends the old strong tag with the new content during a PUT. That the
+/// resource had vanished does not permit its old tag for other content (RFC 9110, 8.8.1: unique over time).
 #[test]
 fn a_torn_read_where_resources_vanish() {
     let relaxed = ["store/serves", "store/stays"];
@@ -130,8 +147,8 @@ fn a_torn_read_where_resources_vanish() {
     blamed_on(&story, &relaxed, &["store/whole"], Level::Store);
 }
 
-/// What a read shows while a PUT is at work is torn, whatever the PUT might have stored for good; what a read shows after the
-/// response to the PUT is not.
+/// Wrong content in a read during a PUT counts as a torn read, whatever the PUT may have stored in the end; after the
+/// response to the PUT it does not.
 #[test]
 fn a_read_that_meets_a_put_is_torn() {
     let begun = || with("<00001>", "x").sent(0, put("<00002>")).sent(1, get());
@@ -139,21 +156,21 @@ fn a_read_that_meets_a_put_is_torn() {
     blamed_on(&begun().got(1, old_tag()), &[], &["store/whole"], Level::Store);
     let quiet = || begun().got(1, ok("<00001>").tag("x")).got(0, status(204)).ask(get(), old_tag());
     blamed_on(&quiet(), &[], &["rfc9110-8.8.3/strong-tag-differs"], Level::Must);
-    // Nothing of it yet, with a tag of that, whether or not the response to the PUT is seen.
+    // The new content is still empty and has a tag of its own, with or without a response to the PUT.
     let nothing = || ok("").tag("z");
     blamed_on(&begun().got(1, nothing()), &[], &["store/whole"], Level::Store);
     blamed_on(&begun().got(1, nothing()).got(0, status(204).tag("y")), &[], &["store/whole"], Level::Store);
     let changed = with("<00001>", "x").ask(put("<00002>"), status(204)).ask(get(), nothing());
     let (rules, level) = diagnosed(&changed, &[]);
     assert!(rules.contains(&"store/put-exact".to_owned()) && level == Some(Level::Store), "{rules:?}");
-    // A chunk of which more is said than can come.
+    // The announced size of a chunk is larger than all data that follows.
     let large = Request { odd: Some(Odd::VastChunk), chunked: true, ..put("<00002>") };
     let story = with("<00001>", "x").sent(0, large).sent(1, get()).got(1, ok("<00002>").tag("y"));
     blamed_on(&story, &[], &["store/whole"], Level::Store);
 }
 
-/// A weak tag promises nothing, and a strong one may change by itself (RFC 9110, 8.8.1): another tag for the same content is a
-/// warning, also while a PUT is at work.
+/// A weak tag guarantees nothing, and a strong tag may change spontaneously (RFC 9110, 8.8.1): another tag for the same
+/// content is a warning, even during a PUT.
 #[test]
 fn another_tag_of_new_content_is_a_warning() {
     let story = with("<00001>", "~x")
@@ -167,7 +184,8 @@ fn another_tag_of_new_content_is_a_warning() {
     assert_eq!(level, Some(Level::Steady));
 }
 
-/// A length without content, and the next response right behind it: framing, whatever else may be torn.
+/// A response announces a length but has no content, and the next response follows immediately: this violates framing,
+/// though a torn read would explain it too.
 #[test]
 fn content_that_is_the_next_response() {
     let next = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n<00001>";
@@ -179,7 +197,8 @@ fn content_that_is_the_next_response() {
     blamed_on(&story, &[], &["rfc9110-8.6/length-true"], Level::Must);
 }
 
-/// A tag that is replaced by another new one is unsteady; one that is replaced by that of other content is used twice.
+/// If a tag is replaced by a new one, it is unsteady; if it is replaced by the tag of other content, that tag is
+/// reused.
 #[test]
 fn a_tag_that_returns() {
     let two = with("v", "x").ask(put("w"), status(204).tag("y")).ask(get(), ok("w").tag("y"));
@@ -189,7 +208,7 @@ fn a_tag_that_returns() {
     assert!(is_named && level >= Some(Level::Store), "{rules:?}, {level:?}");
 }
 
-/// Requests that were not answered yet when a case ended are no excuse: they may as well not have been handled.
+/// Requests without a response at the end of a case explain nothing: the server need not have handled them.
 #[test]
 fn what_was_not_answered_yet_explains_nothing() {
     let waiting = |conn| move |story: Story| story.sent(conn, put(&format!("<0000{conn}>")).if_match("x"));
@@ -197,4 +216,33 @@ fn what_was_not_answered_yet_explains_nothing() {
         [waiting(2), waiting(3), waiting(4)].into_iter().fold(with("v", "x"), |story, more| more(story));
     let story = story.ask(put("<00009>").if_match("confute-made-this-up"), status(204).tag("y"));
     blamed_on(&story, &[], &["rfc9110-13.1.1/if-match"], Level::Must);
+}
+
+/// The second of two PUTs gets the tag of the first, and its response has that tag too. So a read during it is not torn,
+/// though `store/whole`, which is relaxed, would explain it.
+#[test]
+fn a_read_with_the_tag_in_the_response_to_the_put_is_not_torn() {
+    let story = with("<00001>", "x")
+        .sent(0, put("<00002>"))
+        .sent(1, get())
+        .got(1, ok("<00002>").tag("x"))
+        .got(0, status(204).tag("x"));
+    let (rules, level) = diagnosed(&story, &["store/whole"]);
+    assert!(rules.contains(&"rfc9110-8.8.3/strong-tag-differs".to_owned()), "{rules:?}");
+    assert_eq!(level, Some(Level::Must));
+    blamed_on(&story, &[], &["rfc9110-8.8.3/strong-tag-differs"], Level::Must);
+}
+
+/// A torn read, which the relaxed rule excuses, is not blamed on other rules beside the violation that follows it.
+#[test]
+fn what_is_excused_is_not_blamed_on_another_rule() {
+    let story = with("<00001>", "x")
+        .sent(0, put("<00002>"))
+        .sent(1, get())
+        .got(1, ok("<00002>").tag("x"))
+        .got(0, status(204).tag("y"))
+        .ask(get().if_match("~y"), ok("<00002>").tag("y"));
+    let rules = ["rfc9110-13.1.1/strong-comparison", "rfc9110-13.1.1/if-match-on-read"];
+    let expected = (rules.map(str::to_owned).to_vec(), Some(Level::Must));
+    assert_eq!(replayed(&story, &["store/whole"]), expected);
 }

@@ -1,4 +1,4 @@
-//! Writes whose outcome is open, reads that are evaluated in parallel, and replacements that are not whole.
+//! Writes with unknown outcome, reads that are evaluated in parallel, and replacements that are not atomic.
 
 use confute::lang::Level;
 use confute::network::Tcp;
@@ -7,7 +7,7 @@ use confute_http::message::{Dated, IfRange, Notes, Odd, Request, Response, Span,
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, ok, put, status, with};
 
-/// The verdict where requests may be refused.
+/// Returns the verdict on a trace if requests may be refused.
 fn refusing(story: &Story) -> Verdict {
     let options = Options { relaxed: vec!["store/serves"], ..Options::default() };
     judge(&ORIGIN, &Tcp::default(), &story.events, &options)
@@ -36,14 +36,14 @@ fn an_open_write_is_performed_at_once_or_later_or_never() {
         allowed(&open().ask(get(), new()).ask(get(), new()));
         allowed(&open().ask(get(), old()).ask(get(), new()).ask(get(), new()));
         allowed(&open().ask(get(), old()).ask(put("z"), status(204).tag("z")).ask(get(), new()));
-        // Once it is there, it is there.
+        // Once the write was observed, it persists.
         refuted(&open().ask(get(), new()).ask(get(), old()));
-        // It happens once.
+        // The write is performed at most once.
         refuted(&open().ask(get(), new()).ask(put("z"), status(204).tag("z")).ask(get(), new()));
-        // Nothing else comes of it.
+        // The write has no other effect.
         refuted(&open().ask(get(), ok("!").tag("y")));
         refuted(&open().ask(get(), status(404)));
-        // Two reads at the same time may see it differently, but not in an order that cannot be.
+        // Two concurrent reads may observe it differently, but only in a possible order.
         let both = |one, two| open().sent(0, get()).sent(1, get()).got(0, one).got(1, two);
         allowed(&both(new(), old()));
         allowed(&both(old(), new()));
@@ -72,7 +72,7 @@ fn the_conditions_of_an_open_write_are_evaluated_when_it_is_performed() {
     refuted(&open(put("w").if_match("other")).ask(get(), ok("w")));
     refuted(&open(put("w").if_none_match("*")).ask(get(), ok("w")));
     allowed(&open(put("w").if_match("x")).ask(get(), ok("v").tag("x")).ask(get(), ok("w")));
-    // Another write came first.
+    // Another write was performed before it.
     let overtaken = || open(put("w").if_match("x")).ask(put("z"), status(204).tag("z"));
     refuted(&overtaken().ask(get(), ok("z").tag("z")).ask(get(), ok("w")));
     allowed(&open(put("w").if_match("z")).ask(put("z"), status(204).tag("z")).ask(get(), ok("w")));
@@ -93,7 +93,7 @@ fn several_open_writes_happen_in_any_order() {
     allowed(&open().ask(get(), ok("b").tag("b")).ask(get(), ok("a").tag("a")));
     allowed(&open().ask(get(), ok("a").tag("a")).ask(get(), ok("b").tag("b")));
     refuted(&open().ask(get(), ok("b").tag("b")).ask(get(), ok("a").tag("a")).ask(get(), ok("b").tag("b")));
-    // With more of them than are followed, nothing is said of the resource any more.
+    // If there are more of them than the model tracks, every content of the resource is allowed.
     let many = ["c", "d", "e"].iter().fold(open(), |story, body| story.ask(put(body), status(503)));
     allowed(&many.ask(get(), ok("?")).ask(put("w"), status(201)).ask(get(), ok("!")));
 }
@@ -112,10 +112,10 @@ fn safe_requests_on_one_connection_may_be_evaluated_in_parallel() {
         .got(0, new())
         .got(0, old())
         .legal();
-    // The same one after the other.
+    // The same reads in sequence are refuted.
     let apart = with("v", "x").sent(1, put("w")).ask(get(), new()).ask(get(), old());
     assert!(apart.verdict().is_refuted());
-    // Not behind a write on their own connection, nor before one.
+    // Reads after a write on their own connection, or before one, are not evaluated in parallel.
     let behind = with("v", "x").sent(0, put("w")).sent(0, get()).got(0, status(204)).got(0, old());
     assert!(behind.verdict().is_refuted());
     let behind = with("v", "x").sent(0, put("w")).sent(0, get()).sent(0, get());
@@ -138,7 +138,7 @@ fn an_old_strong_tag_with_new_content_is_torn_while_the_write_is_at_work() {
         .got(0, status(204).tag("y"))
         .got(1, ok("bb").tag("x"));
     assert_eq!(late.blamed()[0], "store/whole", "{:?}", late.blamed());
-    // Once the PUT was answered it is not.
+    // After the response to the PUT it is not a torn read.
     let reused = Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("bb").tag("x") };
     let after = with("aa", "x").ask(put("bb"), status(204)).ask(get(), reused);
     after.clone().breaks("rfc9110-8.8.3/strong-tag-differs");
@@ -157,7 +157,7 @@ fn what_broke_off_may_be_seen_in_several_stages() {
     };
     stages().breaks("store/whole");
     stages().ask(put("w").if_match("s4"), status(204)).breaks("store/whole");
-    // Not what somebody else put, nor after the next write.
+    // Content of another PUT is not excused, nor is a read after the next write.
     assert!(!broken().ask(get(), ok("<00016>").tag("s1")).blamed().contains(&"store/whole"));
     let replaced = stages().ask(put("w"), status(204)).ask(get(), ok("<00015>").tag("s1"));
     assert!(!replaced.blamed().contains(&"store/whole"), "{:?}", replaced.blamed());
@@ -185,7 +185,7 @@ fn a_strong_tag_is_never_that_of_other_content() {
     again().breaks("rfc9110-8.8.3/strong-tag-differs");
     assert_eq!(again().level(), Some(Level::Must));
     again().ask(get(), reused()).breaks("rfc9110-8.8.3/strong-tag-differs");
-    // That it changed by itself is no excuse.
+    // A spontaneous change does not explain it.
     let options = Options { relaxed: vec!["store/steady-tag", "store/steady-date"], ..Options::default() };
     assert!(judge(&ORIGIN, &Tcp::default(), &again().events, &options).is_refuted());
 }
@@ -198,7 +198,7 @@ fn a_304_has_the_tag_that_200_has() {
         .breaks("rfc9110-15.4.5/etag");
 }
 
-/// What was put may have a date that is yet to come, where nothing says that the server has but one clock.
+/// Stored content may have a date in the future, unless the server is known to have only one clock.
 #[test]
 fn what_was_put_may_be_of_tomorrow() {
     let now = |date| Response {
@@ -214,7 +214,7 @@ fn what_was_put_may_be_of_tomorrow() {
         .ask(since, Response { dated: Dated { may_be_ahead: true, ..Dated::default() }, ..status(304) })
         .ask(get(), now(102))
         .legal();
-    // But not of yesterday.
+    // Its date is not in the past.
     tomorrow().ask(until(50), now(102)).breaks("rfc9110-13.1.4/if-unmodified-since");
 }
 
@@ -228,7 +228,8 @@ fn a_weak_tag_in_if_range_may_be_refused() {
     with("v", "x").ask(strong, status(400)).breaks("store/serves");
 }
 
-/// Where nobody counts, a refused read is no choice of its own; it is explained just where it is when deviations are counted.
+/// If deviations are not counted, a refused read is not a separate alternative; it is explained in exactly the cases in
+/// which it is explained when deviations are counted.
 #[test]
 fn a_refused_read_is_the_same_whether_counted_or_not() {
     let starts = [

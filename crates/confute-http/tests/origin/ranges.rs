@@ -1,6 +1,6 @@
-//! Each rule about parts.
+//! For each rule about range requests, traces that violate it and traces that do not.
 
-use confute_http::message::{IfRange, Request, Response, Span, Tag, Told};
+use confute_http::message::{IfRange, RangeSent, Request, Response, Span, Tag};
 
 use crate::story::{Telling, get, head, ok, status, with};
 
@@ -9,7 +9,7 @@ fn ranged(span: Span) -> Request {
 }
 
 fn part(body: &str, first: u64, last: u64, complete: u64) -> Response {
-    let content_range = Some(Told::Part(first, last, Some(complete)));
+    let content_range = Some(RangeSent::Part(first, last, Some(complete)));
     Response { body: body.into(), content_range, ..status(206) }.tag("x")
 }
 
@@ -27,7 +27,7 @@ fn parts() {
     with().ask(four(), part("2345", 2, 5, 11)).breaks("rfc9110-14.4/content-range");
     with().ask(four(), Response { body: "2345".into(), ..status(206) }).breaks("rfc9110-14.4/content-range");
     with()
-        .ask(ranged(Span::From(20)), Response { content_range: Some(Told::Invalid), ..status(206) })
+        .ask(ranged(Span::From(20)), Response { content_range: Some(RangeSent::Invalid), ..status(206) })
         .breaks("rfc9110-14.4/content-range");
     with().ask(four(), part("01", 0, 1, 10)).breaks("rfc9110-14.2/asked");
 }
@@ -35,7 +35,7 @@ fn parts() {
 #[test]
 fn nothing_there() {
     let with = || with("0123456789", "x");
-    let none = |length| Response { content_range: Some(Told::Nothing(length)), ..status(416) };
+    let none = |length| Response { content_range: Some(RangeSent::Nothing(length)), ..status(416) };
     with().ask(ranged(Span::From(10)), none(10)).legal();
     with().ask(ranged(Span::From(10)), status(416)).legal();
     with().ask(ranged(Span::From(10)), ok("0123456789")).legal();

@@ -1,17 +1,17 @@
-//! The model as a server, judged by itself, with many connections.
+//! The model simulated as a server and judged by itself, with many connections.
 
 use confute::network::Tcp;
 use confute::random::Random;
-use confute::simulate::{Plan, Statistics, exchange};
+use confute::simulate::{ExchangePlan, Statistics, exchange};
 use confute::trace::Event;
 use confute::{Options, Tester, Verdict};
-use confute_http::message::{IfRange, Method, Msg, Request, Response, Span, Tag, Tags};
+use confute_http::message::{IfRange, Message, Method, Request, Response, Span, Tag, Tags};
 use confute_http::{Origin, TagStyle};
 
 use crate::story::{ORIGIN, accuse};
 
-/// A tag that was seen, perhaps with its weakness turned, or a guess.
-fn tag(random: &mut Random, seen: &[Msg]) -> Tag {
+/// Returns a tag of an earlier response, perhaps with its strength inverted, or an invented tag.
+fn tag(random: &mut Random, seen: &[Message]) -> Tag {
     let tags: Vec<&Tag> =
         seen.iter().rev().filter_map(response).filter_map(|seen| seen.etag.as_ref()).take(4).collect();
     match tags.get(random.below(5) as usize) {
@@ -20,11 +20,11 @@ fn tag(random: &mut Random, seen: &[Msg]) -> Tag {
     }
 }
 
-fn response(message: &Msg) -> Option<&Response> {
-    if let Msg::Response(response) = message { Some(response) } else { None }
+fn response(message: &Message) -> Option<&Response> {
+    if let Message::Response(response) = message { Some(response) } else { None }
 }
 
-fn tags(random: &mut Random, seen: &[Msg]) -> Tags {
+fn tags(random: &mut Random, seen: &[Message]) -> Tags {
     match random.below(6) {
         0 => Tags::Any,
         1 => Tags::Lines(vec![vec![tag(random, seen), tag(random, seen)]]),
@@ -33,14 +33,14 @@ fn tags(random: &mut Random, seen: &[Msg]) -> Tags {
     }
 }
 
-fn request(random: &mut Random, seen: &[Msg], clock: i64) -> Request {
+fn request(random: &mut Random, seen: &[Message], clock: i64) -> Request {
     let date = |random: &mut Random| {
         let dates: Vec<i64> =
             seen.iter().rev().filter_map(response).filter_map(|seen| seen.last_modified).collect();
         dates.first().map(|date| date + random.below(3).cast_signed() - 1)
     };
     let path = ["/a", "/b", "/c"][random.below(3) as usize].into();
-    let mut request = Request { path, sent_at: clock, ..Request::default() };
+    let mut request = Request { path, at: clock, ..Request::default() };
     request.method = match random.below(10) {
         0..4 => Method::Get,
         4 => Method::Head,
@@ -69,12 +69,12 @@ fn request(random: &mut Random, seen: &[Msg], clock: i64) -> Request {
     request
 }
 
-fn run(style: TagStyle, plan: &Plan, sink: &mut dyn FnMut(Event<Msg>) -> bool) -> Statistics {
+fn run(style: TagStyle, plan: &ExchangePlan, sink: &mut dyn FnMut(Event<Message>) -> bool) -> Statistics {
     let mut clock = 0;
     let model = Origin { tags: style };
-    let mut ask = |random: &mut Random, seen: &[Msg]| {
+    let mut ask = |random: &mut Random, seen: &[Message]| {
         clock += 10;
-        Msg::Request(request(random, seen, clock))
+        request(random, seen, clock).into()
     };
     exchange(&model, &Tcp::default(), plan, &mut ask, &mut |_, _| None, sink).unwrap()
 }
@@ -86,8 +86,14 @@ const STYLES: [TagStyle; 3] =
 fn a_correct_server_is_never_refuted() {
     for style in STYLES {
         for seed in 0..6 {
-            let plan =
-                Plan { seed, connections: 8, at_once: 6, messages: 2000, rest_every: 50, ..Plan::default() };
+            let plan = ExchangePlan {
+                seed,
+                connections: 8,
+                at_once: 6,
+                messages: 2000,
+                rest_every: 50,
+                ..ExchangePlan::default()
+            };
             let network = Tcp::default();
             let mut tester =
                 Tester::new(&ORIGIN, &network, Options { turns: 20_000_000, ..Options::default() });
@@ -137,19 +143,19 @@ fn a_server_that_breaks_a_rule_is_found_out() {
         "store/serves",
     ];
     for rule in rules {
-        let plan = Plan {
+        let plan = ExchangePlan {
             seed: 1,
             connections: 2,
             at_once: 1,
             messages: 9000,
             deviate: vec![rule],
             one_in: 3,
-            ..Plan::default()
+            ..ExchangePlan::default()
         };
         let network = Tcp::default();
         let mut tester = Tester::new(&ORIGIN, &network, Options::default());
         let mut events = Vec::new();
-        let mut sink = |event: Event<Msg>| {
+        let mut sink = |event: Event<Message>| {
             events.push(event.clone());
             tester.observe(event).is_unrefuted()
         };
@@ -165,7 +171,8 @@ fn a_server_that_breaks_a_rule_is_found_out() {
 #[ignore = "figures to look at"]
 fn speed() {
     for at_once in [1, 4, 8, 16] {
-        let plan = Plan { seed: 3, connections: 16, at_once, messages: 20_000, ..Plan::default() };
+        let plan =
+            ExchangePlan { seed: 3, connections: 16, at_once, messages: 20_000, ..ExchangePlan::default() };
         let mut events = Vec::new();
         run(TagStyle::WeakFor(0), &plan, &mut |event| {
             events.push(event);
@@ -192,8 +199,14 @@ fn eager() {
     let first = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     for seed in first..first + 400 {
         let style = STYLES[seed as usize % 3];
-        let plan =
-            Plan { seed, connections: 12, at_once: 5, messages: 120, rest_every: 30, ..Plan::default() };
+        let plan = ExchangePlan {
+            seed,
+            connections: 12,
+            at_once: 5,
+            messages: 120,
+            rest_every: 30,
+            ..ExchangePlan::default()
+        };
         let network = Tcp::default();
         let mut tester = Tester::new(&ORIGIN, &network, Options::default());
         let mut events = Vec::new();

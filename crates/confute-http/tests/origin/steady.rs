@@ -1,5 +1,6 @@
-//! Every MUST can be proven of a server whose tags and dates change without cause and that refuses whatever it likes: for each
-//! rule a trace that is refuted with all rules of level *steady* relaxed, and explained once the rule is relaxed too.
+//! The violation of every MUST can be proven even if tags and dates change spontaneously and requests are refused at
+//! will: for each rule there is a trace that is refuted with all rules of level *steady* relaxed, and explained once
+//! the rule is relaxed too.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +9,15 @@ use confute::network::Tcp;
 use confute::{Options, blame, judge};
 use confute_drive::Evidence as _;
 use confute_http::Http;
-use confute_http::message::{Flaw, IfRange, Method, Notes, Odd, Request, Response, Span, Tag, Told};
+use confute_http::message::{
+    Flaw, IfRange, Method, Notes, Odd, RangeSent, Request, RequestNotes, Response, Span, Tag,
+};
 use confute_http::rules::RULES;
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
-/// Rules that nobody can prove broken where tags may change at any time, each with the reason and what cannot be told apart
-/// from a change.
+/// Returns the rules whose violation cannot be proven if tags may change at any time, each with the reason and a trace
+/// that cannot be distinguished from a change.
 fn exceptions() -> [(&'static str, &'static str, Story); 1] {
     [(
         "rfc9110-13.1.1/every-member",
@@ -29,7 +32,8 @@ fn steady() -> Vec<&'static str> {
 
 fn part(first: u64, last: u64, complete: u64) -> Response {
     let body = "0123456789"[first as usize..=last as usize].into();
-    Response { body, content_range: Some(Told::Part(first, last, Some(complete))), ..status(206) }.tag("x")
+    Response { body, content_range: Some(RangeSent::Part(first, last, Some(complete))), ..status(206) }
+        .tag("x")
 }
 
 fn flawed(response: Response, flaw: Flaw) -> Response {
@@ -65,7 +69,7 @@ fn conditions() -> Vec<(&'static str, Story)> {
         ("rfc9110-13.1.1/if-match-on-delete", with().ask(delete().if_match(Tag::MADE_UP), status(204))),
         (
             "rfc9110-13.1.2/weak-comparison",
-            // The first condition proves which tag the second one is compared with.
+            // The first condition proves the tag with which the second one is compared.
             with().ask(put("w").if_match("x").if_none_match("~x"), status(204)),
         ),
         (
@@ -146,7 +150,10 @@ fn messages() -> Vec<(&'static str, Story)> {
         (
             "rfc9112-9.3/body-read",
             with()
-                .ask(Request { unasked_after: 1, ..put("w") }, status(204))
+                .ask(
+                    Request { notes: RequestNotes { unasked_after: 1, ..<_>::default() }, ..put("w") },
+                    status(204),
+                )
                 .got(0, flawed(status(400), Flaw::Surplus)),
         ),
         ("rfc9112-7.1/chunks", with().ask(get(), flawed(cut, Flaw::Chunks))),
@@ -205,8 +212,8 @@ fn every_must_can_be_proven_of_an_unsteady_server() {
     assert_eq!(told, all.collect());
 }
 
-/// Blame skips a set of rules that does not explain the last exchange by itself, so that must never be a set that explains the
-/// whole trace.
+/// Blame skips rule sets that do not explain the last exchange by itself. This is sound only if no such set explains
+/// the whole trace.
 #[test]
 fn what_explains_a_trace_explains_its_last_exchange() {
     let mut tried = 0;
@@ -232,17 +239,18 @@ fn exactly_these_are_steady() {
     assert_eq!(steady(), ["store/steady-tag", "store/steady-date", "store/serves"]);
 }
 
-/// A PUT that was performed against its condition and answered as if nothing had been there, as rclone does it: that the
-/// resource had gone explains it by one deviation, and the two MUSTs that were broken by one each.
+/// A PUT is performed though its condition is false, and the response is 201 though the resource existed, as rclone
+/// does it. That the resource had vanished explains this by one deviation; the violated MUSTs explain it by one
+/// deviation each.
 #[test]
 fn a_weak_rule_does_not_hide_two_plain_breaches() {
     let story = with("v", "x").ask(put("w").if_none_match("x"), status(201));
     let blame = blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
     let sets: Vec<_> = blame.diagnoses.iter().map(|one| one.rules.join(" + ")).collect();
     assert_eq!(sets, ["store/stays", "rfc9110-9.3.4/replaced + rfc9110-13.1.2/if-none-match"]);
-    // It may have been evicted, so nobody is accused of a MUST.
+    // The resource may have been evicted, so no MUST is blamed.
     assert_eq!(blame.level(), Some(Level::Store));
-    // What went without any request was not a breach of an answer.
+    // A resource that vanished without a request is not blamed on a rule about responses.
     let story = with("v", "x").ask(get(), status(404));
     let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
     assert!(blame.diagnoses.iter().all(|one| one.level == Level::Store), "{:?}", blame.diagnoses);

@@ -1,4 +1,5 @@
-//! Each rule about what is stored, and what is told of it.
+//! For each rule about storage and about the description of stored content, traces that violate it and traces that do
+//! not.
 
 use confute_http::message::{Method, Request, Response};
 
@@ -27,7 +28,7 @@ fn validators_of_a_put() {
     with("v", "x").ask(put("w"), status(204)).ask(get(), ok("?").tag("y")).breaks("store/put-exact");
 }
 
-/// Whether the answer is that of another request, or the content was stored in the wrong place, nobody can tell from here.
+/// A response to another request and content stored at the wrong place cannot be distinguished by the client.
 #[test]
 fn content_of_another_put_is_a_store_matter() {
     let blamed = with("v", "x").ask(put("<00002>"), status(204)).ask(get(), ok("<00003>").tag("y")).blamed();
@@ -54,7 +55,7 @@ fn what_was_put_is_there() {
         .ask(get(), ok("w").tag("y"))
         .ask(get(), ok("v").tag("x"))
         .breaks("store/read-current");
-    // Also the one before that, though for that two writes must have gone unseen.
+    // Content before the previous one violates the same rule, though the read then missed two writes.
     with("v", "x")
         .ask(put("w"), status(204).tag("y"))
         .ask(put("z"), status(204).tag("z"))
@@ -95,14 +96,14 @@ fn reads_are_whole() {
     during(ok("ba").tag("y")).breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
     during(ok("aa").tag("x")).legal();
     during(ok("bb").tag("y")).legal();
-    // The length of one and the content of the other, which is shorter.
+    // The response has the length of one content and the bytes of the other, shorter one.
     with("<00001><00001>", "x")
         .sent(0, put("<00002>"))
         .sent(1, get())
         .got(1, ok("<00002>\0\0\0\0\0\0\0").tag("x"))
         .got(0, status(204).tag("y"))
         .breaks_or("store/whole", &["rfc9110-9.3.4/validators"]);
-    // The head of one and the content of the other are not whole either.
+    // The head of one response with the content of the other is not atomic either.
     with("aa", "~x")
         .sent(0, put("bb"))
         .sent(1, get())
@@ -123,7 +124,7 @@ fn one_winner() {
     race(status(204).tag("z"))
         .breaks_or("store/one-winner", &["rfc9110-13.1.1/if-match", "store/steady-tag", "store/put-lasts"]);
     race(status(412)).legal();
-    // Without a race it is no excuse.
+    // Without a race it is no explanation.
     with("v", "x")
         .ask(put("a").if_match("x"), status(204).tag("y"))
         .ask(get(), ok("a").tag("y"))

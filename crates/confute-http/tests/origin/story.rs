@@ -1,19 +1,19 @@
-//! Traces told one exchange after the other, and what is to be said of them.
+//! Builder of traces, exchange by exchange, and assertions about them.
 
 use confute::lang::{Level, Rule};
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Options, Verdict, blame, judge};
-use confute_http::message::{Method, Msg, Request, Response, Tag, Tags};
+use confute_http::message::{Message, Method, Request, Response, Tag, Tags};
 use confute_http::rules::RULES;
 use confute_http::{Origin, TagStyle};
 
 pub(crate) const ORIGIN: Origin = Origin { tags: TagStyle::Any };
 
-/// What happened, with a millisecond between two events.
+/// A trace with a millisecond between two events.
 #[derive(Clone, Default)]
 pub(crate) struct Story {
-    pub(crate) events: Vec<Event<Msg>>,
+    pub(crate) events: Vec<Event<Message>>,
     clock: i64,
 }
 
@@ -22,7 +22,7 @@ impl Story {
         Self::default()
     }
 
-    /// Time passes.
+    /// Advances the clock.
     pub(crate) fn wait(mut self, millis: i64) -> Self {
         self.clock += millis * 1000;
         self
@@ -30,15 +30,14 @@ impl Story {
 
     pub(crate) fn sent(mut self, conn: u32, request: Request) -> Self {
         self.clock += 1000;
-        self.events
-            .push(Event::Sent(WireConn(conn), Msg::Request(Request { sent_at: self.clock, ..request })));
+        self.events.push(Event::Sent(WireConn(conn), Request { at: self.clock, ..request }.into()));
         self
     }
 
     pub(crate) fn got(mut self, conn: u32, response: Response) -> Self {
         self.clock += 1000;
-        let response = Response { received_at: self.clock, ..response };
-        self.events.push(Event::Received(WireConn(conn), Msg::Response(response)));
+        let response = Response { at: self.clock, ..response };
+        self.events.push(Event::Received(WireConn(conn), response.into()));
         self
     }
 
@@ -47,12 +46,12 @@ impl Story {
         self
     }
 
-    /// A request and its answer.
+    /// Adds a request and its response.
     pub(crate) fn ask(self, request: Request, response: Response) -> Self {
         self.sent(0, request).got(0, response)
     }
 
-    /// The same on another connection.
+    /// Adds a request and its response on another connection.
     pub(crate) fn ask_on(self, conn: u32, request: Request, response: Response) -> Self {
         self.sent(conn, request).got(conn, response)
     }
@@ -61,32 +60,32 @@ impl Story {
         judge(&ORIGIN, &Tcp::default(), &self.events, &Options::default())
     }
 
-    /// Which rules explain it, each alone, with the fewest deviations.
+    /// Returns the rules that explain the trace, each alone, with the fewest deviations.
     pub(crate) fn blamed(&self) -> Vec<&'static str> {
         assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
         accuse(&self.events)
     }
 
-    /// What the accusation is worth.
+    /// Returns the level of the violation.
     pub(crate) fn level(&self) -> Option<Level> {
         assert!(self.verdict().is_refuted(), "{:?}", self.verdict());
         blame(&ORIGIN, &Tcp::default(), &self.events, &Options::default()).level()
     }
 
-    /// Nothing is wrong with it.
+    /// Checks that the trace is not refuted.
     #[track_caller]
     pub(crate) fn legal(self) {
         let verdict = self.verdict();
         assert!(verdict.is_unrefuted(), "{verdict:?}, blamed on {:?}", self.blamed());
     }
 
-    /// This rule is broken; besides, only rules of which it is a special case, or those of a store.
+    /// Checks that the trace is blamed on this rule, and besides only on more general rules or rules of the store.
     #[track_caller]
     pub(crate) fn breaks(self, rule: &str) {
         self.breaks_or(rule, &[]);
     }
 
-    /// The same, but these may be broken instead.
+    /// Checks the blame like [`Story::breaks`], but allows these other rules too.
     #[track_caller]
     pub(crate) fn breaks_or(self, rule: &str, others: &[&str]) {
         let blamed = self.blamed();
@@ -114,14 +113,14 @@ const GENERAL: [&str; 11] = [
     "rfc9110-15.5.13/cause",
 ];
 
-/// Which rules explain a refuted trace, each alone, with the fewest deviations: what `confute::blame` says, but with few
-/// deviations tried before many, which is faster where traces are long.
-pub(crate) fn accuse(events: &[Event<Msg>]) -> Vec<&'static str> {
+/// Returns the rules that explain a refuted trace, each alone, with the fewest deviations. The result is that of
+/// `confute::blame`, but few deviations are tried before many, which is faster for long traces.
+pub(crate) fn accuse(events: &[Event<Message>]) -> Vec<&'static str> {
     accuse_besides(events, &[])
 }
 
-/// The same, where some rules may be broken anyway.
-pub(crate) fn accuse_besides(events: &[Event<Msg>], relaxed: &[&'static str]) -> Vec<&'static str> {
+/// Returns the rules that explain a refuted trace like [`accuse`], with some rules relaxed.
+pub(crate) fn accuse_besides(events: &[Event<Message>], relaxed: &[&'static str]) -> Vec<&'static str> {
     for deviations in [1, 2, 3, 4, 5, 6, 8, 12, 24, 100] {
         if deviations > 6 && relaxed.is_empty() {
             break;
@@ -167,7 +166,7 @@ pub(crate) fn status(status: u16) -> Response {
     Response { status, ..Response::default() }
 }
 
-/// 200 with content.
+/// Returns a 200 with this content.
 pub(crate) fn ok(body: &str) -> Response {
     Response { body: body.into(), content_length: Some(body.len() as u64), ..status(200) }
 }
@@ -178,7 +177,7 @@ pub(crate) trait Asking: Sized {
     fn if_none_match(self, tags: &str) -> Self;
 }
 
-/// `*`, or tags like `a` and `~b` (weak), with `,` between members and `;` between lines.
+/// Parses `*`, or tags like `a` and `~b` (weak), with `,` between members and `;` between field lines.
 fn tags(text: &str) -> Tags {
     if text == "*" {
         return Tags::Any;
@@ -219,12 +218,12 @@ impl Telling for Response {
     }
 }
 
-/// A resource with this content, strong tag and date.
+/// Returns a trace that creates a resource with this content and tag and the date 100.
 pub(crate) fn with(body: &str, tag: &str) -> Story {
     Story::new().ask(put(body), status(201).tag(tag).date(100)).ask(get(), ok(body).tag(tag).date(100))
 }
 
-/// Nothing.
+/// Returns a trace after which the resource does not exist.
 pub(crate) fn missing() -> Story {
     Story::new().ask(put("gone"), status(201)).ask(delete(), status(204)).ask(get(), status(404))
 }

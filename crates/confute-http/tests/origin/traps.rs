@@ -1,4 +1,4 @@
-//! What the standard allows, however odd: one trace for each trap.
+//! Unusual behaviour that the standard allows: one trace for each case that a tester could wrongly refute.
 
 use confute::lang::Level;
 use confute_http::message::{Dated, Method, Notes, Request, Response, Span, Tag};
@@ -8,14 +8,14 @@ use crate::story::{Asking, Story, Telling, delete, get, head, missing, ok, put, 
 #[test]
 fn a_false_if_match_need_not_be_answered_412() {
     with("v", "x").ask(put("w").if_match("y"), status(409)).ask(get(), ok("v").tag("x")).legal();
-    // 2xx, because it is so already.
+    // A 2xx is allowed, because the resource already has the requested state.
     with("v", "x").ask(put("v").if_match("y"), status(204)).ask(get(), ok("v").tag("x")).legal();
     with("v", "x").ask(put("v").if_match("y"), status(200).tag("x")).legal();
 }
 
 #[test]
 fn put_may_be_answered_404() {
-    // As if there were nothing like that: nobody says that PUT has to be taken. But a store takes it.
+    // The standard does not require a server to accept PUT, but a store does accept it.
     for code in [404, 410] {
         missing().ask(put("v"), status(code)).breaks("store/serves");
     }
@@ -39,9 +39,9 @@ fn a_weak_tag_becomes_strong() {
         .ask(get(), ok("v").tag("x"))
         .ask(put("w").if_match("x"), status(412))
         .breaks_or("rfc9110-15.5.13/cause", &["store/steady-tag", "store/stays"]);
-    // One way only.
+    // A tag may only become strong, not weak.
     fresh().ask(get(), ok("v").tag("x")).ask(get(), ok("v").tag("~x")).breaks("store/steady-tag");
-    // While a slow request is under way, both may be seen.
+    // During a slow request, both may be observed.
     fresh().sent(0, get()).ask_on(1, get(), ok("v").tag("x")).got(0, ok("v").tag("~x")).legal();
 }
 
@@ -82,7 +82,8 @@ fn two_winners_are_a_store_matter() {
     assert!(race.blamed().contains(&"store/one-winner"));
 }
 
-/// A rival that takes long is a matter of stores too, however much is written meanwhile; one that was sent later is not.
+/// A slow concurrent write violates only rules of the store, however many writes happen meanwhile; one that was sent
+/// later does not explain the trace.
 #[test]
 fn a_late_winner_is_a_store_matter() {
     let tags = ["t0", "t1", "t2", "t3", "t4", "t5"];
@@ -133,7 +134,7 @@ fn a_head_may_leave_things_out() {
 
 #[test]
 fn a_put_may_still_work_when_its_answer_comes_early() {
-    // The answer comes before the held-back content is complete; the model sees only the first byte and the answer.
+    // The response comes before the held-back content is complete; the model sees only the first byte and the response.
     with("v", "x").sent(0, put("w")).got(0, status(204)).ask(get(), ok("w")).legal();
 }
 
@@ -146,7 +147,8 @@ fn other_methods_may_do_anything() {
 
 #[test]
 fn a_read_may_be_overtaken_after_its_condition() {
-    // It was true when it was evaluated. That something came in between is the matter of a store, as it is for writes.
+    // The condition was true when it was evaluated. That a write came in between violates a rule of the store, as for
+    // writes.
     for read in [get().if_match("x"), Request { if_unmodified_since: Some(100), ..get() }] {
         let race = with("v", "x")
             .sent(0, put("w"))
@@ -154,7 +156,7 @@ fn a_read_may_be_overtaken_after_its_condition() {
             .got(0, status(204).tag("y").date(101));
         assert!(race.blamed().contains(&"store/one-winner"), "{:?}", race.blamed());
         assert_eq!(race.level(), Some(Level::Store));
-        // Sent after the PUT was done it is not one.
+        // A read that was sent after the response to the PUT is not part of a race.
         let late = with("v", "x").ask(put("w"), status(204).tag("y").date(101)).ask_on(
             1,
             read,
@@ -166,7 +168,8 @@ fn a_read_may_be_overtaken_after_its_condition() {
 
 #[test]
 fn what_changes_by_itself_breaks_no_standard() {
-    // RFC 9110, 8.8.1 and 8.8.2.1: validators may change without cause, and a date that is later than now is told as now.
+    // RFC 9110, 8.8.1 and 8.8.2.1: validators may change spontaneously, and a date in the future is sent as the current
+    // date.
     let put_v = || Story::new().ask(put("v"), status(201));
     let stories = [
         put_v().ask(get(), ok("v").tag("x").date(5)).ask(get(), ok("v").tag("y").date(6)),
@@ -174,7 +177,7 @@ fn what_changes_by_itself_breaks_no_standard() {
         Story::new().ask(put("v"), status(201).tag("x").date(5)).ask(get(), ok("v").tag("x").date(6)),
         Story::new().ask(put("v"), status(201).tag("x").date(5)).ask(get(), ok("v").tag("y").date(6)),
         put_v().ask(get(), ok("v").tag("x")).ask(get().if_match("x"), status(412)),
-        // What another method made.
+        // The content was created by another method.
         Story::new()
             .ask(Request { method: Method::Other("POST".into()), ..get() }, status(200))
             .ask(get(), ok("v").tag("x"))
@@ -184,7 +187,7 @@ fn what_changes_by_itself_breaks_no_standard() {
             .ask(Request { if_unmodified_since: Some(5), ..get() }, status(412)),
         put_v().ask(get(), ok("v").tag("x")).ask(get().if_none_match("*"), status(304).tag("y")),
         with("v", "x").ask(get().if_none_match("x"), status(304).tag("x").date(101)),
-        // 9.3.4: content may be processed before it is seen again, or be the page of the day.
+        // 9.3.4: content may be transformed after it was stored, or be generated anew for every read.
         put_v().ask(get(), ok("v").tag("y")).ask(get(), ok("other").tag("z")),
         Story::new().ask(put("v"), status(201).tag("y")).ask(get(), ok("other").tag("z")),
         Story::new().ask(get(), ok("v").tag("x").date(5)).ask(get(), ok("other").tag("z").date(6)),
@@ -193,12 +196,12 @@ fn what_changes_by_itself_breaks_no_standard() {
     for story in stories {
         assert!(story.level() < Some(Level::Must), "{:?}: {:?}", story.events, story.blamed());
     }
-    // But a strong tag does not become that of other content.
+    // A strong tag must not be reused for other content.
     let again = Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("w").tag("x") };
     let reused = with("v", "x").ask(put("w"), status(204)).ask(get(), again);
     assert_eq!(reused.blamed(), ["rfc9110-8.8.3/strong-tag-differs"]);
     assert_eq!(reused.level(), Some(Level::Must));
-    // Nor is any tag the one that the tester made up.
+    // No tag equals the one that the tester invented.
     for read in [get().if_match(Tag::MADE_UP), put("w").if_match(Tag::MADE_UP)] {
         let status = if read.body.is_some() { status(204) } else { ok("v").tag("x").date(100) };
         let ignored = with("v", "x").ask(read, status);
@@ -210,14 +213,14 @@ fn what_changes_by_itself_breaks_no_standard() {
 fn parts_that_are_hard_to_tell() {
     let part = |span| Request { range: vec![span], ..get() };
     let empty = || with("", "x");
-    // The end of nothing is satisfiable, says RFC 9110, 14.1.2, and there is no way to write which part it is.
+    // A suffix range of empty content is satisfiable (RFC 9110, 14.1.2), but Content-Range cannot express the part.
     empty().ask(part(Span::Last(1)), status(206).tag("x")).legal();
     empty().ask(part(Span::Last(1)), status(416)).legal();
     empty().ask(part(Span::From(0)), status(206).tag("x")).breaks("rfc9110-14.4/content-range");
     Story::new().ask(part(Span::Last(5)), status(206).tag("x")).ask(get(), ok("").tag("x")).legal();
     let end_of_something = Story::new().ask(part(Span::Last(5)), status(206).tag("x"));
     end_of_something.ask(get(), ok("hello").tag("x")).breaks("rfc9110-14.4/content-range");
-    // What GET would have been told depends on the range.
+    // The length that a response to GET would have depends on whether the server applies the range.
     let head_part = Request { method: Method::Head, ..part(Span::From(1)) };
     let told = |length| Response { content_length: Some(length), ..status(200) };
     with("hello", "x").ask(head_part.clone(), told(4)).legal();
@@ -225,7 +228,7 @@ fn parts_that_are_hard_to_tell() {
     with("hello", "x").ask(head_part, told(3)).breaks("rfc9110-8.6/length-of-get");
 }
 
-/// A file of tomorrow is told to be of today, whenever that is (RFC 9110, 8.8.2.1).
+/// A file with a date in the future is sent with the current date, whenever it is read (RFC 9110, 8.8.2.1).
 #[test]
 fn a_file_of_tomorrow_has_the_date_of_now() {
     let now = |date| Response { dated: Dated { is_now: true, ..Dated::default() }, ..ok("v").date(date) };
@@ -233,12 +236,12 @@ fn a_file_of_tomorrow_has_the_date_of_now() {
     let until = |date| Request { if_unmodified_since: Some(date), ..get() };
     let tomorrow = || Story::new().ask(get(), now(100)).ask(get(), now(101));
     tomorrow().ask(get(), now(102)).legal();
-    // Either date may be compared.
+    // The condition may be compared with either date.
     tomorrow().ask(since(101), status(304)).ask(get(), now(102)).legal();
     tomorrow().ask(since(101), now(101)).ask(get(), now(102)).legal();
     tomorrow().ask(until(101), now(101)).ask(get(), now(102)).legal();
     tomorrow().ask(until(101), status(412)).ask(get(), now(102)).legal();
-    // Today it is that of today, and stays so; then it was never that of tomorrow.
+    // A date that is not the current one is the real date and must stay; so it was never in the future.
     tomorrow().ask(get(), ok("v").date(101)).legal();
     tomorrow()
         .ask(get(), ok("v").date(101))

@@ -1,4 +1,5 @@
-//! Each rule about where messages begin and end, and whose they are.
+//! For each rule about framing and about the assignment of responses to requests, traces that violate it and traces
+//! that do not.
 
 use confute::Options;
 use confute::lang::Level;
@@ -117,8 +118,8 @@ fn expectations() {
 
 #[test]
 fn two_breaches_are_told_beside_one_that_counts_three_times() {
-    // As lighttpd did it: the second line of If-None-Match is overlooked while others write, and If-Unmodified-Since is ignored.
-    // An answer to somebody else instead of both fits less well.
+    // As in lighttpd: the second line of If-None-Match is ignored during other writes, and If-Unmodified-Since is
+    // ignored. That responses belong to other requests explains both too, but less well.
     let story = with("<00001>", "x")
         .sent(1, put("<00002>").if_none_match("~made-up;x"))
         .sent(2, put("<00003>"))
@@ -136,13 +137,13 @@ fn two_breaches_are_told_beside_one_that_counts_three_times() {
     let others: Vec<_> = sets.iter().filter(|set| !set.contains("if-unmodified-since")).collect();
     assert_eq!(others, ["rfc9112-9.2/own-answer"], "{sets:?}");
     assert!(sets.iter().any(|set| set.contains("several-lines")), "{sets:?}");
-    // Whichever it was, a MUST was broken.
+    // Either way a MUST was violated.
     assert_eq!(blame.level(), Some(Level::Must), "{sets:?}");
 }
 
 #[test]
 fn an_answer_to_somebody_else_is_worth_no_more_than_what_explains_it_as_well() {
-    // What was there before, with a tag that nothing had: not its own answer, or an old one with a new tag.
+    // The previous content with an unknown tag: either a response to another request, or old content with a new tag.
     let story =
         with("<00001>", "x").ask(put("<00002>"), status(204).tag("y")).ask(get(), ok("<00001>").tag("z"));
     let blame = confute::blame(&ORIGIN, &Tcp::default(), &story.events, &Options::default());
@@ -150,7 +151,7 @@ fn an_answer_to_somebody_else_is_worth_no_more_than_what_explains_it_as_well() {
     assert!(sets.iter().any(|set| set == "store/put-lasts + store/steady-tag"), "{sets:?}");
     assert!(sets.iter().any(|set| set == "rfc9112-9.2/own-answer"), "{sets:?}");
     assert_eq!(blame.level(), Some(Level::Store));
-    // With the tag of something else it looks like one.
+    // With the tag of another resource it looks like a response to another request.
     let mut story = with("<00001>", "x")
         .ask(put("<00002>").at("/other"), status(201).tag("y"))
         .ask(get(), ok("<00002>").tag("y"));

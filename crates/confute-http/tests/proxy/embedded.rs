@@ -1,4 +1,4 @@
-//! The embedded server as a gateway: correct, and with mistakes.
+//! The embedded server as a gateway: correct, and with bugs.
 
 use confute::Verdict;
 use confute_testbed::embedded::{Area, Bug, Config, Embedded};
@@ -70,7 +70,7 @@ fn the_correct_gateway_is_unrefuted_at_length() {
     println!("{cases} cases, {messages} messages, {inconclusive} inconclusive, {:?}", start.elapsed());
 }
 
-/// What becomes of a gateway with a bug: how soon it is refuted, and what it is blamed for.
+/// Tests a gateway with this bug until it is refuted, and returns the rules it is blamed for.
 fn hunt(bug: Bug, seed: u64) -> Vec<String> {
     let origin = net().1;
     let server = Embedded::start(Config::default().proxy("/proxy/", origin).bug(bug)).unwrap();

@@ -1,4 +1,4 @@
-//! Runs cases against a gateway that is told where its origin is.
+//! Helpers that run cases against a gateway that is configured with the address of its origin.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -10,26 +10,25 @@ use confute_drive::{
     AnyGenerator, CaseRun, CaseSetup, Gauge, Limits, Net, Outcome, Plan, Target, campaign, run_case,
     typed_events,
 };
-use confute_http::encode;
-use confute_http::proxy::{Passage, Proxy};
+use confute_http::{Http, Passage, encode};
 
-/// A place for the tester as origin.
+/// Returns the connections of a tester that listens as origin, and its address.
 pub(crate) fn net() -> (Net, SocketAddr) {
     let net = Net::new(Some(SocketAddr::from(([127, 0, 0, 1], 0)))).unwrap();
     let origin = net.listens_at().unwrap();
     (net, origin)
 }
 
-/// What is spoken with a gateway that forwards what is below this prefix to the root of this origin.
-pub(crate) fn proxy(gateway: SocketAddr, prefix: &str, origin: SocketAddr) -> Proxy {
+/// Returns the protocol for a gateway that forwards paths with this prefix to the root of this origin.
+pub(crate) fn proxy(gateway: SocketAddr, prefix: &str, origin: SocketAddr) -> Http {
     let target = encode::Target { host: gateway.to_string(), fields: Vec::new() };
-    Proxy::new(target, prefix, origin, "/")
+    Http::gateway(target, prefix, origin, "/")
 }
 
-/// One case.
+/// Runs one case.
 pub(crate) fn run(
     net: &mut Net,
-    protocol: &Proxy,
+    protocol: &Http,
     gateway: SocketAddr,
     (name, seed): (&str, u64),
     (requests, most): (usize, usize),
@@ -49,8 +48,8 @@ pub(crate) fn run(
     run_case(net, &setup, &mut AnyGenerator::new(Passage::new(requests, most)))
 }
 
-/// What a refuted case is blamed on: all that it could be, one rule each time.
-pub(crate) fn accuse(protocol: &Proxy, run: &CaseRun, relaxed: &[&'static str]) -> Vec<Vec<&'static str>> {
+/// Returns all alternative rule sets that explain a refuted case.
+pub(crate) fn accuse(protocol: &Http, run: &CaseRun, relaxed: &[&'static str]) -> Vec<Vec<&'static str>> {
     let options = Options { turns: 3_000_000, relaxed: relaxed.to_vec(), ..Options::default() };
     let network = Tcp::default();
     let mut trace = typed_events(&run.trace);
@@ -61,13 +60,13 @@ pub(crate) fn accuse(protocol: &Proxy, run: &CaseRun, relaxed: &[&'static str]) 
     blamed.diagnoses.iter().map(|one| one.rules.clone()).collect()
 }
 
-/// What happened at last, for people.
+/// Formats the last events of a case.
 pub(crate) fn tail(run: &CaseRun) -> String {
     let from = run.trace.len().saturating_sub(30);
     run.trace[from..].iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// So many cases against a gateway that is not known, the first ones with one request at a time.
+/// Runs a campaign against a gateway that is not known, the first cases with one request at a time.
 pub(crate) fn tour(
     (gateway, prefix, origin): (SocketAddr, &str, SocketAddr),
     seed: u64,

@@ -1,4 +1,4 @@
-//! The model of a gateway against gateways.
+//! Tests of the gateway model against gateways.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -7,4 +7,3 @@ mod lab;
 mod nginx;
 mod odd;
 mod real;
-mod simple;

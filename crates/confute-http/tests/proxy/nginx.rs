@@ -1,4 +1,4 @@
-//! nginx as a gateway: what it is known to do, checked by hand with raw bytes, and nothing else.
+//! nginx as a gateway: only its known violations are found, each of which was verified by hand with raw bytes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use confute_testbed::nginx::Nginx;
 
 use crate::lab::tour;
 
-/// That nothing came is told as such, besides being a violation.
+/// Returns `true` for a missing response, which is reported as trouble besides being a violation.
 fn is_silence(trouble: &Trouble) -> bool {
     matches!(trouble, Trouble::Silent { alive: true, .. })
 }
@@ -43,23 +43,23 @@ fn nginx_is_refuted_for_what_it_does() {
                 panic!("{path}: {:?}\n{tail:#?}", finding.diagnoses)
             };
             let name = blamed.rules.join(" ");
-            // Where time ran out the level is only what was proven by then.
+            // If the time limit was reached, the level is only what was proven by then.
             let full = known.iter().find(|(level, rule)| *rule == name && finding.level <= *level);
             let level = full.filter(|_| finding.incomplete).map_or(finding.level, |(level, _)| *level);
             found.insert((level, name));
         }
-        // What it does wrong with the same request may be met at once.
+        // One request may show several known violations at once.
         found.retain(|(_, rules)| {
             let is_known = |rule: &str| known.iter().any(|(_, name)| *name == rule);
             !rules.contains(' ') || !rules.split(' ').all(is_known)
         });
         let known: BTreeSet<_> = known.into_iter().map(|(level, rule)| (level, rule.to_owned())).collect();
-        // It falls silent after an interim response. To an origin that it speaks HTTP/1.0 with, nobody says anything before
-        // the answer. Beside all its other habits the reason is not always found in time: then silence is all there is.
+        // nginx falls silent after an interim response. An origin to which it speaks HTTP/1.0 sends none. Because of
+        // its other violations the reason is not always found in time: then only the silence is reported.
         let silence = (Some(Level::Live), "rfc9110-15.2/interim".to_owned());
         let was_silent = found.remove(&silence) || !outcome.troubles.is_empty();
         assert!(!was_silent || path == "kept", "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
-        // So few cases need not meet everything; what they meet is known, and the plainest is always met.
+        // So few cases need not show every known violation, but they show no other, and always the simplest one.
         assert!(found.is_subset(&known), "{path}: {found:#?} {:?} {:?}", outcome.tally, outcome.troubles);
         assert!(found.contains(&(must, "rfc9110-7.6.1/named-fields".to_owned())), "{path}: {found:#?}");
         assert!(

@@ -1,32 +1,37 @@
-//! Gateways that are right, each odd in its own way: what the tester does as origin must not be held against them.
+//! Correct gateways with unusual behaviour: the actions of the tester as origin must not be blamed on them.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use confute::Verdict;
 use confute::trace::Event;
-use confute_drive::{CaseRun, typed_events};
-use confute_http::proxy::message::{Message, Response};
+use confute_drive::{CaseRun, Trouble, typed_events};
+use confute_http::message::{Message, Response};
 
 use crate::lab::{accuse, net, proxy, run, tail};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Oddity {
-    /// Ends its side of the connection to the origin after the request (RFC 9112, 9.6).
+    /// The gateway has no oddity.
+    None,
+    /// Drops every POST, which is a violation.
+    Forgets,
+    /// Closes its side of the connection to the origin after the request (RFC 9112, 9.6).
     HalfClose,
-    /// Sends content only after 100 (RFC 9110, 10.1.1).
+    /// Sends content only after 100 (Continue) (RFC 9110, 10.1.1).
     Expects,
-    /// Uses connections again without a look whether they are still there, and does not try twice (RFC 9112, 9.5).
+    /// Reuses connections without checking that they are still open, and does not retry (RFC 9112, 9.5).
     Pool,
-    /// Sends HEAD on as GET (RFC 9110, 3.7).
+    /// Forwards HEAD as GET (RFC 9110, 3.7).
     HeadAsGet,
-    /// Sends the next request before it has the answer to the one before (RFC 9112, 9.3.2).
+    /// Pipelines requests to the origin (RFC 9112, 9.3.2).
     Pipeline,
 }
 
-/// What the threads of a gateway share.
+/// State that the threads of a gateway share.
 struct Gateway {
     oddity: Oddity,
     origin: SocketAddr,
@@ -35,11 +40,11 @@ struct Gateway {
     turned: Condvar,
 }
 
-/// One connection for many requests.
+/// The connection to the origin that all requests share.
 #[derive(Default)]
 struct Shared {
     stream: Option<(TcpStream, u64)>,
-    /// How many connections there were, how many requests were sent on this one, and whose turn it is to read.
+    /// Number of connections so far; `sent` counts the requests on this one, and `turn` the responses read from it.
     number: u64,
     sent: u64,
     turn: u64,
@@ -59,7 +64,7 @@ fn start(origin: SocketAddr, oddity: Oddity) -> SocketAddr {
     address
 }
 
-/// A response: its bytes, whether all of it came, and whether another may follow.
+/// A response of the origin: its bytes, whether it is complete, and whether the connection persists.
 struct Answer {
     bytes: Vec<u8>,
     whole: bool,
@@ -67,10 +72,14 @@ struct Answer {
 }
 
 impl Gateway {
-    /// One request on each connection.
+    /// Serves one request; each connection has only one.
     fn serve(&self, client: &mut TcpStream) -> Option<()> {
         let head = until(client, "\r\n\r\n")?;
         let body = content(client, &head)?;
+        if self.oddity == Oddity::Forgets && head.starts_with("POST") {
+            thread::sleep(Duration::from_secs(30));
+            return None;
+        }
         if head.contains("\r\nMax-Forwards: 0") {
             return client.write_all(b"HTTP/1.1 204 Here\r\nConnection: close\r\n\r\n").ok();
         }
@@ -105,7 +114,7 @@ impl Gateway {
         }
         let is_counted = told.contains("Content-Length: ") || told.contains("Transfer-Encoding: ");
         if !answer.whole && !is_counted && !is_head {
-            // Or else it would seem complete.
+            // Otherwise the truncated response would seem complete.
             return None;
         }
         Some(())
@@ -133,7 +142,8 @@ impl Gateway {
         Some(answer)
     }
 
-    /// On the connection that all share. Who finds it at an end, or comes after the last answer on it, has lost.
+    /// Sends a request on the shared connection. The request fails if the connection has ended, or if an earlier
+    /// response was the last one.
     fn pipelined(&self, head: &[u8], is_bare: bool) -> Option<Answer> {
         let mut shared = self.shared.lock().unwrap();
         if shared.stream.is_none() {
@@ -164,7 +174,7 @@ impl Gateway {
     }
 }
 
-/// What is read up to and with this.
+/// Reads up to and including `end`.
 fn until(stream: &mut TcpStream, end: &str) -> Option<String> {
     let (mut text, mut byte) = (Vec::new(), [0]);
     while !text.ends_with(end.as_bytes()) {
@@ -174,10 +184,10 @@ fn until(stream: &mut TcpStream, end: &str) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// The content of a request, as it is on the wire.
+/// Reads the content of a request, as it is on the wire.
 fn content(stream: &mut TcpStream, head: &str) -> Option<Vec<u8>> {
     if head.contains("\r\nTransfer-Encoding: chunked") {
-        // Up to the end of the trailers: no content here has an empty line.
+        // This reads up to the end of the trailers, because no content in these tests has an empty line.
         return until(stream, "\r\n\r\n").map(String::into_bytes);
     }
     let mut body = vec![0; length(head).unwrap_or(0)];
@@ -200,7 +210,7 @@ fn answer(stream: &mut TcpStream, is_bare: bool) -> Option<Answer> {
     let mut bytes = head.clone().into_bytes();
     let mut whole = true;
     if is_empty {
-        // That is all.
+        // The response has no content.
     } else if head.contains("\r\nTransfer-Encoding: chunked") {
         whole = chunks(stream, &mut bytes).is_some();
     } else if let Some(length) = length(&head) {
@@ -215,7 +225,7 @@ fn answer(stream: &mut TcpStream, is_bare: bool) -> Option<Answer> {
     Some(Answer { bytes, whole, persists: persists && whole })
 }
 
-/// Reads chunks, and the trailer section. `None` if they break off.
+/// Reads chunks and the trailer section. `None` if they are truncated.
 fn chunks(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
     loop {
         let line = until(stream, "\r\n")?;
@@ -237,7 +247,7 @@ fn chunks(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<()> {
     }
 }
 
-/// A head without what is about one connection.
+/// Returns a head without its hop-by-hop fields.
 fn passed(head: &str, more: &str) -> String {
     let own = ["connection", "keep-alive", "proxy-connection", "te", "x-hop-one", "x-hop-two", "x-hop-three"];
     let is_kept =
@@ -246,7 +256,7 @@ fn passed(head: &str, more: &str) -> String {
     format!("{}\r\n{more}\r\n", lines.join("\r\n"))
 }
 
-/// A few cases, none of which is refuted; what became of them.
+/// Runs a few cases, checks that none is refuted, and returns them.
 fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun> {
     let (mut net, origin) = net();
     let gateway = start(origin, oddity);
@@ -267,9 +277,25 @@ fn accept(oddity: Oddity, most: usize) -> Vec<CaseRun> {
     cases.collect()
 }
 
-/// How many events are of this kind.
+/// Counts the events that satisfy a predicate.
 fn count(runs: &[CaseRun], is: impl Fn(&Event<Message>) -> bool) -> usize {
     runs.iter().flat_map(|run| typed_events(&run.trace)).filter(|event| is(event)).count()
+}
+
+#[test]
+fn a_plain_gateway_is_unrefuted() {
+    [1, 3, 5].into_iter().for_each(|most| drop(accept(Oddity::None, most)));
+}
+
+#[test]
+fn a_gateway_that_leaves_clients_waiting() {
+    let (mut net, origin) = net();
+    let gateway = start(origin, Oddity::Forgets);
+    let run = run(&mut net, &proxy(gateway, "/", origin), gateway, ("w", 1), (40, 2), &[]);
+    // Other requests still get responses through the tester as origin, so only this response is missing.
+    let is_silent = matches!(run.trouble, Some(Trouble::Silent { alive: true, .. }));
+    assert!(is_silent, "{:?}\n{}", run.trouble, tail(&run));
+    assert!(run.verdict.is_refuted() && matches!(run.trace.last(), Some(Event::Quiescent)), "{}", tail(&run));
 }
 
 fn received(event: &Event<Message>) -> Option<&Response> {
@@ -282,9 +308,11 @@ fn received(event: &Event<Message>) -> Option<&Response> {
 #[test]
 fn one_that_closes_its_side() {
     let runs = accept(Oddity::HalfClose, 3);
-    let is_half = |event: &Event<Message>| matches!(event, Event::Sent(_, Message::Response(answer)) if answer.half_closed);
+    let is_half = |event: &Event<Message>| matches!(event, Event::Sent(_, Message::Response(answer)) if answer.forwarded.half_closed);
     assert!(count(&runs, is_half) > 60);
-    assert!(count(&runs, |event| received(event).is_some_and(|seen| seen.fields.mark().is_some())) > 60);
+    assert!(
+        count(&runs, |event| received(event).is_some_and(|seen| seen.forwarded.fields.mark().is_some())) > 60
+    );
 }
 
 #[test]
@@ -304,7 +332,7 @@ fn one_that_asks_for_more_than_the_head() {
 fn one_that_uses_connections_which_the_origin_has_ended() {
     let runs = accept(Oddity::Pool, 3);
     let failed = |event: &Event<Message>| received(event).is_some_and(|seen| seen.status == 502);
-    assert!(count(&runs, failed) > 0, "nothing was put to the test");
+    assert!(count(&runs, failed) > 0, "nothing was tested");
 }
 
 #[test]

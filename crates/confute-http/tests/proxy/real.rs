@@ -1,5 +1,5 @@
-//! Any gateway: the variables `GATEWAY` (a URL) and `ORIGIN` (where it forwards to) say which; with
-//! `FORWARD` it is a proxy that clients choose.
+//! Test against an external gateway, given by the environment variables `GATEWAY` (a URL) and `ORIGIN` (the address
+//! that it forwards to); with `FORWARD` it is a forward proxy.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute_drive::{AnyGenerator, Limits, Plan, Target, campaign};
-use confute_http::encode;
-use confute_http::proxy::{Passage, Proxy};
+use confute_http::{Http, Passage, encode};
 
 #[test]
 #[ignore = "needs a gateway"]
@@ -21,8 +20,8 @@ fn named() {
     let target = encode::Target { host: host.to_owned(), fields: Vec::new() };
     let prefix = format!("/{path}");
     let proxy = match std::env::var("FORWARD") {
-        Ok(_) => Proxy::forward(target, origin),
-        Err(_) => Proxy::new(target, &prefix, origin, &prefix),
+        Ok(_) => Http::proxy(target, origin),
+        Err(_) => Http::gateway(target, &prefix, origin, &prefix),
     };
     let proxy = proxy.discovered(Target::new(address), &Limits::default());
     let plan = Plan {

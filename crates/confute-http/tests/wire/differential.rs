@@ -1,17 +1,18 @@
-//! `httparse` beside us, on heads of responses.
+//! Differential test against `httparse`, on heads of responses.
 //!
-//! What it accepts we read the same: status, reason, names, values, length of the head. What we find nothing odd about it
-//! accepts. Known exceptions, each checked below: it gives no reason phrase that is not ASCII.
+//! Every head that `httparse` accepts is read with the same status, reason, names, values and length of the head. Every
+//! head without an anomaly is accepted by `httparse`. The known exception, checked below: `httparse` omits a reason
+//! phrase that is not ASCII.
 
-use confute_http::wire::{Kind, Limits, PieceKind, RawResponse, Read};
+use confute_http::wire::{Kind, PieceKind, RawResponse, Read, ReaderLimits};
 
 use crate::common::responses;
 
 const MOST: usize = 300;
 
-/// Compares, and tells whether `httparse` accepted the first head and whether we found it without anomaly.
+/// Compares both parsers on the first head. Returns whether `httparse` accepted it, and whether it has no anomaly.
 pub(crate) fn compare(bytes: &[u8], seed: u64) -> (bool, bool) {
-    let mut reader = responses("GET", Limits { fields: MOST, ..Limits::default() });
+    let mut reader = responses("GET", ReaderLimits { fields: MOST, ..ReaderLimits::default() });
     reader.feed(bytes);
     reader.eof();
     let ours = match reader.read() {
@@ -52,7 +53,7 @@ fn head_length(raw: &RawResponse) -> Option<usize> {
     raw.pieces().iter().find(|piece| piece.kind == PieceKind::HeadEnd).map(|piece| piece.range.end)
 }
 
-/// Whether it is about the form of a head, which is all that `httparse` looks at.
+/// Returns `true` for an anomaly of syntax, which is all that `httparse` checks.
 fn is_about_syntax(kind: Kind) -> bool {
     !matches!(
         kind,
@@ -73,7 +74,7 @@ fn is_about_syntax(kind: Kind) -> bool {
 #[test]
 fn the_exceptions_are_what_they_are_said_to_be() {
     assert_eq!(compare(b"HTTP/1.1 200 \xe9\r\n\r\n", 0), (true, true));
-    // And what it hides: it accepts these without a word.
+    // `httparse` accepts these anomalies without reporting them.
     for odd in [
         "\r\nHTTP/1.1 200 OK\r\n\r\n",
         "HTTP/1.1 200 OK\n\n",

@@ -1,11 +1,12 @@
-//! Mutated messages: nothing panics, nothing is lost, cuts do not matter.
+//! Mutated messages: the reader does not panic, no byte is lost, and the division of the bytes has no effect.
 //!
-//! `CONFUTE_FUZZ=1000000 cargo test -p confute-http fuzz` tries more; the seed of a failure is in its message.
+//! `CONFUTE_FUZZ=1000000 cargo test -p confute-http fuzz` runs more iterations; the seed of a failure is in its
+//! message.
 
 use crate::common::{Random, check};
 use crate::differential::compare;
 
-/// What mutations start from.
+/// Messages that are mutated.
 pub(crate) const SEEDS: [&str; 12] = [
     "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nETag: W/\"a\"\r\nContent-Length: 5\r\n\r\nhello",
     "HTTP/1.1 200 \r\nTransfer-Encoding: gzip, chunked\r\n\r\n5;a=\"b\"\r\nhello\r\n0\r\nT: 1\r\n\r\n",
@@ -46,7 +47,7 @@ const TOKENS: [&str; 22] = [
     "close",
 ];
 
-/// A seed with some bytes changed, put in, taken out, doubled or moved.
+/// Returns one of the seeds with some bytes changed, inserted, removed, duplicated or moved.
 pub(crate) fn mutant(random: &mut Random) -> Vec<u8> {
     let mut bytes = SEEDS[random.below(SEEDS.len())].as_bytes().to_vec();
     for _ in 0..random.below(6) {

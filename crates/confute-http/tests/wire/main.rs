@@ -1,4 +1,5 @@
-//! The wire as its users see it: what is read, that nothing is lost, that cuts do not matter, and `httparse` beside it.
+//! Tests of the public interface of `wire`: given messages, losslessness, independence of the division of the bytes,
+//! and a comparison with `httparse`.
 
 mod common;
 mod differential;

@@ -1,7 +1,7 @@
-//! What is read from given bytes: complete or not, which anomalies, what is left.
+//! Results of reading given bytes: completeness, anomalies, unread rest.
 
 use confute_http::wire::PieceKind::{Body, ChunkLine, FieldLine, HeadEnd, StartLine};
-use confute_http::wire::{Ending, Invalid, Kind, Limit, Limits, Read, RequestReader, Section};
+use confute_http::wire::{Ending, Kind, Limit, Read, ReaderLimits, RequestReader, Section};
 
 use crate::common::{Outcome, TIGHT, kinds, outcome, response, responses};
 
@@ -9,8 +9,7 @@ use crate::common::{Outcome, TIGHT, kinds, outcome, response, responses};
 fn a_response_as_it_should_be() {
     let raw = response("GET", b"HTTP/1.1 200 OK\r\nA: b\r\nContent-Length: 5\r\n\r\nhello");
     assert_eq!((kinds(&raw), raw.is_complete()), (vec![], true));
-    let view = raw.validate().unwrap();
-    assert_eq!((view.status, view.reason, &*view.content), (200, &b"OK"[..], &b"hello"[..]));
+    assert_eq!((raw.status(), raw.reason(), &*raw.content()), (Some(200), Some(&b"OK"[..]), &b"hello"[..]));
     assert_eq!(raw.start_line(), Some(&b"HTTP/1.1 200 OK\r\n"[..]));
     let pieces: Vec<_> = raw.pieces().iter().map(|piece| piece.kind).collect();
     assert_eq!(pieces, [StartLine, FieldLine, FieldLine, HeadEnd, Body]);
@@ -50,7 +49,7 @@ fn each_anomaly_is_listed() {
     assert_eq!(field("A: \u{e9}\t!"), []);
     let chunks = |text: &str| {
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{text}");
-        let outcome = outcome(responses("GET", Limits::default()), [text.as_bytes()]);
+        let outcome = outcome(responses("GET", ReaderLimits::default()), [text.as_bytes()]);
         (kinds(&outcome.messages[0]), outcome.messages[0].ending(), outcome.unread.len())
     };
     let kinds = vec![Kind::BareLf, Kind::ChunkEndsInLf, Kind::BareLf, Kind::BareLf];
@@ -83,19 +82,19 @@ fn cut_off_is_not_complete() {
     assert_eq!(chunked("0\r\n").0, Ending::Truncated(Section::Trailers));
     assert_eq!(chunked("0\r\nA: b\r\n\r").0, Ending::Truncated(Section::Trailers));
     assert_eq!(ending("\r\nabc"), (Ending::Complete, b"abc".to_vec()));
-    let mut broken = responses("GET", Limits::default());
+    let mut broken = responses("GET", ReaderLimits::default());
     broken.feed(b"HTTP/1.1 200 OK\r\n\r\nabc");
     assert_eq!(broken.read(), Read::NeedMore);
     broken.broken();
     let Read::Message(raw) = broken.read() else { panic!("no message") };
-    assert_eq!(raw.validate(), Err(Invalid::Incomplete(Ending::Truncated(Section::Body))));
+    assert_eq!(raw.ending(), Ending::Truncated(Section::Body));
 }
 
 #[test]
 fn interim_responses_are_messages_of_their_own() {
     let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: a\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n\
                 HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
-    let outcome = outcome(responses("HEAD GET", Limits::default()), [text.as_bytes()]);
+    let outcome = outcome(responses("HEAD GET", ReaderLimits::default()), [text.as_bytes()]);
     let read: Vec<_> = outcome.messages.iter().map(|raw| (raw.status().unwrap(), raw.is_interim())).collect();
     assert_eq!(read, [(100, true), (103, true), (200, false), (200, false)]);
     assert!(outcome.messages.iter().all(|raw| raw.anomalies().is_empty() && raw.is_complete()));
@@ -106,7 +105,11 @@ fn interim_responses_are_messages_of_their_own() {
 fn bytes_after_the_end() {
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
     let read = |methods, text: &str| -> Vec<Vec<Kind>> {
-        outcome(responses(methods, Limits::default()), [text.as_bytes()]).messages.iter().map(kinds).collect()
+        outcome(responses(methods, ReaderLimits::default()), [text.as_bytes()])
+            .messages
+            .iter()
+            .map(kinds)
+            .collect()
     };
     let cut = Kind::Truncated(Section::Head);
     assert_eq!(read("GET", &format!("{ok}{ok}")), [vec![], vec![Kind::BytesAfterEnd]]);
@@ -114,9 +117,9 @@ fn bytes_after_the_end() {
         read("GET", &format!("{ok}!")),
         [vec![], vec![Kind::Garbage { length: 1 }, Kind::BytesAfterEnd, cut]]
     );
-    // Too long a body, then the response to the next request.
+    // The body is too long; then the response to the next request follows.
     assert_eq!(read("GET GET", &format!("{ok}!!{ok}")), [vec![], vec![Kind::Garbage { length: 2 }]]);
-    // Only empty lines: those may be discarded.
+    // Empty lines may be discarded.
     assert_eq!(read("GET", &format!("{ok}\r\n\r\n")), [vec![], vec![Kind::LeadingEmptyLine; 2]]);
     let last = ok.replace("\r\n\r\n", "\r\nConnection: x, Close\r\n\r\n");
     assert_eq!(read("GET GET", &format!("{last}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
@@ -124,9 +127,11 @@ fn bytes_after_the_end() {
     assert_eq!(read("GET GET", &format!("{old}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
     let kept = old.replace("\r\n\r\n", "\r\nConnection: Keep-Alive\r\n\r\n");
     assert_eq!(read("GET GET", &format!("{kept}{ok}")), [vec![], vec![]]);
-    // What follows 101 is another protocol.
-    let switched =
-        outcome(responses("GET GET", Limits::default()), [&b"HTTP/1.1 101 Up\r\n\r\n\x81\x05hello"[..]]);
+    // The bytes after 101 belong to another protocol.
+    let switched = outcome(
+        responses("GET GET", ReaderLimits::default()),
+        [&b"HTTP/1.1 101 Up\r\n\r\n\x81\x05hello"[..]],
+    );
     assert_eq!((switched.messages.len(), &switched.unread[..]), (1, &b"\x81\x05hello"[..]));
 }
 
@@ -163,11 +168,11 @@ fn requests() {
     let outcome = outcome(RequestReader::default(), [&text[..]]);
     let [put, get] = &outcome.messages[..] else { panic!("not two") };
     assert_eq!(kinds(put), [Kind::LeadingEmptyLine]);
-    let view = put.validate().unwrap();
-    assert_eq!((view.method, view.target, &*view.content), (&b"PUT"[..], &b"/a"[..], &b"hi"[..]));
-    assert_eq!(view.fields.only("host").as_deref(), Some(&b"x"[..]));
-    // A server must reject this, though a client need not.
-    assert!(
-        matches!(get.validate(), Err(Invalid::Ambiguous(anomaly)) if anomaly.kind == Kind::SpaceBeforeColon)
+    assert_eq!(
+        (put.method(), put.target(), &*put.content()),
+        (Some(&b"PUT"[..]), Some(&b"/a"[..]), &b"hi"[..])
     );
+    assert_eq!(put.fields().only("host").as_deref(), Some(&b"x"[..]));
+    // A server must reject this request; a client need not reject such a response.
+    assert_eq!(kinds(get), [Kind::SpaceBeforeColon]);
 }

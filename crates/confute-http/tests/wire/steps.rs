@@ -1,17 +1,18 @@
-//! Hostile input costs time in proportion to its length, and no more memory than the limits allow.
+//! Hostile input takes time proportional to its length, and no more memory than the limits allow.
 //!
 //! Time is measured against a deadline that a quadratic reader would miss by a factor of hundreds.
 
 use std::time::{Duration, Instant};
 
-use confute_http::wire::{Ending, Limit, Limits, Read};
+use confute_http::wire::{Ending, Limit, Read, ReaderLimits};
 
 use crate::common::responses;
 
 const LENGTH: usize = 1 << 20;
 
-/// Feeds this byte by byte, reading after each, and tells how many messages there were.
-fn trickle(start: &str, again: &str, limits: Limits) -> (usize, Option<Ending>) {
+/// Feeds `start` and repetitions of `again` byte by byte, reading after each. Returns the number of messages, and the
+/// ending of the last one.
+fn trickle(start: &str, again: &str, limits: ReaderLimits) -> (usize, Option<Ending>) {
     let mut reader = responses("GET", limits);
     let began = Instant::now();
     let (mut count, mut last, mut most) = (0, None, 0);
@@ -30,7 +31,7 @@ fn trickle(start: &str, again: &str, limits: Limits) -> (usize, Option<Ending>) 
 
 #[test]
 fn a_mebibyte_byte_by_byte() {
-    let large = Limits { head: 4 << 20, fields: LENGTH, ..Limits::default() };
+    let large = ReaderLimits { head: 4 << 20, fields: LENGTH, ..ReaderLimits::default() };
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     for (start, again) in [
         ("", "x"),
@@ -55,7 +56,7 @@ fn a_mebibyte_byte_by_byte() {
 
 #[test]
 fn endless_input_is_given_up() {
-    let limits = Limits { head: 1000, body: 1000, ..Limits::default() };
+    let limits = ReaderLimits { head: 1000, body: 1000, ..ReaderLimits::default() };
     let long = |limit| (1, Some(Ending::TooLong(limit)));
     assert_eq!(trickle("HTTP/1.1 200 OK\r\nA: ", "x", limits), long(Limit::Head));
     assert_eq!(trickle("HTTP/1.1 200 OK\r\n\r\n", "x", limits), long(Limit::Body));
@@ -67,7 +68,7 @@ fn endless_input_is_given_up() {
 #[test]
 fn many_messages_at_once() {
     let count = 250_000;
-    let mut reader = responses("", Limits::default());
+    let mut reader = responses("", ReaderLimits::default());
     reader.feed(&b"HTTP/1.1 204 \r\n\r\n".repeat(count));
     let began = Instant::now();
     assert_eq!(std::iter::from_fn(|| matches!(reader.read(), Read::Message(_)).then_some(())).count(), count);

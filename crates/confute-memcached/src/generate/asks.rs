@@ -1,14 +1,14 @@
-//! What to ask about a group of keys.
+//! Requests of the traffic about a group of keys.
 
 use confute_drive::{Msg, Past};
 
 use super::{Group, Pick, Traffic};
 use crate::ask::{Ask, StoreKind, TokenRef};
-use crate::message::{Line, Message};
+use crate::message::{Message, ResponseLine};
 use crate::protocol::Memcached;
 
 impl Traffic {
-    /// A request about one of these keys; `quiet` if it need not be answered.
+    /// Returns a random request about a key of the group; only with `quiet` may it have `noreply`.
     pub(super) fn ask(
         &mut self,
         group: Group,
@@ -63,12 +63,13 @@ impl Traffic {
         if self.habits.expiry { [0, 0, 1, 2, 100, -1][pick(6) as usize] } else { 0 }
     }
 
-    /// How many of six numbers to choose from: the last one is large.
+    /// Returns the number of candidates to pick from in a list of six numbers: the last one is large.
     fn numbers(&self) -> u64 {
         if self.habits.large { 6 } else { 5 }
     }
 
-    /// Data that tells where it came from, of equal and of different length; numbers; nothing.
+    /// Returns data to store: values marked with a serial number, of equal or different length; numbers; the
+    /// empty string.
     fn data(&mut self, how: StoreKind, pick: &mut Pick<'_>) -> String {
         self.marks += 1;
         let mark = self.marks;
@@ -84,7 +85,7 @@ impl Traffic {
         }
     }
 
-    /// Mostly the latest token seen for this key, sometimes a stale one or one of another key, sometimes a guess.
+    /// Returns mostly the latest token received for this key, sometimes a stale one, one of another key, or a guess.
     fn token(&self, key: u32, past: &Past<Memcached>, pick: &mut Pick<'_>) -> TokenRef {
         let guess = TokenRef::Guess(pick(1000));
         let foreign = pick(8) == 0;
@@ -99,10 +100,10 @@ impl Traffic {
     }
 }
 
-/// Whether an answer has a token for this key.
+/// Returns `true` if the response to this request has a token for this key.
 fn gave_token(ask: &Ask, replies: &[Msg<Memcached>], key: u32) -> bool {
     let Ask::Get { keys, unique: true } = ask else { return false };
     let Some(place) = keys.iter().position(|asked| *asked == key) else { return false };
     let Some(Message::Answer(answer)) = replies.get(place) else { return false };
-    matches!(answer.line, Line::Value { unique: Some(_), .. })
+    matches!(answer.line, ResponseLine::Value { unique: Some(_), .. })
 }

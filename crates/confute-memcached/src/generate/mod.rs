@@ -1,4 +1,4 @@
-//! What to ask next, and when.
+//! Random traffic for memcached.
 
 mod asks;
 
@@ -7,28 +7,28 @@ use confute_drive::{Generator, Peer, Step, Until, View};
 use crate::ask::{Ask, StoreKind};
 use crate::protocol::Memcached;
 
-/// What traffic looks like.
+/// Parameters of the traffic.
 ///
-/// Keys come in groups of one or two. What is outstanding on one connection at one time is about one group, because keys
-/// that share a connection must be judged together: that is dear where many requests compete.
+/// Keys come in groups of one or two. All requests outstanding on one connection are about one group: keys
+/// that share a connection must be judged together, which is expensive where many requests compete.
 #[derive(Clone, Debug)]
 pub struct Habits {
-    /// How many keys are used by themselves: the fewer, the more contention.
+    /// Number of keys in groups of one: the fewer, the more contention.
     pub singles: u32,
-    /// How many pairs of keys are used together, by pipelines and by gets of both.
+    /// Number of pairs of keys that pipelines and gets of both keys use together.
     pub pairs: u32,
-    /// How many requests a case has.
+    /// Number of requests in a case.
     pub requests: usize,
-    /// How many answers are outstanding at most.
+    /// Maximum number of outstanding responses.
     pub outstanding: usize,
-    /// Whether some requests are not answered.
+    /// `true` if some requests have `noreply`.
     pub noreply: bool,
-    /// Whether items expire.
+    /// `true` if some items have an expiration time.
     pub expiry: bool,
-    /// Whether numbers of 2^63 and more are counted, which not every memcached can: see
+    /// `true` if numbers of 2^63 and more occur, which not every memcached handles: see
     /// [`COUNT_LARGE`](crate::rules::COUNT_LARGE).
     pub large: bool,
-    /// How many milliseconds to wait once a case, so that items that expire really do; 0 for not at all.
+    /// Milliseconds to wait once per case, so that items really expire; 0 for no wait.
     pub nap: u64,
 }
 
@@ -47,50 +47,52 @@ impl Default for Habits {
     }
 }
 
-/// Keys that are used together: the first, and how many.
+/// Keys that are used together: the first one and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Group {
     first: u32,
     keys: u32,
 }
 
-/// What goes on for the next few steps.
+/// Traffic pattern of the next few steps.
 #[derive(Clone, Copy, Debug)]
 enum Mood {
-    /// One request after the other.
+    /// Sequential requests: each waits for its response.
     Alone,
-    /// Requests over all connections; from many of them nothing is read meanwhile.
+    /// Requests over all connections, many of which are not read from meanwhile.
     Burst,
     /// Requests about one group over all connections.
     Rush(Group),
-    /// Requests on this connection, without waiting for answers.
+    /// Requests on this connection without waiting for responses.
     Pipeline(u32, Group),
-    /// A barrier, then a look at every key.
+    /// Reads of all keys, one by one from this key on. A barrier precedes them.
     Audit(u32),
 }
 
-/// Random traffic: sequential stretches, bursts, pipelines, answers held back, and barriers followed by audits.
+/// Random traffic: sequential stretches, bursts, pipelines, delayed reads of responses, and barriers followed
+/// by reads of all keys.
 #[derive(Clone, Debug)]
 pub struct Traffic {
     habits: Habits,
     mood: Mood,
-    /// For how many steps.
+    /// Number of steps left in the current pattern.
     left: u64,
     marks: u64,
-    /// How many requests were made.
+    /// Number of requests made so far.
     asked: usize,
-    /// From which connections nothing is read.
+    /// Connections that are currently not read from.
     held: Vec<u32>,
-    /// What each connection was used for last, and whether it will never be known when that was done.
+    /// Group that each connection was last used for, and `true` if a request with `noreply` was ever sent on
+    /// it: it is never known when such a request is done, so the connection stays with its group.
     lines: Vec<Option<(Group, bool)>>,
-    /// To be done before anything else, last first.
+    /// Steps to take before anything else, last one first.
     due: Vec<Step<Ask>>,
 }
 
 type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 
 impl Traffic {
-    /// Traffic with these habits.
+    /// Creates traffic with these parameters.
     pub fn new(habits: Habits) -> Self {
         Self {
             habits,
@@ -121,7 +123,7 @@ impl Traffic {
             (2 | 3, Some(line)) => (Mood::Pipeline(line, group), 3 + pick(4)),
             (4, _) => (Mood::Rush(group), 2 + pick(4)),
             _ => {
-                // How many answers are held back is a matter of chance: some, mostly all.
+                // A random share of the connections is not read from: some of them, mostly all.
                 let share = 1 + pick(5);
                 let free = |line: &u32| !self.held.contains(line);
                 let more: Vec<u32> =
@@ -135,7 +137,7 @@ impl Traffic {
         self.due.extend(steps.into_iter().rev());
     }
 
-    /// Reads again from so many connections, in any order.
+    /// Resumes reading from at most this many connections, in random order.
     fn release(&mut self, most: usize, pick: &mut Pick<'_>) -> Vec<Step<Ask>> {
         let mut steps = Vec::new();
         while !self.held.is_empty() && steps.len() < most {
@@ -145,7 +147,7 @@ impl Traffic {
         steps
     }
 
-    /// Holds less back, and waits.
+    /// Resumes reading from half of the held connections, then waits.
     fn pause(&mut self, until: Until, pick: &mut Pick<'_>) -> Option<Step<Ask>> {
         self.due.push(Step::Wait(until));
         let releases = self.release(self.held.len().div_ceil(2), pick);
@@ -153,7 +155,7 @@ impl Traffic {
         self.due.pop()
     }
 
-    /// Every key gets an item that expires soon; then a long wait, and a look at every key.
+    /// Stores an item that expires soon under every key, waits until all have expired, and reads every key.
     fn nap(&mut self, view: &View<'_, Memcached>, pick: &mut Pick<'_>) {
         let barrier = Step::Wait(Until::Outstanding(0));
         let mut steps = self.release(self.held.len(), pick);
@@ -193,7 +195,7 @@ impl Traffic {
         }
     }
 
-    /// A connection for requests about this group: one with nothing else outstanding.
+    /// Returns a connection for requests about this group: one with nothing else outstanding.
     fn line(&self, view: &View<'_, Memcached>, group: Group, pick: &mut Pick<'_>) -> Option<u32> {
         let count = view.connections.max(1);
         let first = pick(u64::from(count)) as u32;
@@ -206,7 +208,7 @@ impl Traffic {
         lines().find(|line| load(*line) == 0 && free(line)).or_else(|| lines().find(free))
     }
 
-    /// Notes what a connection is used for.
+    /// Records the group that a connection is used for.
     fn use_line(&mut self, line: u32, group: Group, for_ever: bool) {
         let line = line as usize;
         self.lines.resize(self.lines.len().max(line + 1), None);
@@ -257,7 +259,8 @@ impl Generator<Memcached> for Traffic {
                     self.line(view, group, pick)
                 };
                 let Some(line) = line else { return self.pause(Until::Something, pick) };
-                // Where a request was not answered it may be under way for long: few connections are used for that.
+                // A request with `noreply` may stay in flight for a long time, so only every fourth
+                // connection carries them.
                 let quiet = line % 4 == 0;
                 let ask = self.ask(group, quiet, view.past, pick);
                 self.use_line(line, group, ask.is_quiet());

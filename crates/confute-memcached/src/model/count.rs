@@ -1,10 +1,10 @@
-//! incr and decr.
+//! The commands incr and decr.
 
 use confute::lang::{Io, Stop, Turn};
 
 use super::number::{Numeric, numeric};
 use super::{Change, Content, Entry, Found, Item, MemcachedModel, Say};
-use crate::message::Line;
+use crate::message::ResponseLine;
 use crate::rules;
 
 impl Change<'_> {
@@ -12,7 +12,7 @@ impl Change<'_> {
         let (found, entry) = self.look(io)?;
         match found {
             Found::There(item) => self.count_item(io, entry, &item, up, by),
-            Found::Vanished(item) => self.vanished(io, entry, &item, Line::NotFound),
+            Found::Vanished(item) => self.vanished(io, entry, &item, ResponseLine::NotFound),
             Found::Absent if io.deviates(&rules::COUNT_CHECKED)? => {
                 let number = if up { by } else { 0 };
                 let content = Content::Exact(number.to_string().into());
@@ -20,7 +20,7 @@ impl Change<'_> {
                 self.put(io, Entry { item: Some(item), ..entry })?;
                 self.answer(io, super::Reply::say(Say::Number { number, width: 0 }))
             }
-            Found::Absent => self.nothing(io, Line::NotFound),
+            Found::Absent => self.nothing(io, ResponseLine::NotFound),
             Found::Failed => self.fail(io),
         }
     }
@@ -40,7 +40,8 @@ impl Change<'_> {
         let number = match (up, io.deviates(&rules::COUNT_SUMS)?) {
             (true, false) => before.wrapping_add(by),
             (false, false) => before.saturating_sub(by),
-            // What a wrong server makes of it.
+            // Wrong results that a deviation allows: saturating instead of wrapping or vice versa, no change,
+            // the operand.
             (true, true) => [before.saturating_add(by), before, by][io.choose(3)?],
             (false, true) => [before.wrapping_sub(by), before, by][io.choose(3)?],
         };

@@ -1,4 +1,4 @@
-//! What a server keeps under a key.
+//! Items and the cells that hold them.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use confute::lang::{HasVars, Number, Sym, Token};
 
 use crate::data::Data;
 
-/// How many tokens of the past a new one is compared with.
+/// Number of earlier tokens that a new one is compared with.
 const REMEMBERED: usize = 2;
 
 /// The data of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content {
-    /// These bytes.
+    /// Exactly these bytes.
     Exact(Data),
-    /// A number that got shorter: blanks may follow, up to this width.
+    /// A number that became shorter than the data before it: blanks may follow, up to this width.
     Padded {
         /// The number.
         number: u64,
-        /// How long the data may be.
+        /// Maximum length of the data, in bytes.
         width: usize,
     },
 }
@@ -35,7 +35,7 @@ impl fmt::Display for Content {
 }
 
 impl Content {
-    /// Whether these bytes are it.
+    /// Returns `true` if the item's data may be these bytes.
     pub(crate) fn fits(&self, data: &Data) -> bool {
         match self {
             Content::Exact(exact) => exact == data,
@@ -47,7 +47,7 @@ impl Content {
         }
     }
 
-    /// How long it can be at most.
+    /// Returns the maximum length of the data, in bytes.
     pub(crate) fn width(&self) -> usize {
         match self {
             Content::Exact(data) => data.len(),
@@ -56,25 +56,25 @@ impl Content {
     }
 }
 
-/// An item.
+/// An item that the server stores.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Item {
     pub(crate) content: Content,
     pub(crate) flags: u32,
-    /// Its `cas unique`.
+    /// The item's `cas unique`.
     pub(crate) token: Sym<Token>,
-    /// When it is lost, if nobody changes it.
+    /// Time at which the server loses the item unless a request changes it.
     pub(crate) gone: Sym<Number>,
-    /// When it expires, if it does.
+    /// Time at which the item expires, if it does.
     pub(crate) dies: Option<Sym<Number>>,
 }
 confute::secrets!(Item { token, gone, dies });
 
-/// What lies in a cell.
+/// The content of a cell: the item of a key and its history.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Entry {
     pub(crate) item: Option<Item>,
-    /// The tokens before, latest first.
+    /// Earlier tokens of this key, latest first.
     pub(crate) old: Vec<Sym<Token>>,
 }
 
@@ -86,7 +86,7 @@ impl HasVars for Entry {
 }
 
 impl Entry {
-    /// The entry after this item, with nothing in it yet.
+    /// Returns the entry after this item is removed: its token joins the earlier ones.
     pub(crate) fn followed(mut self, item: &Item) -> Self {
         self.old.insert(0, item.token.clone());
         self.old.truncate(REMEMBERED);

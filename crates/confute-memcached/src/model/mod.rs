@@ -1,14 +1,15 @@
-//! What a correct memcached does, one request at a time.
+//! The model: a correct memcached, one request per turn.
 //!
-//! A cell holds one item. Every item carries secrets: its `cas unique`, the moment at which it is lost by itself, and the
-//! one at which it expires, if it does. These moments are never told; a miss says that the item was gone before the answer
-//! was received ([`Reply`]), and then no request sent later may find it. So nothing happens unprompted here, and a get
-//! only reads.
+//! A cell holds one item. Every item carries secrets: its `cas unique`, the time at which the server loses
+//! it, and the time at which it expires, if it does. These times are never sent; a miss implies that the item
+//! was gone before the response was received ([`Reply`]), and then no request sent later may find it. The
+//! model therefore needs no internal turns, and a get only reads.
 //!
-//! What `protocol.txt` leaves open is allowed: a `SERVER_ERROR` at any time (the command was not carried out; the item may be
-//! lost with it, as with any other request), blanks after a number that got shorter, a touch that changes the `cas unique`, equal ones for different keys. What is taken for
-//! granted: the requests of one connection are handled in their order, and so are the keys of one get; a valid request with
-//! `noreply` gets no answer at all, not even an error.
+//! The model allows everything that `protocol.txt` leaves open: a `SERVER_ERROR` at any time (the command was
+//! not carried out; the item may be lost with it, as with any other request), blanks after a number that
+//! became shorter, a touch that changes the `cas unique`, and equal `cas unique`s for different keys. It
+//! assumes that the requests of one connection are handled in order, that the keys of one get are too, and
+//! that a valid request with `noreply` gets no response at all, not even an error.
 
 mod count;
 mod item;
@@ -19,7 +20,7 @@ mod store;
 use confute::knowledge::Literal;
 use confute::lang::{Conn, Formula, Io, Number, Rule, ServerModel, Slot, Stop, Sym, Table, Token, Turn};
 
-use crate::message::{Command, Key, Line, Message, Request, Store};
+use crate::message::{Command, Key, Message, Request, ResponseLine, Store};
 use crate::rules;
 
 pub(crate) use item::{Content, Entry, Item};
@@ -28,23 +29,23 @@ pub(crate) use reply::{Say, There};
 
 const ITEMS: Table<Key, Entry> = Table::new("items");
 
-/// The model.
+/// The model of a memcached server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemcachedModel {
-    /// Whether the server is known to have room for every item until it expires, and not to fail. The protocol does not
-    /// promise that, so a server is accused of more than the protocol says if it does not hold.
+    /// `true` if the server is known to keep every item until it expires, and not to fail. The protocol does
+    /// not promise this: if the setting is wrong for a server, correct behaviour is reported as a violation.
     pub keeps: bool,
 }
 
-/// How a server finds an item it is to change.
+/// State of the item that a request is about to change.
 enum Found {
-    /// It is there.
+    /// The item exists.
     There(Item),
-    /// It was there, and is gone by itself.
+    /// The item existed, and the server lost it.
     Vanished(Item),
-    /// It was never there, or was deleted.
+    /// The item was never stored, or was deleted.
     Absent,
-    /// The server fails.
+    /// The server fails to carry out the request.
     Failed,
 }
 
@@ -62,7 +63,7 @@ impl ServerModel for MemcachedModel {
             io.replies(0)?;
         }
         let cell = ITEMS.edit(io, request.command.key())?;
-        // A set that fails may take the item with it, as memcached's does: that is an item lost.
+        // As in memcached, a set that fails may remove the item: the model treats that as a lost item.
         let silent_failure = if self.keeps { &rules::NOREPLY_DONE } else { &rules::NOREPLY_SERVED };
         if request.noreply && io.deviates(silent_failure)? {
             return Ok(());
@@ -86,7 +87,7 @@ impl ServerModel for MemcachedModel {
 }
 
 impl MemcachedModel {
-    /// Whether this item can be gone by itself.
+    /// Returns `true` if the server may have lost this item, or the item may have expired.
     fn may_miss(self, item: &Item) -> bool {
         !self.keeps || item.dies.is_some()
     }
@@ -99,7 +100,7 @@ impl MemcachedModel {
         let Entry { item, old } = cell.get(io)?.unwrap_or_default();
         let Some(item) = item else {
             let phantom = io.deviates(&rules::NO_PHANTOMS)?;
-            let say = if phantom { Say::AnyItem(key.clone()) } else { Say::Line(Line::Miss) };
+            let say = if phantom { Say::AnyItem(key.clone()) } else { Say::ResponseLine(ResponseLine::Miss) };
             return answer(io, conn, request, Reply { tolerant: true, ..Reply::say(say) });
         };
         let may_miss = self.may_miss(&item);
@@ -125,7 +126,7 @@ impl MemcachedModel {
     }
 }
 
-/// Sends an answer.
+/// Sends a response, which may be malformed by a deviation.
 fn answer(io: &mut Io<'_, MemcachedModel>, conn: Conn, request: &Request, reply: Reply) -> Turn {
     if io.deviates(&rules::WELL_FORMED)? {
         return io.send(conn, Reply::say(Say::Garbled(request.command.clone())));
@@ -133,7 +134,7 @@ fn answer(io: &mut Io<'_, MemcachedModel>, conn: Conn, request: &Request, reply:
     io.send(conn, reply)
 }
 
-/// A request that may change an item.
+/// The turn of a request that may change an item.
 struct Change<'a> {
     model: &'a MemcachedModel,
     conn: Conn,
@@ -142,7 +143,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Looks for the item. A server may fail, but not in silence: that is what a rule is about.
+    /// Looks up the item. A server may fail, but not silently: silent failures are deviations from a rule of their own.
     fn look(&self, io: &mut Io<'_, MemcachedModel>) -> Result<(Found, Entry), Stop> {
         let mut entry = self.cell.get(io)?.unwrap_or_default();
         let quiet = self.request.noreply;
@@ -155,7 +156,7 @@ impl Change<'_> {
             Some(item) if io.choose(2)? == 0 => Found::There(item),
             Some(item) => Found::Vanished(item),
         };
-        // Without an answer nothing will tell that the item was still there.
+        // No response will imply that the item existed when the request was sent, so that is assumed here.
         if let Found::There(item) = &found
             && quiet
             && !self.overwrites()
@@ -171,12 +172,12 @@ impl Change<'_> {
         Ok((found, entry))
     }
 
-    /// Whether it is all the same if an item is there.
+    /// Returns `true` if the request has the same effect whether or not an item exists.
     fn overwrites(&self) -> bool {
         matches!(self.request.command, Command::Store { how: Store::Set, .. })
     }
 
-    /// Puts an item into the cell, or nothing.
+    /// Writes the entry into the cell; an empty entry clears it.
     fn put(&self, io: &mut Io<'_, MemcachedModel>, entry: Entry) -> Turn {
         if entry == Entry::default() { self.cell.clear(io) } else { self.cell.set(io, entry) }
     }
@@ -185,7 +186,7 @@ impl Change<'_> {
         if self.request.noreply { Ok(()) } else { answer(io, self.conn, self.request, reply) }
     }
 
-    /// The item was there, and this is the answer.
+    /// Returns a response which implies that the item existed.
     fn there(&self, io: &mut Io<'_, MemcachedModel>, item: &Item, say: Say) -> Result<Reply, Stop> {
         if self.request.noreply {
             return Ok(Reply::say(say));
@@ -196,7 +197,7 @@ impl Change<'_> {
         Ok(Reply { there, ..Reply::say(say) })
     }
 
-    /// The server could not do it.
+    /// Responds with a `SERVER_ERROR`.
     fn fail(&self, io: &mut Io<'_, MemcachedModel>) -> Turn {
         self.answer(io, Reply::say(Say::Failed))
     }
@@ -205,16 +206,16 @@ impl Change<'_> {
         let (found, entry) = self.look(io)?;
         match found {
             Found::There(item) => {
-                let reply = self.there(io, &item, Say::Line(Line::Deleted))?;
+                let reply = self.there(io, &item, Say::ResponseLine(ResponseLine::Deleted))?;
                 if !io.deviates(&rules::DELETE_REMOVES)? {
                     self.put(io, entry.followed(&item))?;
                 }
                 self.answer(io, reply)
             }
-            Found::Vanished(item) => self.vanished(io, entry, &item, Line::NotFound),
+            Found::Vanished(item) => self.vanished(io, entry, &item, ResponseLine::NotFound),
             Found::Absent => {
                 let claims = io.deviates(&rules::DELETE_CHECKED)?;
-                self.nothing(io, if claims { Line::Deleted } else { Line::NotFound })
+                self.nothing(io, if claims { ResponseLine::Deleted } else { ResponseLine::NotFound })
             }
             Found::Failed => self.fail(io),
         }
@@ -224,8 +225,9 @@ impl Change<'_> {
         let (found, entry) = self.look(io)?;
         match found {
             Found::There(item) => {
-                let reply = self.there(io, &item, Say::Line(Line::Touched))?;
-                // Whether that is a change to a cas is not said: the token may stay or not.
+                let reply = self.there(io, &item, Say::ResponseLine(ResponseLine::Touched))?;
+                // `protocol.txt` does not say whether a touch changes the `cas unique`: the fresh token may
+                // equal the old one.
                 let (token, gone) = (io.fresh()?, io.fresh()?);
                 let next = Item { token, gone, dies: None, ..item.clone() };
                 let (next, expires) = self.lives(io, next, exptime)?;
@@ -233,33 +235,39 @@ impl Change<'_> {
                 self.put(io, Entry { item: next, ..entry })?;
                 self.answer(io, Reply { expires, ..reply })
             }
-            Found::Vanished(item) => self.vanished(io, entry, &item, Line::NotFound),
+            Found::Vanished(item) => self.vanished(io, entry, &item, ResponseLine::NotFound),
             Found::Absent => {
                 let claims = io.deviates(&rules::TOUCH_CHECKED)?;
-                self.nothing(io, if claims { Line::Touched } else { Line::NotFound })
+                self.nothing(io, if claims { ResponseLine::Touched } else { ResponseLine::NotFound })
             }
             Found::Failed => self.fail(io),
         }
     }
 
-    /// There is no item, and nothing changes.
-    fn nothing(&self, io: &mut Io<'_, MemcachedModel>, line: Line) -> Turn {
-        self.answer(io, Reply::say(Say::Line(line)))
+    /// Responds that there is no item, and changes nothing.
+    fn nothing(&self, io: &mut Io<'_, MemcachedModel>, line: ResponseLine) -> Turn {
+        self.answer(io, Reply::say(Say::ResponseLine(line)))
     }
 
-    /// The item is gone by itself, and with this answer that is known.
-    fn vanished(&self, io: &mut Io<'_, MemcachedModel>, entry: Entry, item: &Item, line: Line) -> Turn {
+    /// Removes a lost item, and responds with a line which implies that it is gone.
+    fn vanished(
+        &self,
+        io: &mut Io<'_, MemcachedModel>,
+        entry: Entry,
+        item: &Item,
+        line: ResponseLine,
+    ) -> Turn {
         self.put(io, entry.followed(item))?;
-        self.answer(io, Reply { vanished: Some(item.gone.clone()), ..Reply::say(Say::Line(line)) })
+        self.answer(io, Reply { vanished: Some(item.gone.clone()), ..Reply::say(Say::ResponseLine(line)) })
     }
 }
 
-/// A moment that is known.
+/// Returns a known time as a symbolic number.
 fn moment(micros: u64) -> Sym<Number> {
     Sym::known(&i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
-/// Two tokens are not the same.
+/// Returns the formula that two tokens differ.
 fn different(one: &Sym<Token>, other: &Sym<Token>) -> Formula {
     Formula::Literal(Literal::Ne(one.term().clone(), other.term().clone()))
 }

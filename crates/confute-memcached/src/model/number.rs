@@ -1,21 +1,21 @@
-//! Data as a number.
+//! Numeric interpretation of data.
 
 use super::Content;
 
-/// What incr and decr make of data.
+/// The interpretation of data as a number for incr and decr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Numeric {
-    /// It is this number.
+    /// A number in canonical form.
     Is(u64),
-    /// Written oddly: this number, or none.
+    /// A number in unusual form: servers may accept or reject it.
     Perhaps(u64),
-    /// No number.
+    /// Not a number.
     Not,
 }
 
-/// What a server may take this for. "The decimal representation of a 64-bit unsigned integer": digits, and blanks after
-/// them, which the server itself may have added. Other blanks, a sign, needless zeros or words after a blank are taken
-/// by some and not by others.
+/// Returns the number that a server may read in this data. `protocol.txt` requires "the decimal
+/// representation of a 64-bit unsigned integer": digits, followed by blanks that the server itself may have
+/// added. Some servers also accept other blanks, a sign, leading zeros or words after a blank, and others do not.
 pub(super) fn numeric(content: &Content) -> Numeric {
     let bytes = match content {
         Content::Padded { number, .. } => return Numeric::Is(*number),

@@ -1,4 +1,4 @@
-//! What the model sends: answers with unknown parts, and what follows from seeing them.
+//! Responses of the model, with unknown parts, and the facts that follow from receiving them.
 
 use std::fmt;
 
@@ -9,33 +9,34 @@ use confute_drive::short_name;
 
 use super::{Content, moment};
 use crate::display;
-use crate::message::{Answer, Command, Key, Line, Message};
+use crate::message::{Answer, Command, Key, Message, ResponseLine};
 
-/// An answer as the model sends it.
+/// A response as the model sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Reply {
     pub(super) say: Say,
-    /// A `SERVER_ERROR` will do as well: nothing was changed.
+    /// `true` if a `SERVER_ERROR` is allowed instead: nothing was changed.
     pub(super) tolerant: bool,
-    /// The item was there when the request came.
+    /// Evidence that the item existed when the request was sent.
     pub(super) there: Option<There>,
-    /// The item was gone before the answer came.
+    /// Loss time of an item that was gone before the response was received.
     pub(super) vanished: Option<Sym<Number>>,
-    /// The item is gone so many microseconds after the answer came, or before.
+    /// Expiration time of the item, at most this many microseconds after the response was received.
     pub(super) expires: Option<(Sym<Number>, i64)>,
 }
 
-/// That an item was found, and what follows.
+/// The implication that an item was found.
 ///
-/// It need not be remembered, only checked: a miss that contradicts it was received before the request was sent, so it
-/// is known by now. Nor does an answer that comes later say that the item was gone earlier.
+/// This fact is checked but not added to the knowledge. It contradicts only a miss that was received before
+/// the request was sent, and that miss is known by now. A response received later bounds the loss time by its
+/// own, later, time, so it cannot contradict this one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct There {
-    /// When the item is lost, if that matters.
+    /// Loss time of the item, or `None` if a deviation lets a lost item return.
     pub(super) gone: Option<Sym<Number>>,
-    /// When it expires.
+    /// Expiration time of the item.
     pub(super) dies: Option<Sym<Number>>,
-    /// When the request was sent: what was gone by then cannot be found.
+    /// Time at which the request was sent: an item that was gone by then cannot be found.
     pub(super) sent_at: u64,
 }
 
@@ -47,31 +48,31 @@ impl There {
     }
 }
 
-/// What an answer says.
+/// The content of a response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Say {
-    /// Just this.
-    Line(Line),
-    /// An item, or that it is gone by now. What is `None` may be anything.
+    /// Exactly this response.
+    ResponseLine(ResponseLine),
+    /// An item, or a miss if the item may be gone by now. Fields that are `None` are unconstrained.
     Item {
         key: Key,
         content: Option<Content>,
         flags: Option<u32>,
-        /// Whether a `cas unique` must come.
+        /// `true` if the response must have a `cas unique`.
         unique: bool,
         token: Option<Sym<Token>>,
-        /// When it is lost, if it can be.
+        /// Loss time of the item, if it can be lost.
         gone: Option<Sym<Number>>,
     },
     /// Any item with this key.
     AnyItem(Key),
     /// This number; blanks may follow, up to this width.
     Number { number: u64, width: usize },
-    /// Any error.
+    /// Any error response.
     Refused,
     /// A `SERVER_ERROR`.
     Failed,
-    /// What cannot be an answer to this command, whatever is stored.
+    /// Any response that is malformed for this command, regardless of the stored items.
     Garbled(Command),
 }
 
@@ -91,7 +92,7 @@ impl fmt::Display for Reply {
 impl fmt::Display for Say {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Say::Line(line) => line.fmt(f),
+            Say::ResponseLine(line) => line.fmt(f),
             Say::Item { key, content, flags, unique, token, gone } => {
                 if f.alternate() {
                     write!(f, "VALUE {}", short_name(key))?;
@@ -102,18 +103,18 @@ impl fmt::Display for Say {
                 } else {
                     write!(f, "VALUE {} with any data", short_name(key))?;
                 }
-                if gone.is_some() { write!(f, " or {}", Line::Miss) } else { Ok(()) }
+                if gone.is_some() { write!(f, " or {}", ResponseLine::Miss) } else { Ok(()) }
             }
             Say::AnyItem(key) => write!(f, "any VALUE {}", short_name(key)),
             Say::Number { number, .. } => write!(f, "{number}"),
             Say::Refused => f.write_str("ERROR, CLIENT_ERROR or SERVER_ERROR"),
             Say::Failed => f.write_str("SERVER_ERROR"),
-            Say::Garbled(_) => f.write_str("what is no answer"),
+            Say::Garbled(_) => f.write_str("an invalid response"),
         }
     }
 }
 
-/// The item is gone at this moment or before.
+/// Returns the literal that the item is gone at most `later` microseconds after this time.
 fn gone_by(gone: &Sym<Number>, moment: &Sym<Number>, later: i64) -> Literal {
     Literal::AtMost { left: gone.term().clone(), right: moment.term().clone(), by: later }
 }
@@ -121,13 +122,14 @@ fn gone_by(gone: &Sym<Number>, moment: &Sym<Number>, later: i64) -> Literal {
 impl Say {
     fn unify(&self, seen: &Answer, facts: &mut Knowledge) -> Result<(), Mismatch> {
         let fits = match (self, &seen.line) {
-            (Say::Line(line), seen) => line == seen,
-            (Say::Item { gone: Some(gone), .. }, Line::Miss) => {
+            (Say::ResponseLine(line), seen) => line == seen,
+            (Say::Item { gone: Some(gone), .. }, ResponseLine::Miss) => {
                 facts.assert(&gone_by(gone, &moment(seen.received_at), 0))?;
                 true
             }
-            (Say::Item { key, content, flags, unique, token, .. }, Line::Value { .. }) => {
-                let Line::Value { key: seen_key, flags: seen_flags, data, unique: seen_token } = &seen.line
+            (Say::Item { key, content, flags, unique, token, .. }, ResponseLine::Value { .. }) => {
+                let ResponseLine::Value { key: seen_key, flags: seen_flags, data, unique: seen_token } =
+                    &seen.line
                 else {
                     return Err(Mismatch);
                 };
@@ -143,22 +145,25 @@ impl Say {
                 }
                 true
             }
-            (Say::AnyItem(key), Line::Value { key: seen, .. }) => key == seen,
-            (Say::Number { number, width }, Line::Number(text)) => {
+            (Say::AnyItem(key), ResponseLine::Value { key: seen, .. }) => key == seen,
+            (Say::Number { number, width }, ResponseLine::Number(text)) => {
                 let digits = text.trim_end_matches(' ');
                 digits == number.to_string() && text.len() <= (*width).max(digits.len())
             }
-            (Say::Refused, Line::Error | Line::ClientError(_) | Line::ServerError(_)) => true,
-            (Say::Failed, Line::ServerError(_)) => true,
+            (
+                Say::Refused,
+                ResponseLine::Error | ResponseLine::ClientError(_) | ResponseLine::ServerError(_),
+            ) => true,
+            (Say::Failed, ResponseLine::ServerError(_)) => true,
             (Say::Garbled(command), seen) => !command.may_get(seen),
             _ => false,
         };
         if fits { Ok(()) } else { Err(Mismatch) }
     }
 
-    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Line {
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> ResponseLine {
         match self {
-            Say::Line(line) => line.clone(),
+            Say::ResponseLine(line) => line.clone(),
             Say::Item { key, content, flags, unique, token, .. } => {
                 let data = match content {
                     Some(Content::Exact(data)) => data.clone(),
@@ -169,7 +174,7 @@ impl Say {
                     Some(token) => token.instantiate(value),
                     None => "0".into(),
                 };
-                Line::Value {
+                ResponseLine::Value {
                     key: key.clone(),
                     flags: flags.unwrap_or(u32::MAX),
                     data,
@@ -178,12 +183,12 @@ impl Say {
             }
             Say::AnyItem(key) => {
                 let unique = Some("0".into());
-                Line::Value { key: key.clone(), flags: 0, data: "phantom".into(), unique }
+                ResponseLine::Value { key: key.clone(), flags: 0, data: "phantom".into(), unique }
             }
-            Say::Number { number, .. } => Line::Number(number.to_string().into()),
-            Say::Refused => Line::ClientError(" refused".into()),
-            Say::Failed => Line::ServerError(" failed".into()),
-            Say::Garbled(_) => Line::Garbage("?\r\n".into()),
+            Say::Number { number, .. } => ResponseLine::Number(number.to_string().into()),
+            Say::Refused => ResponseLine::ClientError(" refused".into()),
+            Say::Failed => ResponseLine::ServerError(" failed".into()),
+            Say::Garbled(_) => ResponseLine::Garbage("?\r\n".into()),
         }
     }
 }
@@ -191,12 +196,12 @@ impl Say {
 impl Pattern<Message> for Reply {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
         let Message::Answer(answer) = seen else { return Err(Mismatch) };
-        if self.tolerant && matches!(answer.line, Line::ServerError(_)) {
+        if self.tolerant && matches!(answer.line, ResponseLine::ServerError(_)) {
             return Ok(());
         }
         self.say.unify(answer, facts)?;
         if let Some(there) = &self.there
-            && answer.line != Line::Miss
+            && answer.line != ResponseLine::Miss
         {
             there.check(facts)?;
         }

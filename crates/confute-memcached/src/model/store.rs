@@ -1,19 +1,19 @@
-//! Storage commands.
+//! The storage commands.
 
 use confute::lang::{Io, Number, Stop, Sym, Turn};
 
 use super::{Change, Content, Entry, Found, Item, MemcachedModel, Reply, Say, different};
 use crate::data::Data;
-use crate::message::{Line, Store, Unique};
+use crate::message::{ResponseLine, Store, Unique};
 use crate::rules;
 
-/// Up to this many seconds an expiration time counts from now; beyond it is a date.
+/// Largest expiration time, in seconds, that is relative; larger values are dates.
 const MOST_SECONDS: i64 = 60 * 60 * 24 * 30;
-/// The server's clock ticks once a second, "which makes expiration time roughly +/- 1s", and a busy machine may be late:
-/// so much longer may an item live.
+/// Extra lifetime granted to an item, in seconds. The server's clock ticks once a second, "which makes
+/// expiration time roughly +/- 1s", and a busy machine may be late.
 const SLACK_SECONDS: i64 = 5;
 
-/// From when on an item is gone for sure: so many microseconds after the answer.
+/// Time by which an item is gone for certain: its expiration time is at most this many microseconds after the response.
 pub(super) type Expires = Option<(Sym<Number>, i64)>;
 
 impl Change<'_> {
@@ -34,57 +34,78 @@ impl Change<'_> {
         match (how, found) {
             (_, Found::Failed) => self.fail(io),
             (Store::Set, Found::There(item) | Found::Vanished(item)) => {
-                // Whether there was something does not matter.
+                // A set has the same effect whether or not the item existed.
                 let (next, expires) = new(io)?;
                 let entry = entry.followed(&item);
-                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+                self.replaced(
+                    io,
+                    entry,
+                    next,
+                    Reply { expires, ..Reply::say(Say::ResponseLine(ResponseLine::Stored)) },
+                )
             }
             (Store::Set | Store::Add, Found::Absent) => {
                 let (next, expires) = new(io)?;
-                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+                self.replaced(
+                    io,
+                    entry,
+                    next,
+                    Reply { expires, ..Reply::say(Say::ResponseLine(ResponseLine::Stored)) },
+                )
             }
             (Store::Add, Found::Vanished(item)) => {
                 let (next, expires) = new(io)?;
                 let vanished = Some(item.gone.clone());
-                let reply = Reply { vanished, expires, ..Reply::say(Say::Line(Line::Stored)) };
+                let reply =
+                    Reply { vanished, expires, ..Reply::say(Say::ResponseLine(ResponseLine::Stored)) };
                 self.replaced(io, entry.followed(&item), next, reply)
             }
             (Store::Add, Found::There(item)) => {
                 if io.deviates(&rules::ADD_CHECKED)? {
                     return self.overwrite(io, entry, &item, new);
                 }
-                let reply = self.there(io, &item, Say::Line(Line::NotStored))?;
+                let reply = self.there(io, &item, Say::ResponseLine(ResponseLine::NotStored))?;
                 self.answer(io, reply)
             }
             (Store::Replace, Found::There(item)) => self.overwrite(io, entry, &item, new),
             (Store::Replace, Found::Absent) if io.deviates(&rules::REPLACE_CHECKED)? => {
                 let (next, expires) = new(io)?;
-                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+                self.replaced(
+                    io,
+                    entry,
+                    next,
+                    Reply { expires, ..Reply::say(Say::ResponseLine(ResponseLine::Stored)) },
+                )
             }
             (Store::Append | Store::Prepend, Found::Absent) if io.deviates(&rules::APPEND_CHECKED)? => {
                 let (next, _) = new(io)?;
-                self.replaced(io, entry, next, Reply::say(Say::Line(Line::Stored)))
+                self.replaced(io, entry, next, Reply::say(Say::ResponseLine(ResponseLine::Stored)))
             }
             (Store::Append | Store::Prepend, Found::There(item)) => self.join(io, how, entry, &item, data),
             (Store::Cas(given), Found::There(item)) => {
                 if !self.grants(io, &entry, &item, given)? {
-                    let reply = self.there(io, &item, Say::Line(Line::Exists))?;
+                    let reply = self.there(io, &item, Say::ResponseLine(ResponseLine::Exists))?;
                     return self.answer(io, reply);
                 }
                 self.overwrite(io, entry, &item, new)
             }
-            (Store::Cas(_), Found::Vanished(item)) => self.vanished(io, entry, &item, Line::NotFound),
+            (Store::Cas(_), Found::Vanished(item)) => self.vanished(io, entry, &item, ResponseLine::NotFound),
             (Store::Cas(_), Found::Absent) if io.deviates(&rules::CAS_CHECKED)? => {
                 let (next, expires) = new(io)?;
-                self.replaced(io, entry, next, Reply { expires, ..Reply::say(Say::Line(Line::Stored)) })
+                self.replaced(
+                    io,
+                    entry,
+                    next,
+                    Reply { expires, ..Reply::say(Say::ResponseLine(ResponseLine::Stored)) },
+                )
             }
-            (Store::Cas(_), Found::Absent) => self.nothing(io, Line::NotFound),
-            (_, Found::Vanished(item)) => self.vanished(io, entry, &item, Line::NotStored),
-            (_, Found::Absent) => self.nothing(io, Line::NotStored),
+            (Store::Cas(_), Found::Absent) => self.nothing(io, ResponseLine::NotFound),
+            (_, Found::Vanished(item)) => self.vanished(io, entry, &item, ResponseLine::NotStored),
+            (_, Found::Absent) => self.nothing(io, ResponseLine::NotStored),
         }
     }
 
-    /// Whether a cas goes through.
+    /// Returns `true` if a cas succeeds.
     fn grants(
         &self,
         io: &mut Io<'_, MemcachedModel>,
@@ -100,7 +121,7 @@ impl Change<'_> {
         Ok(!io.deviates(&rules::CAS_GRANTED)?)
     }
 
-    /// Stores where there is an item.
+    /// Stores over an existing item.
     fn overwrite(
         &self,
         io: &mut Io<'_, MemcachedModel>,
@@ -108,12 +129,12 @@ impl Change<'_> {
         item: &Item,
         new: impl FnOnce(&mut Io<'_, MemcachedModel>) -> Result<(Option<Item>, Expires), Stop>,
     ) -> Turn {
-        let reply = self.there(io, item, Say::Line(Line::Stored))?;
+        let reply = self.there(io, item, Say::ResponseLine(ResponseLine::Stored))?;
         let (next, expires) = new(io)?;
         self.replaced_over(io, entry, item, next, Reply { expires, ..reply })
     }
 
-    /// Adds to the data that is there.
+    /// Appends or prepends to the existing data.
     fn join(
         &self,
         io: &mut Io<'_, MemcachedModel>,
@@ -123,10 +144,10 @@ impl Change<'_> {
         data: &Data,
     ) -> Turn {
         if !self.request.noreply && io.deviates(&rules::APPEND_TOLD)? {
-            let reply = self.there(io, item, Say::Line(Line::NotStored))?;
+            let reply = self.there(io, item, Say::ResponseLine(ResponseLine::NotStored))?;
             return self.answer(io, reply);
         }
-        let reply = self.there(io, item, Say::Line(Line::Stored))?;
+        let reply = self.there(io, item, Say::ResponseLine(ResponseLine::Stored))?;
         let there = self.exact(io, &item.content)?;
         let content = if io.deviates(&rules::APPEND_KEEPS)? {
             data.clone()
@@ -139,7 +160,7 @@ impl Change<'_> {
         self.replaced_over(io, entry, item, Some(next), reply)
     }
 
-    /// The bytes there are: where blanks may follow a number, some number of them.
+    /// Returns the bytes of the content: if blanks may follow a number, some number of them.
     fn exact(&self, io: &mut Io<'_, MemcachedModel>, content: &Content) -> Result<Data, Stop> {
         Ok(match content {
             Content::Exact(data) => data.clone(),
@@ -151,7 +172,7 @@ impl Change<'_> {
         })
     }
 
-    /// Puts the next item in place of one that is there, if it does what it says.
+    /// Replaces `item` by `next` and responds.
     pub(super) fn replaced_over(
         &self,
         io: &mut Io<'_, MemcachedModel>,
@@ -179,7 +200,7 @@ impl Change<'_> {
         self.answer(io, reply)
     }
 
-    /// How long an item lives from now on: not at all, or until some time after the answer, or for ever.
+    /// Returns the item with its lifetime from now on: none, until some time after the response, or unlimited.
     pub(super) fn lives(
         &self,
         io: &mut Io<'_, MemcachedModel>,
@@ -193,7 +214,7 @@ impl Change<'_> {
             return Ok((None, None));
         }
         if exptime > MOST_SECONDS {
-            // When a date comes is a matter of the server's clock.
+            // Dates depend on the server's clock, so they are not checked.
             return Ok((Some(item), None));
         }
         let dies: Sym<Number> = io.fresh()?;

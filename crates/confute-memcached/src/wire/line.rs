@@ -1,10 +1,10 @@
-//! What one line of an answer says.
+//! Parser for the lines of a response.
 
 use std::str::from_utf8;
 
-use crate::message::{Key, Line, Unique};
+use crate::message::{Key, ResponseLine, Unique};
 
-/// The line before a data block.
+/// The `VALUE` line before a data block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) key: Key,
@@ -13,40 +13,40 @@ pub(super) struct Head {
     pub(super) unique: Option<Unique>,
 }
 
-/// Reads an answer of one line, without its end. `None` if it is none.
-pub(super) fn read(line: &[u8]) -> Option<Line> {
+/// Parses a response of one line, given without its line ending.
+pub(super) fn read(line: &[u8]) -> Option<ResponseLine> {
     Some(match line {
-        b"STORED" => Line::Stored,
-        b"NOT_STORED" => Line::NotStored,
-        b"EXISTS" => Line::Exists,
-        b"NOT_FOUND" => Line::NotFound,
-        b"DELETED" => Line::Deleted,
-        b"TOUCHED" => Line::Touched,
-        b"OK" => Line::Ok,
+        b"STORED" => ResponseLine::Stored,
+        b"NOT_STORED" => ResponseLine::NotStored,
+        b"EXISTS" => ResponseLine::Exists,
+        b"NOT_FOUND" => ResponseLine::NotFound,
+        b"DELETED" => ResponseLine::Deleted,
+        b"TOUCHED" => ResponseLine::Touched,
+        b"OK" => ResponseLine::Ok,
         [b'0'..=b'9', ..] => number(line)?,
         _ => return error(line),
     })
 }
 
-/// Reads an error line.
-pub(super) fn error(line: &[u8]) -> Option<Line> {
+/// Parses an error line.
+pub(super) fn error(line: &[u8]) -> Option<ResponseLine> {
     if line == b"ERROR" {
-        return Some(Line::Error);
+        return Some(ResponseLine::Error);
     }
     let after = |word: &[u8]| line.strip_prefix(word).filter(|rest| rest.is_empty() || rest[0] == b' ');
     if let Some(rest) = after(b"CLIENT_ERROR") {
-        return Some(Line::ClientError(rest.into()));
+        return Some(ResponseLine::ClientError(rest.into()));
     }
-    after(b"SERVER_ERROR").map(|rest| Line::ServerError(rest.into()))
+    after(b"SERVER_ERROR").map(|rest| ResponseLine::ServerError(rest.into()))
 }
 
-fn number(line: &[u8]) -> Option<Line> {
+fn number(line: &[u8]) -> Option<ResponseLine> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let blank = line[digits..].iter().all(|byte| *byte == b' ');
-    if blank { from_utf8(line).ok().map(|text| Line::Number(text.into())) } else { None }
+    if blank { from_utf8(line).ok().map(|text| ResponseLine::Number(text.into())) } else { None }
 }
 
-/// Reads the line before a data block.
+/// Parses the `VALUE` line before a data block.
 pub(super) fn head(line: &[u8]) -> Option<Head> {
     let mut words = from_utf8(line).ok()?.strip_prefix("VALUE ")?.split(' ');
     let key = words.next().filter(|key| !key.is_empty())?;
@@ -62,7 +62,7 @@ pub(super) fn head(line: &[u8]) -> Option<Head> {
     Some(Head { key: key.into(), flags, len, unique })
 }
 
-/// A number as it is usually written.
+/// Returns the word if it is a decimal number without leading zeros or sign.
 fn decimal(word: &str) -> Option<&str> {
     let usual = !word.is_empty()
         && word.bytes().all(|byte| byte.is_ascii_digit())

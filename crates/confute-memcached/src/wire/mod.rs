@@ -1,4 +1,4 @@
-//! Bytes to messages and back.
+//! Parser and encoder of the wire format.
 
 mod line;
 mod reader;

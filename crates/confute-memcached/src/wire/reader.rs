@@ -1,8 +1,8 @@
-//! Answers from the bytes of one connection.
+//! Parser for the responses on one connection.
 //!
-//! What a line means depends on what was asked, so the reader is told of every request. Items that answer a `get` are
-//! collected until `END`, in any order, and then every key gets its answer. What cannot be read is the answer, as
-//! [`Line::Garbage`], and reading goes on with the next line.
+//! The meaning of a line depends on the request, so the reader is notified of every request. The items in
+//! response to a `get` are collected until `END`, in any order, and then one response per key is emitted.
+//! Malformed input is emitted as the response, as [`ResponseLine::Garbage`], and parsing continues at the next line.
 
 use std::collections::VecDeque;
 
@@ -10,41 +10,41 @@ use confute_drive::Reader;
 
 use super::line::{self, Head};
 use crate::data::Data;
-use crate::message::{Command, Key, Line, Message};
+use crate::message::{Command, Key, Message, ResponseLine};
 
-/// The longest line that is read; of a longer one this much is kept.
+/// Longest line that is accepted, in bytes; longer ones are truncated to this length.
 pub const MOST_LINE: usize = 2048;
-/// The largest data block that is read, and the most that the items of one answer may hold together.
+/// Largest data block that is accepted, and the limit for all items of one response together, in bytes.
 pub const MOST_DATA: usize = 16 << 20;
 
-/// What will be answered next.
+/// An expected response.
 #[derive(Debug)]
 enum Owed {
-    /// A line.
-    Line,
-    /// Items.
+    /// A response of one line.
+    ResponseLine,
+    /// The items of a get.
     Items(Items),
 }
 
 #[derive(Debug, Default)]
 struct Items {
     keys: Vec<Key>,
-    found: Vec<Line>,
+    found: Vec<ResponseLine>,
     size: usize,
-    /// How many keys were answered with garbage.
+    /// Number of keys whose response was garbage.
     given: usize,
 }
 
-/// Reads the answers on one connection.
+/// Parser for the responses on one connection.
 #[derive(Debug, Default)]
 pub struct WireReader {
     owed: VecDeque<Owed>,
     bytes: Vec<u8>,
-    /// How far there is no end of a line.
+    /// Number of buffered bytes that were already searched for a line ending.
     searched: usize,
-    /// The line that was read before the data block that comes now.
+    /// The `VALUE` line of the data block that is being read, parsed and as bytes.
     head: Option<(Head, Vec<u8>)>,
-    /// In the rest of a line that is too long.
+    /// `true` while the rest of an overlong line is discarded.
     skips: bool,
 }
 
@@ -57,7 +57,7 @@ impl Reader<Message> for WireReader {
                 self.owed.push_back(Owed::Items(Items { keys, ..Items::default() }));
             }
             _ if request.noreply => {}
-            _ => self.owed.push_back(Owed::Line),
+            _ => self.owed.push_back(Owed::ResponseLine),
         }
     }
 
@@ -71,7 +71,7 @@ impl Reader<Message> for WireReader {
         self.searched = self.searched.saturating_sub(used);
     }
 
-    /// An answer that was cut short is no answer.
+    /// Discards an incomplete response.
     fn end(&mut self, _orderly: bool, _messages: &mut Vec<Message>) {
         self.bytes.clear();
         self.head = None;
@@ -87,14 +87,15 @@ impl Reader<Message> for WireReader {
 }
 
 impl WireReader {
-    /// Reads one line or one data block; how many bytes it took.
+    /// Consumes one line or one data block; returns its length in bytes.
     fn step(&mut self, from: usize, messages: &mut Vec<Message>) -> Option<usize> {
         if let Some((head, _)) = &self.head {
             let rest = &self.bytes[from..];
             let whole = rest.get(..head.len + 2)?;
             let block = whole.strip_suffix(b"\r\n").map(Data::from);
             let Some(data) = block else {
-                // The data does not end where it should: what comes is read as lines again.
+                // The data block does not end where its length says: the bytes after the `VALUE` line are
+                // parsed as lines.
                 let (_, bytes) = self.head.take()?;
                 self.garbage(&bytes, messages);
                 return Some(0);
@@ -121,7 +122,8 @@ impl WireReader {
         Some(bytes.len())
     }
 
-    /// The rest is no line yet; it must not grow for ever.
+    /// Handles input without a line ending: waits for more, and discards an overlong line so that the buffer
+    /// stays bounded.
     fn unfinished(&mut self, from: usize, messages: &mut Vec<Message>) -> Option<usize> {
         self.searched = self.bytes.len();
         let rest = self.bytes.len() - from;
@@ -138,8 +140,9 @@ impl WireReader {
     fn line(&mut self, text: &[u8], messages: &mut Vec<Message>) {
         let whole = [text, b"\r\n"].concat();
         match self.owed.front() {
-            None => messages.push(line::read(text).unwrap_or_else(|| Line::Garbage((&*whole).into())).into()),
-            Some(Owed::Line) => match line::read(text) {
+            None => messages
+                .push(line::read(text).unwrap_or_else(|| ResponseLine::Garbage((&*whole).into())).into()),
+            Some(Owed::ResponseLine) => match line::read(text) {
                 Some(line) => {
                     self.owed.pop_front();
                     messages.push(line.into());
@@ -163,39 +166,40 @@ impl WireReader {
 
     fn item(&mut self, head: Head, data: Data, mut bytes: Vec<u8>, messages: &mut Vec<Message>) {
         let Some(Owed::Items(items)) = self.owed.front_mut() else { return };
-        let same = |line: &&Line| matches!(line, Line::Value { key, .. } if *key == head.key);
+        let same = |line: &&ResponseLine| matches!(line, ResponseLine::Value { key, .. } if *key == head.key);
         let asked = items.keys.iter().filter(|key| **key == head.key).count();
         if items.found.iter().filter(same).count() < asked {
             items.size += data.len() + bytes.len();
             let Head { key, flags, unique, .. } = head;
-            items.found.push(Line::Value { key, flags, data, unique });
+            items.found.push(ResponseLine::Value { key, flags, data, unique });
         } else {
-            // Nobody asked for that, or not so often.
+            // The item was not requested, or not this many times.
             bytes.extend(&data.bytes()[..data.len().min(MOST_LINE)]);
             self.garbage(&bytes, messages);
         }
     }
 
-    /// All items have come, or an error instead.
-    fn finish(&mut self, error: Option<Line>, messages: &mut Vec<Message>) {
+    /// Emits one response per key, from the collected items or an error.
+    fn finish(&mut self, error: Option<ResponseLine>, messages: &mut Vec<Message>) {
         let Some(Owed::Items(mut items)) = self.owed.pop_front() else { return };
         for key in items.keys.iter().skip(items.given) {
-            let same = |line: &Line| matches!(line, Line::Value { key: found, .. } if found == key);
+            let same =
+                |line: &ResponseLine| matches!(line, ResponseLine::Value { key: found, .. } if found == key);
             let line = match (&error, items.found.iter().position(same)) {
                 (Some(error), _) => error.clone(),
                 (None, Some(place)) => items.found.remove(place),
-                (None, None) => Line::Miss,
+                (None, None) => ResponseLine::Miss,
             };
             messages.push(line.into());
         }
     }
 
-    /// What cannot be read stands for the next answer.
+    /// Emits malformed input as the next expected response.
     fn garbage(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
-        messages.push(Line::Garbage(bytes.into()).into());
+        messages.push(ResponseLine::Garbage(bytes.into()).into());
         match self.owed.front_mut() {
             Some(Owed::Items(items)) => items.given += 1,
-            Some(Owed::Line) => drop(self.owed.pop_front()),
+            Some(Owed::ResponseLine) => drop(self.owed.pop_front()),
             None => {}
         }
     }

@@ -1,6 +1,6 @@
-//! Messages to bytes: requests, and answers for servers in tests.
+//! Encoder of messages: requests, and responses for servers in tests.
 
-use crate::message::{Command, Line, Message, Request, Store};
+use crate::message::{Command, Message, Request, ResponseLine, Store};
 
 /// Appends the bytes of a message.
 pub fn write(message: &Message, bytes: &mut Vec<u8>) {
@@ -42,26 +42,26 @@ fn ask(request: &Request, bytes: &mut Vec<u8>) {
     }
 }
 
-fn line(line: &Line, bytes: &mut Vec<u8>) {
+fn line(line: &ResponseLine, bytes: &mut Vec<u8>) {
     let (word, rest): (&[u8], &[u8]) = match line {
-        Line::Value { key, flags, data, unique } => {
+        ResponseLine::Value { key, flags, data, unique } => {
             let unique = unique.as_ref().map_or_else(String::new, |unique| format!(" {unique}"));
             bytes.extend(format!("VALUE {key} {flags} {}{unique}\r\n", data.len()).bytes());
             (data.bytes(), b"")
         }
-        Line::Miss => return,
-        Line::Stored => (b"STORED", b""),
-        Line::NotStored => (b"NOT_STORED", b""),
-        Line::Exists => (b"EXISTS", b""),
-        Line::NotFound => (b"NOT_FOUND", b""),
-        Line::Deleted => (b"DELETED", b""),
-        Line::Touched => (b"TOUCHED", b""),
-        Line::Ok => (b"OK", b""),
-        Line::Number(text) => (text.as_bytes(), b""),
-        Line::Error => (b"ERROR", b""),
-        Line::ClientError(text) => (b"CLIENT_ERROR", text.bytes()),
-        Line::ServerError(text) => (b"SERVER_ERROR", text.bytes()),
-        Line::Garbage(data) => return bytes.extend(data.bytes()),
+        ResponseLine::Miss => return,
+        ResponseLine::Stored => (b"STORED", b""),
+        ResponseLine::NotStored => (b"NOT_STORED", b""),
+        ResponseLine::Exists => (b"EXISTS", b""),
+        ResponseLine::NotFound => (b"NOT_FOUND", b""),
+        ResponseLine::Deleted => (b"DELETED", b""),
+        ResponseLine::Touched => (b"TOUCHED", b""),
+        ResponseLine::Ok => (b"OK", b""),
+        ResponseLine::Number(text) => (text.as_bytes(), b""),
+        ResponseLine::Error => (b"ERROR", b""),
+        ResponseLine::ClientError(text) => (b"CLIENT_ERROR", text.bytes()),
+        ResponseLine::ServerError(text) => (b"SERVER_ERROR", text.bytes()),
+        ResponseLine::Garbage(data) => return bytes.extend(data.bytes()),
     };
     bytes.extend(word);
     bytes.extend(rest);

@@ -1,4 +1,4 @@
-//! A memcached of one's own, and cases against it.
+//! A memcached process for tests, and cases against it.
 
 #![allow(unreachable_pub, dead_code, clippy::unwrap_used, reason = "helpers of a test")]
 
@@ -15,14 +15,14 @@ use confute_drive::{
 };
 use confute_memcached::{Ask, Habits, Memcached, MemcachedModel, Message, Traffic};
 
-/// A memcached of its own on a free port, ended when dropped.
+/// A memcached process on a free port, killed when dropped.
 pub struct Server {
     child: Child,
     pub address: SocketAddr,
 }
 
 impl Server {
-    /// `None` where there is no memcached.
+    /// Starts memcached with these additional arguments. Returns `None` if it is not installed.
     pub fn start(more: &[&str]) -> Option<Self> {
         let address = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).ok()?;
         let port = address.port().to_string();
@@ -52,7 +52,7 @@ impl Drop for Server {
     }
 }
 
-/// What a case came to.
+/// The result of a case.
 pub struct Ran {
     pub events: Vec<Event<Message>>,
     pub verdict: Verdict,
@@ -66,15 +66,15 @@ pub struct Plan {
     pub connections: u32,
     pub habits: Habits,
     pub case: String,
-    /// What is known of the server.
+    /// The `keeps` setting of the model.
     pub keeps: bool,
-    /// Something else that happens now and then.
+    /// Disturbance that is run at intervals during the case.
     pub nuisance: Option<Box<dyn FnMut()>>,
-    /// How long the tester may think.
+    /// Time limit for the search.
     pub time: Duration,
 }
 
-/// Traffic, and something else now and then.
+/// Traffic with a disturbance at intervals.
 struct Disturbed {
     traffic: Traffic,
     nuisance: Option<Box<dyn FnMut()>>,
@@ -91,7 +91,6 @@ impl Generator<Memcached> for Disturbed {
     }
 }
 
-/// Runs one case.
 pub fn run(address: SocketAddr, plan: &mut Plan) -> Ran {
     let protocol = Memcached::new(MemcachedModel { keeps: plan.keeps });
     let setup = CaseSetup {

@@ -1,4 +1,4 @@
-//! The memcached model: by itself, as a server, and against a real one.
+//! The memcached model: on its own, as a simulated server, and against a real one.
 
 mod common;
 mod litmus;

@@ -1,4 +1,4 @@
-//! A real memcached, over real sockets. Where there is none these tests do nothing, and say so.
+//! A real memcached, over real sockets. These tests are skipped with a message if it is not installed.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
@@ -14,9 +14,11 @@ use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
 use confute_drive::{AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, campaign};
-use confute_memcached::{Answer, Command, Habits, Line, Memcached, MemcachedModel, Message, Traffic, rules};
+use confute_memcached::{
+    Answer, Command, Habits, Memcached, MemcachedModel, Message, ResponseLine, Traffic, rules,
+};
 
-/// How many messages: more with `CONFUTE_MEMCACHED_MESSAGES`.
+/// Number of messages; `CONFUTE_MEMCACHED_MESSAGES` overrides it.
 fn messages() -> usize {
     std::env::var("CONFUTE_MEMCACHED_MESSAGES").ok().and_then(|text| text.parse().ok()).unwrap_or(50_000)
 }
@@ -67,7 +69,7 @@ fn memcached_is_unrefuted() {
     let (mut thinking, mut turns, mut slowest) = (Duration::ZERO, 0, Duration::ZERO);
     while sum < messages() {
         seed += 1;
-        // With so much room nothing is lost, so it must pass as a server that keeps its items, too.
+        // With this much memory nothing is lost, so the server must also pass as one that keeps its items.
         let ran = run(server.address, &mut Plan { keeps: seed % 2 == 0, ..plan(seed, "real") });
         content(&ran, seed);
         sum += count(&ran);
@@ -84,8 +86,8 @@ fn memcached_is_unrefuted() {
     );
 }
 
-/// Found by running the test above with large numbers: memcached 1.6.18 calls 2^64 − 1 non-numeric if the memory after it
-/// has a minus sign, left there by an older item. Other versions may know better.
+/// Found by running the test above with large numbers: memcached 1.6.18 reports 2^64 − 1 as non-numeric if
+/// the memory after it holds a minus sign, left there by an older item. Other versions may accept it.
 #[test]
 fn large_numbers_that_are_none() {
     let Some(server) = server() else { return };
@@ -140,7 +142,7 @@ fn expiring_items_are_allowed() {
     }
 }
 
-/// So many cases, as on the command line.
+/// Runs this many cases with the defaults of the command line.
 fn cases(server: &Server, seed: u64, cases: u64) -> Outcome {
     let plan = Campaign {
         limits: Limits { connections: 8, ..Limits::default() },
@@ -171,7 +173,7 @@ fn without_cas_nothing_is_asked_of_it() {
     assert!(outcome.tally.inconclusive <= 1, "{:?}", outcome.tally);
 }
 
-/// A server whose memory is full, and that evicts nothing: most requests fail, now and then there is room.
+/// A server whose memory is full and that evicts nothing: most requests fail, a few find memory.
 #[test]
 fn a_full_memory_is_no_violation() {
     let Some(server) = Server::start(&["-M", "-m", "2"]) else { return };
@@ -192,8 +194,8 @@ fn a_full_memory_is_no_violation() {
     for size in [3, 20, 60, 100] {
         (0..100).find(|round| fill(size, round * 500));
     }
-    // Whether an append meets a full memory depends on the order in which the server works: several runs, each with
-    // some room at its beginning.
+    // An append meets a full memory only in some orders of execution, hence several runs, each with some free
+    // memory at the beginning.
     let named = (0..8).any(|round| {
         let keys = round * 8..round * 8 + 8;
         let deletes = [3, 20, 60]
@@ -203,7 +205,7 @@ fn a_full_memory_is_no_violation() {
         let outcome = cases(&server, 5 + round, 12);
         let blamed = blamed(&outcome);
         let known = [rules::APPEND_TOLD.name, rules::NOREPLY_SERVED.name];
-        // Where two rules explain it, one of them is known.
+        // If a diagnosis has two rules, one of them is known.
         assert!(
             blamed.iter().all(|(level, names)| {
                 *level == Some(Level::Should) && names.iter().any(|name| known.contains(name))
@@ -216,31 +218,33 @@ fn a_full_memory_is_no_violation() {
     assert!(named, "a failed append is named in one of the runs");
 }
 
-fn line(event: &mut Event<Message>) -> Option<&mut Line> {
+fn line(event: &mut Event<Message>) -> Option<&mut ResponseLine> {
     match event {
         Event::Received(_, Message::Answer(Answer { line, .. })) => Some(line),
         _ => None,
     }
 }
 
-/// Whether this answer, changed in this way, must be noticed.
+/// Changes this response in this way. Returns `true` if the tester must detect it.
 fn corrupt(events: &mut [Event<Message>], place: usize, how: u64) -> bool {
     let known = |token: &str, events: &mut [Event<Message>]| {
-        let same = |event: &mut Event<Message>| matches!(line(event), Some(Line::Value { unique: Some(unique), .. }) if **unique == *token);
+        let same = |event: &mut Event<Message>| matches!(line(event), Some(ResponseLine::Value { unique: Some(unique), .. }) if **unique == *token);
         events.iter_mut().filter_map(|event| same(event).then_some(())).count() > 1
     };
-    let Some(Line::Value { key, unique, .. }) = line(&mut events[place]).cloned() else {
+    let Some(ResponseLine::Value { key, unique, .. }) = line(&mut events[place]).cloned() else {
         let Some(line) = line(&mut events[place]) else { return false };
-        let said = std::mem::replace(line, Line::Garbage("STORD\r\n".into()));
-        return !matches!(said, Line::Garbage(_));
+        let said = std::mem::replace(line, ResponseLine::Garbage("STORD\r\n".into()));
+        return !matches!(said, ResponseLine::Garbage(_));
     };
-    // A touch may change it, and to count down from nothing makes the same content anew.
+    // A touch may change the `cas unique`, and a decr of 0 stores the same content again.
     let renews = |event: &Event<Message>| {
         matches!(event, Event::Sent(_, Message::Ask(request))
             if matches!(request.command, Command::Touch { .. } | Command::Count { .. }) && *request.command.key() == key)
     };
     let twice = !events.iter().any(renews) && unique.is_some_and(|unique| known(&unique, events));
-    let Some(Line::Value { data, flags, unique, .. }) = line(&mut events[place]) else { return false };
+    let Some(ResponseLine::Value { data, flags, unique, .. }) = line(&mut events[place]) else {
+        return false;
+    };
     match how {
         0 => *data = "never stored".into(),
         1 => *flags ^= 1 << 20,

@@ -1,12 +1,12 @@
-//! The model as a server, and the tester that is derived from it.
+//! The model as a simulated server, judged by the tester derived from it.
 
 use confute::network::Tcp;
 use confute::random::Random;
-use confute::simulate::{Plan, exchange};
+use confute::simulate::{ExchangePlan, exchange};
 use confute::trace::Event;
 use confute::{Options, Tester, Verdict};
 use confute_drive::Dialogue as _;
-use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store, rules};
+use confute_memcached::{Command, Memcached, MemcachedModel, Message, ResponseLine, Store, rules};
 
 const KEYS: u64 = 6;
 
@@ -20,7 +20,9 @@ fn request(random: &mut Random, seen: &[Message]) -> Message {
         .rev()
         .filter_map(|message| match message {
             Message::Answer(answer) => match &answer.line {
-                Line::Value { key: of, unique: Some(unique), .. } => Some((of.clone(), unique.clone())),
+                ResponseLine::Value { key: of, unique: Some(unique), .. } => {
+                    Some((of.clone(), unique.clone()))
+                }
                 _ => None,
             },
             Message::Ask(_) => None,
@@ -55,13 +57,13 @@ struct Soaked {
     deviations: u64,
 }
 
-fn soak(model: MemcachedModel, plan: &Plan) -> Soaked {
+fn soak(model: MemcachedModel, plan: &ExchangePlan) -> Soaked {
     let (network, protocol) = (Tcp::default(), Memcached::default());
     let judging = MemcachedModel { keeps: model.keeps };
     let mut tester = Tester::new(&judging, &network, Options { turns: 20_000_000, ..Options::default() });
     let mut micros = 0;
     let statistics = exchange(&model, &network, plan, &mut request, &mut |_, _| None, &mut |mut event| {
-        // The server has no clock: everything happens at the pace of events.
+        // The server has no clock: time advances with each event.
         micros += 100;
         if let Event::Sent(_, message) | Event::Received(_, message) = &mut event {
             protocol.stamp(message, micros);
@@ -76,7 +78,7 @@ fn soak(model: MemcachedModel, plan: &Plan) -> Soaked {
 fn the_model_never_refutes_itself() {
     for keeps in [true, false] {
         for seed in 0..6 {
-            let plan = Plan { seed, messages: 3_000, at_once: 10, ..Plan::default() };
+            let plan = ExchangePlan { seed, messages: 3_000, at_once: 10, ..ExchangePlan::default() };
             let soaked = soak(MemcachedModel { keeps }, &plan);
             assert!(soaked.verdict.is_unrefuted(), "keeps {keeps}, seed {seed}: {:?}", soaked.verdict);
         }
@@ -85,17 +87,18 @@ fn the_model_never_refutes_itself() {
 
 #[test]
 fn a_model_that_breaks_a_rule_is_refuted() {
-    // These it cannot break here: nothing is lost by itself, nothing lives long enough, everything is answered.
+    // Rules that cannot be broken here: nothing is lost by itself, no item lives long enough, and every
+    // request gets a response.
     let idle = [rules::GONE_STAYS_GONE.name, rules::NOREPLY_DONE.name, rules::NOREPLY_SERVED.name];
     for rule in rules::ALL.iter().filter(|rule| !idle.contains(&rule.name)) {
         let refuted = (0..20).find(|seed| {
-            let plan = Plan {
+            let plan = ExchangePlan {
                 seed: *seed,
                 messages: 3_000,
                 at_once: 6,
                 deviate: vec![rule.name],
                 one_in: 4,
-                ..Plan::default()
+                ..ExchangePlan::default()
             };
             let soaked = soak(MemcachedModel { keeps: true }, &plan);
             assert!(soaked.deviations > 0 || soaked.verdict.is_refuted(), "{} is never broken", rule.name);

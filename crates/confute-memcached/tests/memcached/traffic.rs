@@ -1,14 +1,14 @@
-//! What the generator asks, and what its references stand for.
+//! The generated traffic, and the messages that its references resolve to.
 
 use std::collections::BTreeSet;
 
 use confute::random::Random;
 use confute_drive::{Dialogue as _, Exchange, Generator, Past, Peer, Protocol, Step, Until, View};
 use confute_memcached::{
-    Ask, Command, Habits, Line, Memcached, Message, Request, Store, StoreKind, TokenRef, Traffic,
+    Ask, Command, Habits, Memcached, Message, Request, ResponseLine, Store, StoreKind, TokenRef, Traffic,
 };
 
-/// A script, against a server that answers nothing at all but is never waited for.
+/// Generates a script against a server that never responds and is never waited for.
 fn script(seed: u64, habits: &Habits) -> Vec<Step<Ask>> {
     let (mut random, mut traffic, past) = (Random::new(seed), Traffic::new(habits.clone()), Past::default());
     let mut steps: Vec<Step<Ask>> = Vec::new();
@@ -129,7 +129,7 @@ fn tokens_are_looked_up() {
     let request = gets.message("case", &past).unwrap();
     assert_eq!((request.parts().len(), protocol.answers(&request)), (2, 2));
     let value = |key: &str, unique: &str| {
-        Line::Value { key: key.into(), flags: 0, data: "".into(), unique: Some(unique.into()) }.into()
+        ResponseLine::Value { key: key.into(), flags: 0, data: "".into(), unique: Some(unique.into()) }.into()
     };
     past.exchanges.push(Exchange {
         step: 7,

@@ -1,10 +1,10 @@
-//! Reading and writing, byte by byte.
+//! Encoding, and parsing in pieces of any size.
 
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use confute_drive::Reader;
 use confute_memcached::wire::{MOST_LINE, WireReader, write};
-use confute_memcached::{Answer, Command, Line, Message, Store};
+use confute_memcached::{Answer, Command, Message, ResponseLine, Store};
 
 fn get(keys: &str, unique: bool) -> Message {
     let mut keys = keys.split(' ').map(Into::into);
@@ -15,7 +15,7 @@ fn set(key: &str, data: &str) -> Message {
     Command::Store { how: Store::Set, key: key.into(), flags: 3, exptime: -1, data: data.into() }.asked()
 }
 
-fn lines(messages: Vec<Message>) -> Vec<Line> {
+fn lines(messages: Vec<Message>) -> Vec<ResponseLine> {
     let line = |message| match message {
         Message::Answer(Answer { line, .. }) => line,
         Message::Ask(_) => panic!("the reader reads answers"),
@@ -23,8 +23,8 @@ fn lines(messages: Vec<Message>) -> Vec<Line> {
     messages.into_iter().map(line).collect()
 }
 
-/// What is read after these requests, in pieces of this size.
-fn read(asked: &[Message], bytes: &[u8], piece: usize) -> Vec<Line> {
+/// Returns the responses parsed after these requests, from input in pieces of this size.
+fn read(asked: &[Message], bytes: &[u8], piece: usize) -> Vec<ResponseLine> {
     let mut reader = WireReader::default();
     asked.iter().for_each(|message| reader.sent(message));
     let mut messages = Vec::new();
@@ -39,8 +39,8 @@ fn written(messages: &[Message]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn value(key: &str, data: &str, unique: Option<&str>) -> Line {
-    Line::Value { key: key.into(), flags: 3, data: data.into(), unique: unique.map(Into::into) }
+fn value(key: &str, data: &str, unique: Option<&str>) -> ResponseLine {
+    ResponseLine::Value { key: key.into(), flags: 3, data: data.into(), unique: unique.map(Into::into) }
 }
 
 #[test]
@@ -72,41 +72,41 @@ fn pipelined_answers_cut_anywhere() {
         b"STORED\r\nVALUE c 3 7 12\r\nEND\r\n\r\n\r\nVALUE a 3 0 11\r\n\r\nEND\r\n10  \r\nEND\r\nTOUCHED\r\n\
         SERVER_ERROR out of memory\r\n";
     let wanted = [
-        Line::Stored,
+        ResponseLine::Stored,
         value("a", "", Some("11")),
-        Line::Miss,
+        ResponseLine::Miss,
         value("c", "END\r\n\r\n", Some("12")),
-        Line::Number("10  ".into()),
-        Line::Miss,
-        Line::Touched,
-        Line::ServerError(" out of memory".into()),
+        ResponseLine::Number("10  ".into()),
+        ResponseLine::Miss,
+        ResponseLine::Touched,
+        ResponseLine::ServerError(" out of memory".into()),
     ];
     for piece in 1..=bytes.len() {
         assert_eq!(read(&asked, bytes, piece), wanted, "{piece}");
     }
-    // An error instead of items is one for every key.
+    // An error instead of items applies to every key.
     let failed = read(&asked[1..2], b"SERVER_ERROR\r\n", 3);
-    assert_eq!(failed, vec![Line::ServerError("".into()); 3]);
+    assert_eq!(failed, vec![ResponseLine::ServerError("".into()); 3]);
 }
 
 #[test]
 fn every_line() {
-    let known: [(&[u8], Line); 10] = [
-        (b"STORED", Line::Stored),
-        (b"NOT_STORED", Line::NotStored),
-        (b"EXISTS", Line::Exists),
-        (b"NOT_FOUND", Line::NotFound),
-        (b"DELETED", Line::Deleted),
-        (b"TOUCHED", Line::Touched),
-        (b"OK", Line::Ok),
-        (b"ERROR", Line::Error),
-        (b"CLIENT_ERROR bad  chunk ", Line::ClientError(" bad  chunk ".into())),
-        (b"18446744073709551616", Line::Number("18446744073709551616".into())),
+    let known: [(&[u8], ResponseLine); 10] = [
+        (b"STORED", ResponseLine::Stored),
+        (b"NOT_STORED", ResponseLine::NotStored),
+        (b"EXISTS", ResponseLine::Exists),
+        (b"NOT_FOUND", ResponseLine::NotFound),
+        (b"DELETED", ResponseLine::Deleted),
+        (b"TOUCHED", ResponseLine::Touched),
+        (b"OK", ResponseLine::Ok),
+        (b"ERROR", ResponseLine::Error),
+        (b"CLIENT_ERROR bad  chunk ", ResponseLine::ClientError(" bad  chunk ".into())),
+        (b"18446744073709551616", ResponseLine::Number("18446744073709551616".into())),
     ];
     for (bytes, line) in known {
         let bytes = [bytes, b"\r\n"].concat();
         assert_eq!(read(&[set("a", "x")], &bytes, 1), std::slice::from_ref(&line));
-        // Lossless: what was read can be written again.
+        // Parsing is lossless: the parsed line encodes to the same bytes.
         let mut again = Vec::new();
         write(&line.into(), &mut again);
         assert_eq!(again, bytes);
@@ -127,10 +127,13 @@ fn garbage_is_an_answer() {
         "\u{fe}\r\n",
     ] {
         let seen = read(&asked, &[bad.as_bytes(), b"STORED\r\n"].concat(), 1);
-        assert_eq!(seen, [Line::Garbage(bad.into()), Line::Stored], "{bad:?}");
+        assert_eq!(seen, [ResponseLine::Garbage(bad.into()), ResponseLine::Stored], "{bad:?}");
     }
-    // Nobody asked.
-    assert_eq!(read(&[], b"STORED\r\nwhat\r\n", 2), [Line::Stored, Line::Garbage("what\r\n".into())]);
+    // There was no request.
+    assert_eq!(
+        read(&[], b"STORED\r\nwhat\r\n", 2),
+        [ResponseLine::Stored, ResponseLine::Garbage("what\r\n".into())]
+    );
 }
 
 #[test]
@@ -146,18 +149,22 @@ fn garbage_among_items() {
         "VALUE a 3 1 2 3\r\n",
         "value\r\n",
     ] {
-        assert_eq!(after(bad), [Line::Garbage(bad.into()), value("b", "x", None), Line::Stored], "{bad:?}");
+        assert_eq!(
+            after(bad),
+            [ResponseLine::Garbage(bad.into()), value("b", "x", None), ResponseLine::Stored],
+            "{bad:?}"
+        );
     }
-    // An item that nobody asked for, and one that comes twice.
+    // An item that was not requested, and one that comes twice.
     let seen = after("VALUE z 3 1\r\ny\r\n");
-    assert_eq!(seen[1..], [value("b", "x", None), Line::Stored]);
+    assert_eq!(seen[1..], [value("b", "x", None), ResponseLine::Stored]);
     let seen = after("VALUE b 3 1\r\ny\r\n");
     assert_eq!(seen.len(), 3);
-    assert!(matches!(&seen[0], Line::Garbage(_)));
-    // Data longer than it says.
+    assert!(matches!(&seen[0], ResponseLine::Garbage(_)));
+    // Data longer than its stated length.
     let seen = read(&[get("a", false), set("c", "x")], b"VALUE a 3 1\r\nxy\r\nEND\r\nSTORED\r\n", 1);
-    assert_eq!(seen.first(), Some(&Line::Garbage("VALUE a 3 1\r\n".into())));
-    assert_eq!(seen.last(), Some(&Line::Stored));
+    assert_eq!(seen.first(), Some(&ResponseLine::Garbage("VALUE a 3 1\r\n".into())));
+    assert_eq!(seen.last(), Some(&ResponseLine::Stored));
 }
 
 #[test]
@@ -174,23 +181,27 @@ fn floods_are_cut() {
     reader.feed(b"\r\nSTORED\r\n", &mut messages);
     let seen = lines(messages);
     assert!(
-        matches!(&seen[..], [Line::Garbage(start), Line::Stored] if start.len() == MOST_LINE),
+        matches!(&seen[..], [ResponseLine::Garbage(start), ResponseLine::Stored] if start.len() == MOST_LINE),
         "{}",
         seen.len()
     );
-    // A block that is larger than anything.
+    // A data block over the size limit.
     let mut messages = Vec::new();
     reader.sent(&get("a", false));
     reader.feed(b"VALUE a 0 99999999999\r\n", &mut messages);
-    assert_eq!(lines(messages), [Line::Garbage("VALUE a 0 99999999999\r\n".into())]);
+    assert_eq!(lines(messages), [ResponseLine::Garbage("VALUE a 0 99999999999\r\n".into())]);
 }
 
 #[test]
 fn messages_survive_being_written_to_a_file() {
     let data = (0..=255u8).collect::<Vec<u8>>();
-    let line =
-        Line::Value { key: "a".into(), flags: 1, data: data.as_slice().into(), unique: Some("5".into()) };
-    for message in [line.into(), get("a b", true), set("a", "é\r\n"), Line::Miss.into()] {
+    let line = ResponseLine::Value {
+        key: "a".into(),
+        flags: 1,
+        data: data.as_slice().into(),
+        unique: Some("5".into()),
+    };
+    for message in [line.into(), get("a b", true), set("a", "é\r\n"), ResponseLine::Miss.into()] {
         let text = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&text).unwrap(), message, "{text}");
     }

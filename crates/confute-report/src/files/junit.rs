@@ -1,9 +1,11 @@
-//! `junit.xml`, for whoever collects test results: every rule of the model is a test case.
+//! `junit.xml`, for collectors of test results: every rule of the model is a test case.
 //!
-//! A rule that was respected passes, one that was never put to the test is skipped. A warning, or what is known, is skipped too,
-//! and says why: it does not count, so it must not fail, but the rule was broken, so it must not pass either. Where several rules could be to
-//! blame, the one that is named first fails and the others are skipped: there are as many failures as violations. What
-//! concerns no rule (a violation that none explains, a run that is inconclusive) is a case of its own: it must not go unseen.
+//! A respected rule passes, and one that was never tested is skipped. A rule with only warnings or known
+//! violations is skipped with a message: it must not fail, because these do not refute the server, but it
+//! must not pass, because the rule was broken. If several sets of rules explain a violation, those of the
+//! first fail and the others are skipped, so that alternatives do not add failures. Results that concern no
+//! rule (a violation that none explains, an inconclusive run) are test cases of their own, so that they are
+//! not overlooked.
 
 use std::time::Duration;
 
@@ -11,9 +13,9 @@ use confute_record::{Conclusion, RunRecord, Standing, Violation};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::standing::{self, RuleStanding};
-use crate::violation::violation;
+use crate::violation::{Extent, violation};
 
-/// The whole file.
+/// Returns the whole file.
 pub(super) fn junit(run: &RunRecord) -> Result<String, quick_junit::SerializeError> {
     let mut suite = TestSuite::new(printable(&run.model));
     suite.set_time(run.elapsed);
@@ -53,7 +55,7 @@ pub(super) fn junit(run: &RunRecord) -> Result<String, quick_junit::SerializeErr
 
 fn case(run: &RunRecord, name: &str, status: TestCaseStatus) -> TestCase {
     let mut case = TestCase::new(printable(name), status);
-    // Nobody knows how long a single rule took; without a time some readers trip.
+    // The time of a single rule is unknown, and some readers require a time.
     case.set_classname(printable(&run.model)).set_time(Duration::ZERO);
     case
 }
@@ -61,7 +63,7 @@ fn case(run: &RunRecord, name: &str, status: TestCaseStatus) -> TestCase {
 fn rule_status(run: &RunRecord, rule: &str, standing: &RuleStanding) -> TestCaseStatus {
     let is_first = |finding: &&Violation| {
         finding.standing == Standing::Refutes
-            && finding.diagnoses.first().is_some_and(|one| one.rules.iter().any(|name| name == rule))
+            && finding.named().first().is_some_and(|one| one.rules.iter().any(|name| name == rule))
     };
     let failures: Vec<&Violation> = run.violations.iter().filter(is_first).collect();
     if !failures.is_empty() {
@@ -71,25 +73,28 @@ fn rule_status(run: &RunRecord, rule: &str, standing: &RuleStanding) -> TestCase
     let list = list.join(", ");
     match standing {
         RuleStanding::Violated(_) | RuleStanding::Suspected(_) => {
-            skipped(&format!("may be what was violated, among others: see {list}"))
+            skipped(&format!("one of several rules that may be violated: see {list}"))
         }
-        RuleStanding::Known(_) => skipped(&format!("known to be violated (--baseline): see {list}")),
+        RuleStanding::Known(_) => skipped(&format!("known violation (--baseline): see {list}")),
         RuleStanding::Warned(_) => {
             let level = run.plan.level.name();
             skipped(&format!("a warning, because rules count from level {level} on: see {list}"))
         }
-        RuleStanding::Allowed => skipped("not asked for (--allow)"),
-        RuleStanding::Never => skipped("never put to the test"),
+        RuleStanding::SetAside(_) => {
+            skipped(&format!("set aside by experiment as an explanation: see {list}"))
+        }
+        RuleStanding::Allowed => skipped("not required (--allow)"),
+        RuleStanding::Never => skipped("never tested"),
         RuleStanding::Respected => TestCaseStatus::success(),
     }
 }
 
-/// What the terminal says of these findings.
+/// Returns a test case status with the terminal text of these violations.
 fn told(run: &RunRecord, kind: NonSuccessKind, findings: &[&Violation]) -> TestCaseStatus {
     let mut text = Vec::new();
     for finding in findings {
-        // Nothing fails to be written into memory.
-        let _ = violation(&run.rules, finding, false, &[], &mut text);
+        // Writing into memory does not fail.
+        let _ = violation(&run.rules, finding, Extent::Normal, &[], &mut text);
     }
     let text = String::from_utf8_lossy(&text);
     let text = anstream::adapter::strip_str(&text).to_string();
@@ -103,7 +108,7 @@ fn told(run: &RunRecord, kind: NonSuccessKind, findings: &[&Violation]) -> TestC
     status
 }
 
-/// Why, in a line.
+/// Describes a violation on one line.
 fn reason(finding: &Violation) -> String {
     let refutation = finding.shown().refutation;
     let seen = if refutation.seen.is_empty() { "nothing" } else { &refutation.seen };
@@ -119,7 +124,7 @@ fn reason(finding: &Violation) -> String {
     }
 }
 
-/// How much of a message is shown that has no fields.
+/// Maximum length of a message without fields.
 const CLIPPED: usize = 200;
 
 fn skipped(why: &str) -> TestCaseStatus {
@@ -128,7 +133,7 @@ fn skipped(why: &str) -> TestCaseStatus {
     status
 }
 
-/// XML has no way to write control characters: something else stands in their place.
+/// Replaces control characters, which XML cannot represent.
 fn printable(text: &str) -> String {
     let is_allowed = |c: char| {
         matches!(c, '\t' | '\n' | ' '..='\u{7e}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..) && c != '\u{fffe}'

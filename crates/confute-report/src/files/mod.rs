@@ -1,8 +1,8 @@
-//! The files of a run: those of each violation; the record itself; the run as JSON Lines, as a summary with its schema, for
-//! collectors of test results, and as a page for people.
+//! The files of a run: those of each violation; the record; the run as JSON Lines, as a summary with its
+//! schema, as `JUnit` results, and as an HTML page.
 //!
-//! Every file is there as a whole or not at all, whenever the process ends. A writer that fails or panics costs its own
-//! file and no other. The summary comes last and names what is missing.
+//! Every file is complete or absent, whenever the process ends. A writer that fails or panics affects only
+//! its own file. The summary comes last and names the missing files.
 
 mod junit;
 
@@ -17,27 +17,28 @@ use serde_json::{Value, json};
 use crate::html;
 use crate::lines::{self, SUMMARY_SCHEMA};
 
-/// How the folders of violations are called, before their numbers.
+/// Prefix of the folders of violations, before their numbers.
 const FOLDER: &str = "violation-";
-/// The smallest case of a violation, by which its folder is known to be ours.
+/// The smallest case of a violation. This file identifies its folder as written by Confute.
 pub(crate) const CASE: &str = "violation.case";
-/// The case that was met first.
+/// The case in which the violation was found first.
 const FOUND: &str = "as-found.case";
-/// The record that all reports are made from.
+/// The record from which all reports are made.
 pub const RECORD: &str = "record.json";
 
-/// The names of files about a violation, also by protocols.
+/// Names of the files about a violation, including those that protocols add.
 const EACH: [&str; 6] = [CASE, "regression.rs", FOUND, "reproduce.py", "reproduce.sh", "traffic.har"];
-/// The names of files about the whole run. The summary is the last: where it is, the others are too, but for those it names.
+/// Names of the files about the whole run. The summary is the last: if it exists, so do the others, except
+/// those it names as missing.
 const WHOLE: [&str; 6] =
     [RECORD, "events.jsonl", "junit.xml", "report.html", "summary.schema.json", "summary.json"];
 
-/// The folder of a violation.
+/// Returns the name of the folder of a violation.
 pub(crate) fn folder(finding: &Violation) -> String {
     format!("{FOLDER}{}", finding.number)
 }
 
-/// Whether an earlier run wrote it about a violation.
+/// Returns `true` if the entry is the folder of a violation, written by an earlier run.
 fn is_ours(entry: &fs::DirEntry) -> bool {
     let name = entry.file_name();
     let number = name.to_str().and_then(|name| name.strip_prefix(FOLDER));
@@ -46,37 +47,37 @@ fn is_ours(entry: &fs::DirEntry) -> bool {
         && entry.path().join(CASE).is_file()
 }
 
-/// What came of writing.
+/// The result of writing files.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// The files that are there, each of them whole.
+    /// The files that were written, each of them complete.
     pub paths: Vec<PathBuf>,
-    /// Those that are not.
+    /// The files that could not be written.
     pub missing: Vec<Missing>,
 }
 
 /// A file that could not be written.
 #[derive(Debug)]
 pub struct Missing {
-    /// Its path.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What the system says, or the panic.
+    /// Error message of the system, or of the panic.
     pub why: String,
-    /// The writer panicked: that is a defect of the writer, and no matter of the disk.
+    /// `true` if the writer panicked, which is a defect of the writer and not an error of the disk.
     pub is_defect: bool,
 }
 
 impl Missing {
-    /// In a line.
+    /// Formats the missing file and the reason on one line.
     pub fn told(&self) -> String {
         let Self { path, why, is_defect } = self;
-        let kind = if *is_defect { "a defect of its writer: " } else { "" };
+        let kind = if *is_defect { "internal error: " } else { "" };
         format!("{}: {kind}{why}", path.display())
     }
 }
 
 impl Written {
-    /// Runs one writer, apart from the others. Whether it came to its end.
+    /// Runs one writer, isolated from the others. Returns `true` if it succeeded.
     fn try_to(&mut self, path: &Path, write: impl FnOnce() -> io::Result<()>) -> bool {
         let (why, is_defect) = match guarded(write) {
             Ok(Ok(())) => return true,
@@ -95,16 +96,16 @@ impl Written {
     }
 }
 
-/// Where they go.
+/// The directory of the reports.
 pub struct Reports {
     root: PathBuf,
 }
 
 impl Reports {
-    /// Makes the directory, and makes sure that it can be written to. What an earlier run said there is taken away: if this one
-    /// does not come to its end, nobody is to take the one for the other.
+    /// Creates the directory, and checks that it is writable. Reports of an earlier run are removed, so that
+    /// they cannot be mistaken for those of this one if it is interrupted.
     pub fn create(root: &Path) -> io::Result<Self> {
-        // Not under a name of ours: whoever ends the process here must not leave an empty report behind.
+        // A temporary name: if the process ends here, it must not leave an empty report.
         let probe = root.join("summary.json.part");
         fs::create_dir_all(root)
             .and_then(|()| fs::File::create(&probe))
@@ -113,24 +114,24 @@ impl Reports {
             let _ = fs::remove_file(path);
             let _ = fs::remove_file(part(path));
         };
-        // The summary first: where it is, the others are.
+        // The summary is removed first: if it exists, so do the others.
         WHOLE.iter().rev().for_each(|name| remove(&root.join(name)));
         for folder in fs::read_dir(root).into_iter().flatten().flatten().filter(is_ours) {
-            // The case last, by which the folder is known to be ours.
+            // The case is removed last, because it identifies the folder.
             EACH.iter().rev().for_each(|name| remove(&folder.path().join(name)));
-            // Whatever else somebody put there stays, and so does the folder then.
+            // Other files that the user put there are kept, and with them the folder.
             let _ = fs::remove_dir(folder.path());
         }
         Ok(Self { root: root.to_owned() })
     }
 
-    /// Writes everything that can be written.
+    /// Writes all files. A file that fails is listed as missing.
     pub fn write(&self, run: &RunRecord) -> Written {
         let mut written = Written::default();
         let findings: Vec<Value> =
             run.violations.iter().filter_map(|finding| self.violation(finding, &mut written)).collect();
         for name in WHOLE {
-            // What is missing is known by the time the summary is made.
+            // The missing files are known by the time the summary is written.
             let (paths, missing): (_, Vec<String>) =
                 (written.paths.clone(), written.missing.iter().map(Missing::told).collect());
             let summary = || {
@@ -155,11 +156,11 @@ impl Reports {
         written
     }
 
-    /// Writes the files about one violation; returns what the summary says about it.
+    /// Writes the files about one violation. Returns its entry in the summary.
     fn violation(&self, finding: &Violation, written: &mut Written) -> Option<Value> {
         let folder = self.root.join(folder(finding));
         let mut about = None;
-        // The summary says nothing of a violation that cannot be put into words, but it names what is missing.
+        // A violation that cannot be formatted is left out of the summary, which names it as missing.
         written.try_to(&self.root.join("summary.json"), || {
             about = Some(lines::violation(finding));
             Ok(())
@@ -169,7 +170,7 @@ impl Reports {
                 about[key] = value;
             }
         };
-        // So that the fields are there whatever fails.
+        // The field exists even if writing fails.
         note("file", Value::Null);
         let mut exports = Vec::new();
         if written.try_to(&folder, || fs::create_dir_all(&folder)) {

@@ -1,27 +1,28 @@
-//! The bytes of messages. What was written and read is kept by connection and time, not by message: a message is given
-//! what was read on its connection since the one before, or written until the one after.
+//! Raw bytes by message. Reads and writes are recorded by connection and time, not by message: a received
+//! message is given the bytes read on its connection since the previous message, a sent one those written
+//! until the next.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use confute::trace::{Event, WireConn};
-use confute_record::Chunk;
+use confute_record::ByteRecord;
 
-/// What went over the wire for a message.
+/// The raw bytes of a message.
 pub(super) struct Bytes {
-    /// At most so many as are shown.
+    /// The bytes to show, truncated.
     pub(super) shown: Vec<u8>,
-    /// How many there were.
+    /// Number of all bytes.
     pub(super) whole: usize,
-    /// Whether other messages are in the same piece.
+    /// `true` if other messages are in the same chunk.
     pub(super) shared: bool,
 }
 
-/// The bytes of these events, where they are kept.
+/// Returns the bytes of the events in `shown`, where they were recorded.
 pub(super) fn by_event<M>(
     trace: &[Event<M>],
     micros: &[u64],
-    raw: &[Chunk],
+    raw: &[ByteRecord],
     shown: &[usize],
     most: usize,
 ) -> BTreeMap<usize, Bytes> {
@@ -35,28 +36,28 @@ pub(super) fn by_event<M>(
     }
     let mut found = BTreeMap::new();
     for ((conn, sent), places) in lines {
-        let pieces: Vec<&Chunk> =
+        let pieces: Vec<&ByteRecord> =
             raw.iter().filter(|piece| piece.conn == conn && piece.sent == sent).collect();
-        let mut latest: Option<&Chunk> = None;
+        let mut latest: Option<&ByteRecord> = None;
         for (turn, &place) in places.iter().enumerate() {
             let at = micros[place];
             let (from, to) = if sent {
                 (at, places.get(turn + 1).map_or(u64::MAX, |next| micros[*next]))
             } else {
-                // The last byte was read before the message was noted.
+                // The last byte was read before the message was recorded.
                 (if turn == 0 { 0 } else { micros[places[turn - 1]] }, at)
             };
-            let is_within = |piece: &&&Chunk| {
+            let is_within = |piece: &&&ByteRecord| {
                 if sent {
                     (from..to).contains(&piece.micros)
                 } else {
                     piece.micros >= from && piece.micros <= to
                 }
             };
-            let mut own: Vec<&Chunk> = pieces.iter().filter(is_within).copied().collect();
+            let mut own: Vec<&ByteRecord> = pieces.iter().filter(is_within).copied().collect();
             let mut shared = false;
             if own.is_empty() {
-                // It came together with the one before.
+                // The message arrived in the same chunk as the one before.
                 own.extend(latest.filter(|_| !sent));
                 shared = true;
             } else {
@@ -73,7 +74,7 @@ pub(super) fn by_event<M>(
     found
 }
 
-/// As text: what cannot be printed is escaped, lines stay lines.
+/// Formats bytes as text: unprintable ones are escaped, line breaks are kept.
 pub(super) fn text(bytes: &[u8]) -> String {
     let mut text = String::new();
     for byte in bytes {
@@ -91,7 +92,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     text
 }
 
-/// Two digits a byte.
+/// Formats bytes as hexadecimal digits, two per byte.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -103,8 +104,8 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn piece(sent: bool, micros: u64, bytes: &[u8]) -> Chunk {
-        Chunk { conn: WireConn(0), sent, micros, bytes: bytes.to_vec() }
+    fn piece(sent: bool, micros: u64, bytes: &[u8]) -> ByteRecord {
+        ByteRecord { conn: WireConn(0), sent, micros, bytes: bytes.to_vec() }
     }
 
     #[test]
@@ -129,7 +130,7 @@ mod tests {
         assert_eq!(of(0), Some(("aa2".into(), 3, false)));
         assert_eq!(of(1), Some(("b".into(), 1, false)));
         assert_eq!(of(2), Some(("A, ".into(), 4, false)));
-        // In the same piece as the one before.
+        // In the same chunk as the message before.
         assert_eq!(of(3), Some(("B".into(), 1, true)));
         assert_eq!(of(4), None);
     }

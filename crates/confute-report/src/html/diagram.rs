@@ -1,7 +1,8 @@
 //! The messages of a case as a sequence diagram: connections to the left, the server to the right, time going down.
 //!
-//! Only the tester's own times are known. So an arrow is fixed at the tester's end, and a bar on the server's lane spans from
-//! the request to its answer: it was handled at some moment in between. Bars that overlap stand side by side.
+//! Only the times at the tester are known. An arrow is therefore exact at the tester's end, and a bar on the
+//! server's lane spans from the request to its response: the request was handled at some moment in between.
+//! Overlapping bars are drawn side by side.
 
 use confute::trace::WireConn;
 use maud::{Markup, html};
@@ -9,26 +10,28 @@ use maud::{Markup, html};
 use super::scene::{Kind, Row, Scene};
 use crate::text::clip;
 
-/// Between rows, at least.
+/// Minimum distance between rows.
 const ROW: usize = 36;
 const TOP: usize = 40;
-/// By how much an arrow slants.
+/// Vertical offset of an arrow between its ends.
 const SLANT: usize = 8;
-/// How many characters of a message stand on its arrow.
+/// Maximum number of characters of a message on its arrow.
 const LABEL: usize = 64;
-/// So much room there is for them at least.
+/// Minimum width for the text of a message.
 const SHORT: usize = 160;
-/// Where numbers end, where times do, and where the strip of alternatives begins.
+/// Right edge of the event numbers; `TIME` is that of the times, and `STRIP` the left edge of the bars for
+/// open alternatives.
 const NUMBER: usize = 44;
 const TIME: usize = 114;
 const STRIP: usize = 130;
-/// Columns of bars; what does not find room shares the last one.
+/// Maximum number of columns of bars; bars that find no free column share the last one.
 const COLUMNS: usize = 16;
 const BAR: usize = 14;
-/// So many connections have a rail each; of more, later ones stand where earlier ones have ended.
+/// Maximum number of connections with a separate rail each; with more, later connections reuse the rails of
+/// earlier ones that have ended.
 const RAILS: usize = 12;
 
-/// A connection's place.
+/// The horizontal position of a connection, and its first and last rows.
 struct Lane {
     conn: WireConn,
     x: usize,
@@ -39,18 +42,18 @@ struct Lane {
 struct Layout {
     lanes: Vec<Lane>,
     y: Vec<usize>,
-    /// The column and the rows of each bar.
+    /// The column of each bar.
     columns: Vec<usize>,
-    /// The server's lane, and where the bars beside it end.
+    /// Horizontal position of the server's lane, and of the right edge of its bars.
     server: (usize, usize),
-    /// Where the first connection is.
+    /// Horizontal position of the first connection.
     left: usize,
     width: usize,
     height: usize,
     strip: bool,
 }
 
-/// Draws it. Messages are links with names that begin with `prefix`.
+/// Draws the diagram. Messages are links whose names begin with `prefix`.
 pub(super) fn svg(scene: &Scene, prefix: &str) -> Markup {
     let layout = Layout::new(scene);
     let (width, height) = (layout.width, layout.height);
@@ -85,7 +88,8 @@ impl Layout {
         let bars = columns.iter().max().map_or(1, |most| most + 1);
         let left = if strip { STRIP + 56 } else { STRIP + 16 };
         let (mut lanes, ours) = rails(rows, false, left);
-        // A message of ours stands right of its own rail, one of the server's right of the server.
+        // Messages on connections of the tester begin at the right of their own rail, those on connections of
+        // the server at the right of the server.
         let ends = rows
             .iter()
             .filter(|row| !row.accepted)
@@ -103,7 +107,7 @@ impl Layout {
         Self { lanes, y, columns, server: (server, after - BAR / 2), left, width, height, strip }
     }
 
-    /// From where to where a bar goes.
+    /// Returns the vertical extent of a bar.
     fn extent(&self, from: Option<usize>, to: Option<usize>) -> (usize, usize) {
         (from.map_or(TOP - 12, |row| self.y[row]), to.map_or(self.height - 8, |row| self.y[row]))
     }
@@ -115,7 +119,7 @@ impl Layout {
             @for lane in &self.lanes {
                 @let (from, to) = if whole { (TOP - 12, end) } else { (self.y[lane.first] - 12, self.y[lane.last] + 8) };
                 line.rail x1=(lane.x) x2=(lane.x) y1=(from) y2=(to) {}
-                // Where they stand close, messages say it themselves.
+                // Crowded rails have no names: each message names its connection.
                 @if whole { text.name x=(lane.x) y=(from - 4) text-anchor="middle" { "c" (lane.conn.0) } }
             }
             line.rail.server x1=(self.server.0) x2=(self.server.0) y1=(TOP - 12) y2=(end) {}
@@ -126,7 +130,7 @@ impl Layout {
         }
     }
 
-    /// One event: what is beside the diagram, and the arrow.
+    /// Draws one event: its number and time, and its arrow.
     fn row(&self, place: usize, row: &Row, prefix: &str) -> Markup {
         let y = self.y[place];
         let name = format!("{prefix}-m{}", row.number);
@@ -136,7 +140,7 @@ impl Layout {
             Kind::Other => "event",
         };
         let spoken = format!("{} {} {way}: {}", row.number, row.lane(), clip(&row.text, 200));
-        // Not over the bars.
+        // The clickable area must not cover the bars.
         let hit = if row.accepted { (self.server.1, self.width) } else { (0, self.server.0 - BAR / 2) };
         let body = html! {
             title { (spoken) }
@@ -172,7 +176,7 @@ impl Layout {
         let x = self.label(row);
         let lane = lane(&self.lanes, row).unwrap_or(self.left);
         let server = if row.accepted { self.server.1 } else { self.server.0 - BAR / 2 };
-        // The tester's end is known exactly, the server's is not.
+        // The time is exact at the tester's end and unknown at the server's.
         let (from, to) = match row.kind {
             Kind::Sent => ((lane, y), (server, y + SLANT)),
             Kind::Received => ((server, y - SLANT), (lane, y)),
@@ -202,17 +206,17 @@ fn labelled(row: &Row) -> String {
     if row.conn.is_some() { format!("{} {}", row.lane(), row.text) } else { row.text.clone() }
 }
 
-/// Room for its message.
+/// Returns the width of the message of a row.
 fn room(row: &Row) -> usize {
     (labelled(row).chars().count().min(LABEL) * 73).div_ceil(10)
 }
 
-/// Where its connection is.
+/// Returns the horizontal position of the connection of a row.
 fn lane(lanes: &[Lane], row: &Row) -> Option<usize> {
     lanes.iter().find(|lane| Some(lane.conn) == row.conn).map(|lane| lane.x)
 }
 
-/// Where each row is: a delay takes room, but ever less.
+/// Returns the vertical position of each row: a delay adds space, logarithmically.
 fn heights(rows: &[Row]) -> Vec<usize> {
     let mut y = TOP + 16;
     let mut before: Option<&Row> = None;
@@ -228,7 +232,7 @@ fn heights(rows: &[Row]) -> Vec<usize> {
     heights.collect()
 }
 
-/// The connections on this side, and how wide they are.
+/// Returns the connections on one side of the server, and their total width.
 fn rails(rows: &[Row], accepted: bool, left: usize) -> (Vec<Lane>, usize) {
     let mut lanes: Vec<Lane> = Vec::new();
     for (place, row) in rows.iter().enumerate().filter(|(_, row)| row.accepted == accepted) {
@@ -242,7 +246,7 @@ fn rails(rows: &[Row], accepted: bool, left: usize) -> (Vec<Lane>, usize) {
     if !reuse {
         lanes.sort_by_key(|lane| lane.conn);
     }
-    // The last row of each rail that is taken.
+    // The last row of the connection on each rail.
     let mut rails: Vec<usize> = Vec::new();
     for lane in &mut lanes {
         let free = rails.iter().position(|last| reuse && *last + 1 < lane.first);
@@ -258,7 +262,7 @@ fn rails(rows: &[Row], accepted: bool, left: usize) -> (Vec<Lane>, usize) {
     (lanes, rails.len() * gap)
 }
 
-/// A column for each bar, so that those that overlap stand side by side.
+/// Assigns a column to each bar, so that overlapping bars are side by side.
 fn columns(scene: &Scene, rows: usize) -> Vec<usize> {
     let mut ends: Vec<usize> = Vec::new();
     let columns = scene.spans.iter().map(|span| {
@@ -279,7 +283,7 @@ fn head(from: (usize, usize), to: (usize, usize)) -> String {
     format!("{},{} {back},{} {back},{}", to.0, to.1, to.1 - 4, to.1 + 4)
 }
 
-/// `12.345 ms`, `2.501 s`.
+/// Formats a time: `12.345 ms`, `2.501 s`.
 pub(super) fn moment(micros: u64) -> String {
     let (of, unit) = if micros < 1_000_000 { (micros, "ms") } else { (micros / 1000, "s") };
     format!("{}.{:03} {unit}", of / 1000, of % 1000)

@@ -1,20 +1,21 @@
-//! `report.html`: a run as one page that needs nothing else. No network, no build; light and dark; readable without scripts,
-//! but for the bytes of a message that is clicked.
+//! `report.html`: the run as one self-contained page. It needs no network and no build, supports light and
+//! dark mode, and is readable without scripts, except for the bytes of a clicked message.
 //!
-//! Whatever a server sent is hostile. All text goes through maud, which escapes it; what the script reads is JSON without a
-//! `<`; and the page's own policy runs no script but the one that carries a name nobody could foresee. The page stays
-//! below [`LARGEST`] bytes, however long the run: what is left out is said.
+//! All text from a server is treated as hostile. Text goes through maud, which escapes it; the script reads
+//! JSON without a `<`; and the content security policy of the page runs only the script with an unpredictable
+//! nonce. The page stays below [`LARGEST`] bytes regardless of the length of the run, and says what was omitted.
 
 mod bytes;
 mod coverage;
 mod diagram;
 mod scene;
+mod table;
 mod violation;
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 
-use confute_record::{Conclusion, Exit, RunRecord, Standing};
+use confute_record::{Conclusion, Exit, RunRecord};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::summary;
@@ -23,30 +24,30 @@ use crate::text::{count, elapsed, grouped};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// How many bytes the page may have.
+/// Maximum size of the page, in bytes.
 const LARGEST: usize = 5_000_000;
-/// How many of them are for the violations.
+/// Maximum size of all violations on the page, in bytes.
 const VIOLATIONS: usize = 4_000_000;
-/// How many violations are shown; of more there are files.
+/// Maximum number of violations on the page; the others are in their files.
 const SHOWN: usize = 40;
 
-/// How much of a violation is shown.
+/// Limits on the details of one violation.
 #[derive(Clone, Copy)]
 struct Most {
-    /// Events.
+    /// Maximum number of events.
     rows: usize,
-    /// Bytes of a message.
+    /// Maximum number of bytes of a message.
     bytes: usize,
-    /// Characters of a text.
+    /// Maximum number of characters of a text.
     text: usize,
-    /// Pieces of raw bytes.
+    /// Maximum number of chunks of raw bytes.
     pieces: usize,
 }
 
 impl Most {
     const FULL: Self = Self { rows: 200, bytes: 2048, text: 2000, pieces: 32 };
 
-    /// Half of it, down to what is needed to say anything at all; `None` there.
+    /// Returns half of these limits, or `None` if they are at their minimum.
     fn half(self) -> Option<Self> {
         (self.rows > 8).then_some(Self {
             rows: (self.rows / 2).max(8),
@@ -57,7 +58,7 @@ impl Most {
     }
 }
 
-/// The whole page. It leads to these files of the violations.
+/// Returns the whole page, with links to these files about the violations.
 pub(crate) fn page(run: &RunRecord, files: &[PathBuf]) -> String {
     let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     let policy = format!(
@@ -78,9 +79,10 @@ pub(crate) fn page(run: &RunRecord, files: &[PathBuf]) -> String {
             body {
                 header { (header(run)) }
                 main {
+                    (coverage::rules(run))
+                    (facts(run))
                     (violations(run, files))
                     (troubles(run))
-                    (coverage::rules(run))
                     (coverage::branches(run))
                 }
                 script nonce=(nonce) { (PreEscaped(SCRIPT)) }
@@ -92,31 +94,34 @@ pub(crate) fn page(run: &RunRecord, files: &[PathBuf]) -> String {
     page
 }
 
+/// Shows the verdict and the table of all violations.
 fn header(run: &RunRecord) -> Markup {
-    let (figures, tally, plan) = (&run.figures, &run.tally, &run.plan);
     let word = Exit::from(&run.conclusion).name();
-    let number = |standing: Standing| run.standing(standing).count();
-    let (refuting, known) = (number(Standing::Refutes), number(Standing::Known));
-    let (undecided, others) = (number(Standing::Undecided), number(Standing::Warning));
-    let refusals = summary::refusals(figures);
-    let load = figures.outstanding.quantiles();
     html! {
         p.verdict.(word) { (word) }
         h1 { (clipped(&run.server, 300)) }
         @if let Conclusion::Inconclusive(why) = &run.conclusion { p { (clipped(why, 1000)) } }
+        (table::table(run))
+    }
+}
+
+/// Shows the parameters of the run and the basis of the verdict.
+fn facts(run: &RunRecord) -> Markup {
+    let (figures, tally, plan) = (&run.figures, &run.tally, &run.plan);
+    let refusals = summary::refusals(figures);
+    let load = figures.outstanding.quantiles();
+    html! {
+        section {
+        h2 { "The run" }
         dl.facts {
-            dt { "Found" }
-            dd {
-                (count(refuting as u64, "violation"))
-                @if known > 0 { ", " (count(known as u64, "known violation")) }
-                @if undecided > 0 { ", " (count(undecided as u64, "undecided violation")) }
-                @if others > 0 { ", " (count(others as u64, "warning")) }
+            dt { "Model" } dd {
+                (run.model) ", rules count from level " (plan.level.name()) " on"
+                @if plan.by_experiment { ", proven or by experiment" }
             }
-            dt { "Model" } dd { (run.model) ", rules count from level " (plan.level.name()) " on" }
             dt { "Seed" } dd { code { (plan.seed) } }
             dt { "Traffic" }
             dd {
-                (count(figures.requests, "request")) ", " (count(figures.answers, "answer")) ", "
+                (count(figures.requests, "request")) ", " (count(figures.answers, "response")) ", "
                 (count(figures.opened, "connection")) " in " (elapsed(run.elapsed))
             }
             dt { "Cases" }
@@ -124,15 +129,18 @@ fn header(run: &RunRecord) -> Markup {
                 (grouped(tally.cases)) ": " (grouped(tally.unrefuted)) " unrefuted, " (grouped(tally.refuted)) " refuted"
                 @for (number, what) in [
                     (tally.inconclusive, "not judged within the budget"),
-                    (tally.empty, "without any answer"),
+                    (tally.empty, "without any response"),
                     (tally.early, "ended early"),
-                    (tally.doubtful, "refuted at first, but not when judged again"),
+                    (tally.doubtful, "refuted online, but not when judged again offline"),
                 ] {
                     @if number > 0 { ", " (grouped(number)) " " (what) }
                 }
             }
             @if !refusals.is_empty() {
                 dt { "Refusals" } dd { (refusals.join("; ")) }
+            }
+            @if let Some(broken) = summary::broken_off(figures) {
+                dt { "Broken off" } dd { (clipped(&broken, 1000)) }
             }
             dt { "Load" }
             dd { "outstanding requests at each send: median " (grouped(load.median)) ", at most " (grouped(load.max)) }
@@ -142,7 +150,7 @@ fn header(run: &RunRecord) -> Markup {
                 dd { @for remark in run.remarks.iter().take(20) { (clipped(remark, 300)) br; } }
             }
             @if !run.relaxed.is_empty() {
-                dt { "Relaxed" } dd { "no longer asked for at the end: " (run.relaxed.join(", ")) }
+                dt { "Relaxed" } dd { "not required at the end (allowed, or violated before): " (run.relaxed.join(", ")) }
             }
             @for (label, lines) in summary::notes(run) {
                 @if !lines.is_empty() {
@@ -156,10 +164,11 @@ fn header(run: &RunRecord) -> Markup {
                 a href="junit.xml" { "junit.xml" } ", " a href="record.json" { "record.json" }
             }
         }
+        }
     }
 }
 
-/// Each as large as its share of the page allows.
+/// Shows the violations, each limited to its share of the page.
 fn violations(run: &RunRecord, files: &[PathBuf]) -> Markup {
     let findings = &run.violations;
     let share = VIOLATIONS / findings.len().clamp(1, SHOWN);
@@ -173,7 +182,7 @@ fn violations(run: &RunRecord, files: &[PathBuf]) -> Markup {
     }
 }
 
-/// The most that fits.
+/// Returns the largest version that fits into `share` bytes, or the smallest one.
 fn fitting(share: usize, show: impl Fn(&Most) -> Markup) -> Markup {
     let mut most = Most::FULL;
     loop {
@@ -190,7 +199,7 @@ fn troubles(run: &RunRecord) -> Markup {
         @if !run.troubles.is_empty() {
             section {
                 h2 { "Trouble" }
-                p { "Trouble is no violation: it says what happened, not that it was wrong." }
+                p { "Trouble is not a violation: these events ended a case, but prove nothing wrong." }
                 ul {
                     @for trouble in &run.troubles {
                         li {
@@ -205,7 +214,7 @@ fn troubles(run: &RunRecord) -> Markup {
     }
 }
 
-/// At most so many characters; says how many are missing.
+/// Truncates a text to `most` characters, and appends the number of the omitted ones.
 fn clipped(text: &str, most: usize) -> String {
     let all = text.chars().count();
     if all <= most {

@@ -1,5 +1,5 @@
-//! What of a case is shown: the events around the one that nothing explains, with their times, their bytes, and how many
-//! alternatives the tester had open.
+//! The displayed part of a case: the events around the one that no hypothesis explains, with their times,
+//! their bytes, and the numbers of open alternatives.
 
 use std::collections::BTreeMap;
 
@@ -16,44 +16,44 @@ pub(super) enum Kind {
     Other,
 }
 
-/// One event.
+/// One event of the scene.
 pub(super) struct Row {
-    /// Counted as the reports does.
+    /// Number of the event, as in all reports.
     pub(super) number: usize,
     pub(super) micros: Option<u64>,
     pub(super) kind: Kind,
     pub(super) conn: Option<WireConn>,
-    /// Whether the server opened the connection.
+    /// `true` if the server opened the connection.
     pub(super) accepted: bool,
     pub(super) text: String,
     pub(super) json: Option<String>,
     pub(super) bytes: Option<Bytes>,
-    /// How many alternatives the tester had open after it.
+    /// Number of open alternatives after the event.
     pub(super) open: Option<usize>,
-    /// Nothing explains it.
+    /// `true` if no hypothesis explains the event.
     pub(super) fatal: bool,
 }
 
 impl Row {
-    /// What its connection is called.
+    /// Returns the name of the connection.
     pub(super) fn lane(&self) -> String {
         self.conn.map_or_else(String::new, |conn| format!("c{}", conn.0))
     }
 }
 
-/// While a request was under way: from one row to another, or beyond what is shown.
+/// The rows between which a request was outstanding; `None` for an end outside of the scene.
 pub(super) struct Span {
     pub(super) conn: WireConn,
     pub(super) from: Option<usize>,
     pub(super) to: Option<usize>,
-    /// Whether it ends with an answer.
+    /// `true` if the span ends with a response.
     pub(super) answered: bool,
 }
 
 pub(super) struct Scene {
     pub(super) rows: Vec<Row>,
     pub(super) spans: Vec<Span>,
-    /// How many events before and after are left out.
+    /// Number of omitted events before the scene.
     pub(super) before: usize,
     pub(super) after: usize,
 }
@@ -65,7 +65,7 @@ impl Scene {
         let places = numbered(trace);
         let fatal = refutation.event.min(trace.len().saturating_sub(1));
         let at = places.iter().position(|place| *place >= fatal).unwrap_or(places.len());
-        // A little of what came after, if anything did.
+        // A few events after it, if there are any.
         let end = (at + 1 + most.rows / 8).min(places.len());
         let start = end.saturating_sub(most.rows);
         let shown = &places[start..end];
@@ -84,7 +84,7 @@ impl Scene {
                 Event::Accepted(_) => (Kind::Other, "(the server opens)".to_owned(), None),
                 Event::Closed(_) => (Kind::Other, "(the server closes)".to_owned(), None),
                 Event::HungUp(_) => (Kind::Other, "(the connection ends)".to_owned(), None),
-                _ => (Kind::Other, "(nothing more comes)".to_owned(), None),
+                _ => (Kind::Other, "(nothing more arrives)".to_owned(), None),
             };
             let conn = event.conn();
             Row {
@@ -106,7 +106,7 @@ impl Scene {
     }
 }
 
-/// While each request of the tester was under way: answers come in order on a connection.
+/// Returns the spans in which requests of the tester were outstanding. Responses come in order on a connection.
 fn spans(trace: &[Event<MessageRecord>], shown: &[usize]) -> Vec<Span> {
     let mut waiting: BTreeMap<WireConn, Vec<(usize, u32)>> = BTreeMap::new();
     let mut apart: Vec<WireConn> = Vec::new();

@@ -1,5 +1,5 @@
 "use strict";
-// Shows the bytes of a message that was chosen: by a click, by the keyboard, or by the address (#v1-m3). What it shows is
+// Shows the bytes of a message selected by a click, by the keyboard, or by the address (#v1-m3). They are
 // only ever set as text.
 (() => {
   const element = (name, text, kind) => {

@@ -1,8 +1,8 @@
-//! One violation on the page.
+//! The section of one violation on the page.
 
 use std::path::PathBuf;
 
-use confute_record::{RunRecord, ShrunkRecord, Violation};
+use confute_record::{RunRecord, SetAsideRecord, ShrunkRecord, Violation};
 use maud::{Markup, PreEscaped, html};
 use serde_json::{Value, json};
 
@@ -10,11 +10,15 @@ use super::bytes::{hex, text};
 use super::diagram::{moment, svg};
 use super::scene::{Kind, Row, Scene};
 use super::{Most, clipped};
+use crate::experiment::sentences;
 use crate::files::folder;
 use crate::text::{count, grouped};
 use crate::violation::refutation;
 
-/// All about it.
+/// Maximum number of expected messages, and of experiments.
+const FEW: usize = 6;
+
+/// Returns the section of a violation.
 pub(super) fn section(run: &RunRecord, finding: &Violation, files: &[PathBuf], most: &Most) -> Markup {
     let prefix = format!("v{}", finding.number);
     let scene = Scene::new(finding, most);
@@ -27,6 +31,12 @@ pub(super) fn section(run: &RunRecord, finding: &Violation, files: &[PathBuf], m
                 h3 { "Why nothing explains it" }
                 @for sentence in &because { p { (clipped(sentence, most.text)) } }
             }
+            @if let Some(experiment) = &finding.experiment {
+                h3 { "Experiments" }
+                p.legend { "Evidence beside the proof: further runs of nearby cases on the same server." }
+                @for sentence in sentences(experiment, true).iter().take(FEW) { p { (clipped(sentence, most.text)) } }
+                @for one in experiment.set_aside.iter().take(FEW) { (run_of(one, most)) }
+            }
             (expected(finding, most))
             (case(finding, files))
             h3 { "What happened" }
@@ -35,13 +45,13 @@ pub(super) fn section(run: &RunRecord, finding: &Violation, files: &[PathBuf], m
                 (svg(&scene, &prefix))
             }
             p.legend {
-                "A bar beside the server's line lasts from a request to its answer: the request was handled at some "
-                "moment in between. Bars side by side overlap: either may have been handled first. Delays are "
-                "drawn ever smaller the longer they are. "
+                "A bar beside the server's line spans the time from a request to its response: the request was handled at some "
+                "moment in between. If two bars overlap, either request may have been handled first. Long delays are "
+                "compressed. "
                 @if scene.rows.iter().any(|row| row.open.is_some()) {
-                    "Open: how many alternatives the tester had yet to rule out after the event. "
+                    "Open: number of alternatives that the tester had not ruled out after the event. "
                 }
-                span.scripted { "Choose a message to see its bytes." }
+                span.scripted { "Select a message to see its bytes." }
             }
             div.panel id={ (prefix) "-panel" } tabindex="-1" role="region" aria-label="Bytes of a message" hidden {}
             (listing(&scene))
@@ -51,18 +61,22 @@ pub(super) fn section(run: &RunRecord, finding: &Violation, files: &[PathBuf], m
     }
 }
 
-/// The explanation in sentences, where there is one.
+/// Returns the proof in sentences, if there is one.
 fn because(finding: &Violation) -> Vec<String> {
     finding.proof.as_ref().map(|proof| proof.sentences.clone()).unwrap_or_default()
 }
 
 fn asked(run: &RunRecord, finding: &Violation) -> Markup {
-    let broken = finding.diagnoses.iter().flat_map(|one| &one.rules);
-    let rules = broken.filter_map(|name| run.rule(name));
+    let rules = finding.blamed_rules().into_iter().filter_map(|name| run.rule(name));
     html! {
         dl.rules {
             @for rule in rules.take(20) {
-                dt { code { (rule.name) } " " span.level { (rule.level.name()) } }
+                dt {
+                    code { (rule.name) } " " span.level {
+                        (rule.level.name())
+                        @if !finding.is_named_after(&rule.name) { ", set aside by experiment" }
+                    }
+                }
                 dd {
                     (rule.summary)
                     @if let Some(clause) = &rule.clause { " " cite { (clause) } }
@@ -72,8 +86,24 @@ fn asked(run: &RunRecord, finding: &Violation) -> Markup {
     }
 }
 
+/// Shows the last run of an experiment.
+fn run_of(one: &SetAsideRecord, most: &Most) -> Markup {
+    let from = one.trace.len().saturating_sub(most.rows);
+    html! {
+        details {
+            summary { "The last run that sets " (one.rules.join(" and ")) " aside" }
+            @if from > 0 { p.cut { (count(from as u64, "earlier event")) " left out." } }
+            pre {
+                @for event in &one.trace[from..] {
+                    @let line = event.as_ref().map(|message| &message.text).to_string();
+                    (clipped(&line, most.text)) "\n"
+                }
+            }
+        }
+    }
+}
+
 fn expected(finding: &Violation, most: &Most) -> Markup {
-    const FEW: usize = 6;
     let refutation = refutation(finding, false);
     html! {
         dl.compare {
@@ -87,13 +117,13 @@ fn expected(finding: &Violation, most: &Most) -> Markup {
                         @if !one.rules.is_empty() { " " small { "by " (one.rules.join(", ")) } }
                     }
                 }
-                @if refutation.more || refutation.expected.len() > FEW { div { "and other things" } }
+                @if refutation.more || refutation.expected.len() > FEW { div { "and others" } }
             }
         }
     }
 }
 
-/// What it was, and the files that were written about it: they are in folders beside the page.
+/// Describes the case, with links to its files, which are in folders beside the page.
 fn case(finding: &Violation, files: &[PathBuf]) -> Markup {
     let folder = folder(finding);
     let files: Vec<&str> = files
@@ -103,13 +133,14 @@ fn case(finding: &Violation, files: &[PathBuf]) -> Markup {
         .collect();
     html! {
         p {
-            "Met in " (count(finding.times, "case")) "; here " (clipped(&finding.found.name, 100)) " with "
+            "Seen in " (count(finding.times, "case")) "; shown here: "(clipped(&finding.found.name, 100)) " with "
             (count(finding.found.trace.len() as u64, "event")) ". "
             @match &finding.shrunk {
                 None => {}
                 Some(Ok(small)) => { (smaller(small)) "." }
-                Some(Err(why)) => { "Not made smaller: " (clipped(why, 300)) "." }
+                Some(Err(why)) => { "Not shrunk: " (clipped(why, 300)) "." }
             }
+            @if let Some(command) = &finding.command { " One request shows it: " code { (clipped(command, 500)) } "." }
             @for (place, name) in files.iter().enumerate() {
                 @if place == 0 { " Files: " } @else { ", " }
                 a href={ (folder) "/" (name) } { (name) }
@@ -121,13 +152,13 @@ fn case(finding: &Violation, files: &[PathBuf]) -> Markup {
 fn smaller(small: &ShrunkRecord) -> Markup {
     let ((before, now), (shown, runs)) = (small.requests, small.again);
     html! {
-        "Made smaller from " (count(before as u64, "request")) " to " (grouped(now as u64))
-        @if small.unfinished { ", with more time perhaps fewer" }
-        @if runs > 0 { "; the smaller case showed it again in " strong { (shown) " of " (runs) " runs" } }
+        "Shrunk from " (count(before as u64, "request")) " to " (grouped(now as u64))
+        @if small.unfinished { "; more time may shrink it further" }
+        @if runs > 0 { "; the shrunk case reproduced it in " strong { (shown) " of " (runs) " runs" } }
     }
 }
 
-/// What is not shown.
+/// Describes the omitted events.
 fn cuts(scene: &Scene) -> Markup {
     html! {
         @if scene.before + scene.after > 0 {
@@ -147,11 +178,11 @@ fn way(row: &Row) -> &'static str {
     }
 }
 
-/// The same as the diagram, in words.
+/// Lists the events of the diagram in a table.
 fn listing(scene: &Scene) -> Markup {
     html! {
         details {
-            summary { "The same as a list" }
+            summary { "Events as a list" }
             div.scroll tabindex="0" role="region" aria-label="Events as a list" {
                 table {
                     thead { tr { th { "No" } th { "Time" } th { "On" } th { "What" } th { "Message" } } }
@@ -172,7 +203,7 @@ fn listing(scene: &Scene) -> Markup {
     }
 }
 
-/// The latest bytes, as they were written and read.
+/// Shows the last bytes on the wire, by read or write.
 fn pieces(finding: &Violation, most: &Most) -> Markup {
     let raw = finding.shown().raw;
     let skipped = raw.len().saturating_sub(most.pieces);
@@ -195,7 +226,7 @@ fn pieces(finding: &Violation, most: &Most) -> Markup {
     }
 }
 
-/// What the script shows when a message is chosen.
+/// Returns the data that the script shows for a selected message.
 fn data(scene: &Scene) -> Value {
     let rows = scene.rows.iter().filter(|row| row.kind != Kind::Other);
     let rows = rows.map(|row| {
@@ -214,7 +245,7 @@ fn data(scene: &Scene) -> Value {
     rows.collect()
 }
 
-/// JSON that ends no element and begins none, wherever it stands.
+/// Serializes JSON without characters that could begin or end an HTML element.
 fn embedded(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

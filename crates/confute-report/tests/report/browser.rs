@@ -1,4 +1,4 @@
-//! The page in a real browser, from a file: a message that is chosen shows its bytes.
+//! The page in a real browser, from a file: a selected message shows its bytes.
 
 #![allow(clippy::print_stdout, reason = "whoever runs the tests is to know what was skipped")]
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use crate::fabricated::{HOSTILE, finding, run};
 use crate::written;
 
-/// Chromium, if there is one; under CI there has to be.
+/// Returns the path of Chromium, if it is installed; in CI it must be.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found =
@@ -22,7 +22,7 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
-/// What has become of a page after its scripts ran.
+/// Returns the DOM of a page after its scripts ran.
 fn dom(chromium: &Path, page: &Path, fragment: &str) -> String {
     let profile = page.with_extension(format!("profile{}", fragment.replace('#', "-")));
     let output = Command::new(chromium)
@@ -38,10 +38,10 @@ fn dom(chromium: &Path, page: &Path, fragment: &str) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// What the panel of a violation shows.
+/// Returns the panel of a violation.
 fn panel(dom: &str, violation: usize) -> &str {
     let from = dom.find(&format!("id=\"v{violation}-panel\"")).unwrap_or_else(|| panic!("no panel: {dom}"));
-    &dom[from..from + dom[from..].find("<details><summary>The same").unwrap()]
+    &dom[from..from + dom[from..].find("<details><summary>Events as a list").unwrap()]
 }
 
 #[test]
@@ -50,18 +50,18 @@ fn a_message_shows_its_bytes() {
     let folder = written("browser", &run(vec![finding(1, 4, 2, HOSTILE, false), finding(2, 9, 2, "", true)]));
     let page = folder.join("report.html");
 
-    // Nothing is chosen.
+    // No message is selected.
     let plain = dom(&chromium, &page, "");
     assert!(panel(&plain, 1).contains("hidden") && panel(&plain, 2).contains("hidden"));
 
-    // By its address.
+    // Selected by its address.
     let linked = dom(&chromium, &page, "#v2-m4");
     let shown = panel(&linked, 2);
     assert!(!shown.contains("hidden") && shown.contains("value 7\\x00\\xff \\x1b[31m\\n"), "{shown}");
     assert!(shown.contains("Message 4, c0 received at"), "{shown}");
     assert!(panel(&linked, 1).contains("hidden"));
 
-    // By a click; then hex by another. The page runs no scripts but its own, so the test uses its pass.
+    // Selected by a click, then shown as hex by another. The page runs only its own script, so the test uses its nonce.
     let text = fs::read_to_string(&page).unwrap();
     let nonce = text.split("<script nonce=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
     let click = "document.querySelector('#v1-m6 .label').dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));";
@@ -75,12 +75,12 @@ fn a_message_shows_its_bytes() {
         let clicked = dom(&chromium, &pressed, "");
         let shown = panel(&clicked, 1);
         assert!(!shown.contains("hidden") && shown.contains(seen), "{shown}");
-        // What the server sent stays text.
+        // Text from the server remains text.
         assert!(shown.contains("&lt;img src=x") || seen.starts_with("76"), "{shown}");
         assert!(!clicked.contains("<img") && !clicked.contains("<title>owned"), "{clicked}");
     }
 
-    // A script without the pass does not run, wherever it came from.
+    // A script without the nonce does not run, wherever it came from.
     let foreign = text.replace("</body>", &format!("<script>{click}</script></body>"));
     fs::write(&pressed, foreign).unwrap();
     assert!(panel(&dom(&chromium, &pressed, ""), 1).contains("hidden"));

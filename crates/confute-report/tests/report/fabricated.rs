@@ -1,4 +1,4 @@
-//! Runs that nobody had: as long and as hostile as one likes.
+//! Fabricated runs of any length, with hostile content.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use confute::lang::Level;
 use confute::trace::{Event, WireConn};
 use confute::{Diagnosis, Expectation, Refutation};
 use confute_drive::{
-    AnyMessage, Chunk, Conclusion, Counterexample, Figures, Finding, Outcome, Plan, Shrunk, Tally, Target,
-    Trouble,
+    AnyMessage, ByteRecord, Conclusion, Counterexample, Figures, Finding, Outcome, Plan, Shrunk, Tally,
+    Target, Trouble,
 };
 use confute_run::session::{Beside, Recorder};
 
@@ -17,21 +17,26 @@ use crate::Ran;
 use crate::protocol::{Message, READ_CURRENT, SET_LASTS};
 use crate::server::nobody;
 
-/// What a hostile server would send.
+/// Text that a hostile server might send.
 pub(crate) const HOSTILE: &str =
     "</script></pre></title><img src=x onerror=\"document.title='owned'\">'\"&lt;<!--";
 
 type Trace = Vec<Event<AnyMessage>>;
 
-/// So many messages over these connections, the last of which nothing explains, with their times and bytes.
-pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Trace, Vec<u64>, Vec<Chunk>) {
+/// Returns a trace of this many messages over these connections, the last of which no hypothesis explains,
+/// with times and bytes.
+pub(crate) fn conversation(
+    messages: usize,
+    connections: u32,
+    text: &str,
+) -> (Trace, Vec<u64>, Vec<ByteRecord>) {
     let mut trace: Trace = (0..connections).map(|conn| Event::Opened(WireConn(conn))).collect();
     let mut micros = vec![0; connections as usize];
     let mut raw = Vec::new();
     let mut now = 120;
     let mut waiting: Vec<Option<usize>> = vec![None; connections as usize];
     for number in 0..messages {
-        // A burst now and then, so that requests overlap.
+        // A burst at intervals, so that requests overlap.
         let conn = WireConn(
             (number / 2 * 7 % connections as usize) as u32 ^ u32::from(number % 5 == 3 && connections > 1),
         );
@@ -48,7 +53,7 @@ pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Tr
         };
         micros.push(now);
         let at = if sent { now + 3 } else { now - 3 };
-        raw.push(Chunk { conn, sent, micros: at, bytes: bytes.into_bytes() });
+        raw.push(ByteRecord { conn, sent, micros: at, bytes: bytes.into_bytes() });
         let message = AnyMessage::new(message);
         trace.push(if sent { Event::Sent(conn, message) } else { Event::Received(conn, message) });
     }
@@ -59,14 +64,14 @@ pub(crate) fn conversation(messages: usize, connections: u32, text: &str) -> (Tr
     ] {
         now += 2_500_000 * u64::from(!sent) + 400;
         micros.push(now);
-        raw.push(Chunk { conn, sent, micros: now, bytes });
+        raw.push(ByteRecord { conn, sent, micros: now, bytes });
         let message = AnyMessage::new(message);
         trace.push(if sent { Event::Sent(conn, message) } else { Event::Received(conn, message) });
     }
     (trace, micros, raw)
 }
 
-/// A finding made of it, shrunk to four messages or not.
+/// Returns a finding from such a trace, shrunk to four messages or not.
 pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &str, small: bool) -> Finding {
     let (trace, micros, raw) = conversation(messages, connections, text);
     let refutation = |events: usize| Refutation {
@@ -124,11 +129,12 @@ pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &s
         times: 12,
         proof: None,
         shrunk,
+        experiment: None,
         excerpt: None,
     }
 }
 
-/// A run with these findings.
+/// Returns a run with these findings.
 pub(crate) fn run(findings: Vec<Finding>) -> Ran {
     let plan = Plan { seed: 42, ..Plan::new(Target::new(nobody())) };
     let figures = Figures {

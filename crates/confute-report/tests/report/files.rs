@@ -1,4 +1,4 @@
-//! The files for programs: read by what they are made for.
+//! The files for programs, read by their consumers.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::protocol::{READ_CURRENT, SAYS_OK, SET_LASTS};
 use crate::server::{Manner, Server, nobody};
 use crate::{fabricated, ran, written};
 
-/// No field that the schema does not name: only for us; whoever else reads it is to be ready for more.
+/// Forbids fields that the schema does not name. Only this test does so; other readers must accept additional fields.
 fn strict(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
@@ -37,7 +37,7 @@ pub(crate) fn check_summary(folder: &Path) -> Value {
     let errors: Vec<String> =
         validator.iter_errors(&summary).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert_eq!(errors, Vec::<String>::new(), "{summary:#}");
-    // One that can fail.
+    // The schema rejects an invalid summary.
     let mut wrong = summary.clone();
     wrong["verdict"] = json!("perhaps");
     assert!(!validator.is_valid(&wrong));
@@ -46,8 +46,8 @@ pub(crate) fn check_summary(folder: &Path) -> Value {
     summary
 }
 
-/// Each case's name with what became of it, and its message.
-fn check_junit(folder: &Path) -> Vec<(String, &'static str, String)> {
+/// Returns the name of each test case, with its result and its message.
+pub(crate) fn check_junit(folder: &Path) -> Vec<(String, &'static str, String)> {
     let text = fs::read_to_string(folder.join("junit.xml")).unwrap();
     let xml = roxmltree::Document::parse(&text).unwrap();
     let properties: Vec<&str> = xml
@@ -84,7 +84,7 @@ fn events(folder: &Path) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn of(rule: &str, cases: &[(String, &'static str, String)]) -> (&'static str, String) {
+pub(crate) fn of(rule: &str, cases: &[(String, &'static str, String)]) -> (&'static str, String) {
     let case = cases.iter().find(|(name, ..)| name == rule).unwrap();
     (case.1, case.2.clone())
 }
@@ -131,7 +131,7 @@ fn what_an_earlier_run_wrote_is_taken_away() {
     Reports::create(&folder).unwrap();
     assert!(!folder.join("violation-1").exists() && !ours.exists());
     assert!(!noted.join("violation.case").exists() && noted.join("notes.txt").exists());
-    // Without a case it is not ours.
+    // A folder without a case is not removed.
     assert!(theirs.join("regression.rs").exists());
 }
 
@@ -147,7 +147,10 @@ fn what_was_tried_is_told() {
         unknown: None,
         foreign: false,
     };
-    assert_eq!(one.to_string(), "line.case: fails, but not as it did (line/read-current): something else");
+    assert_eq!(
+        one.to_string(),
+        "line.case: fails in another way than recorded (line/read-current): something else"
+    );
     assert_eq!((one.owed(), Tried { runs: 0, ..one.clone() }.owed().is_some()), (None, true));
     ran.beside.tried.push(one);
     ran.beside.stored.push("kept/other.case".into());
@@ -177,7 +180,7 @@ fn nobody_there() {
     assert_eq!((&summary["verdict"], &summary["exit"]), (&json!("inconclusive"), &json!(3)));
     let cases = check_junit(&folder);
     assert_eq!(of("conclusive", &cases).0, "error");
-    assert_eq!(of(SET_LASTS.name, &cases), ("skipped", "never put to the test".to_owned()));
+    assert_eq!(of(SET_LASTS.name, &cases), ("skipped", "never tested".to_owned()));
     assert!(events(&folder).iter().any(|line| line["confute"] == "trouble"));
 }
 
@@ -207,7 +210,7 @@ fn whatever_the_bytes_and_the_blame() {
     let (what, message) = of(SET_LASTS.name, &cases);
     assert!(what == "skipped" && message.contains("violation 1"), "{message}");
 
-    // Nothing to blame: a failure of its own, and no rule fails.
+    // A violation without a diagnosis is a failure of its own, and no rule fails.
     ran.outcome.findings[0].diagnoses.clear();
     let cases = check_junit(&written("unblamed", &ran));
     assert_eq!(of("violation 1", &cases).0, "failure");

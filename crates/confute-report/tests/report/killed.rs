@@ -1,4 +1,4 @@
-//! A process that is killed while it writes reports leaves whole files or none, but for temporary names.
+//! A process that is killed while it writes reports leaves complete files or none, except under temporary names.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ use serde_json::Value;
 use crate::defects::below;
 use crate::fabricated::{finding, run};
 
-/// Where the process that is killed writes to.
+/// Environment variable with the folder that the killed process writes to.
 const FOLDER: &str = "CONFUTE_TEST_FOLDER";
-/// How often it is killed at most, and how long that may take.
+/// Maximum number of kills; `TIME` is the time limit.
 const KILLS: u32 = 60;
 const TIME: Duration = Duration::from_secs(40);
 
@@ -33,7 +33,7 @@ fn writes_until_it_is_killed() {
     }
 }
 
-/// Fails unless the file is whole, by what it is.
+/// Asserts that a file is complete, by its format.
 fn is_whole(folder: &Path, name: &str) {
     let path = folder.join(name);
     let text = fs::read_to_string(&path).unwrap();
@@ -50,7 +50,7 @@ fn is_whole(folder: &Path, name: &str) {
         "case" => {
             let case = File::open(&path).unwrap();
             assert!(text.ends_with('\n') && case.about.model == "line", "{name}");
-            // The event that nothing explains is the last line.
+            // The last line is the event that no hypothesis explains.
             let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
             assert_eq!(last["event"]["received"][1], serde_json::json!({ "value": 7 }), "{name}");
         }
@@ -73,7 +73,7 @@ fn files_are_whole_whenever_the_process_ends() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It writes all the time, and a round takes a few milliseconds.
+        // The process writes continuously, and a round takes a few milliseconds.
         while !folder.exists() {
             assert!(writer.try_wait().unwrap().is_none(), "the process that writes ended by itself");
             std::thread::sleep(Duration::from_millis(1));
@@ -88,17 +88,18 @@ fn files_are_whole_whenever_the_process_ends() {
         halves += usize::from(!parts.is_empty());
         if names.iter().any(|name| name == "summary.json") {
             summaries += 1;
-            // It comes last and goes first: where it is, everything is. The next run begins with its temporary name.
+            // The summary is written last and removed first: if it exists, everything does. The next run
+            // begins with its temporary name.
             let is_begun = parts.iter().all(|name| *name == "summary.json.part");
             assert!(whole.len() == 6 + 4 * 2 + 2 && is_begun, "{names:?}");
         }
     }
-    // The test is one only if the process was met in the middle of writing, too.
+    // The test is meaningful only if some kills interrupted a write.
     assert!(
         kills >= 10 && halves > 0,
         "{kills} kills, {halves} with files half written, {summaries} complete"
     );
-    // What was left behind is taken away by the next run.
+    // The next run removes the remains.
     let findings = vec![finding(1, 4, 1, "", false)];
     Reports::create(&folder).unwrap().write(&run(findings).record());
     let names = below(&folder);
@@ -106,7 +107,7 @@ fn files_are_whole_whenever_the_process_ends() {
     assert_eq!(names.len(), 8, "{names:?}");
 }
 
-/// Whether a file has a temporary name.
+/// Returns `true` if a file has a temporary name.
 fn is_part(name: &str) -> bool {
     std::path::Path::new(name).extension().is_some_and(|extension| extension == "part")
 }

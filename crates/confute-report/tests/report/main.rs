@@ -1,4 +1,4 @@
-//! What is written about runs: real ones against small servers, and made-up ones that are too large or hostile.
+//! Reports of runs: real ones against small servers, and fabricated ones that are too large or hostile.
 
 #![allow(clippy::unwrap_used, dead_code, reason = "helpers of tests, shared with those of the driver")]
 
@@ -8,6 +8,7 @@ mod fabricated;
 mod files;
 mod killed;
 mod known;
+mod many;
 mod page;
 #[path = "../../../confute-drive/tests/drive/protocol.rs"]
 mod protocol;
@@ -28,7 +29,7 @@ use confute_run::{Subject, record, shrink};
 use protocol::{Busy, Lines};
 use server::Server;
 
-/// A run that is over, and all that its record is made from.
+/// A completed run, with all data of its record.
 struct Ran {
     plan: Plan,
     outcome: Outcome,
@@ -44,7 +45,7 @@ impl Ran {
     }
 }
 
-/// Tests a server for a few cases.
+/// Tests a server for this many cases.
 fn ran(server: &Server, level: Level, cases: u64) -> Ran {
     let limits = Limits { patience: Duration::from_millis(300), ..Limits::default() };
     let target = Target::new(server.address);
@@ -53,7 +54,7 @@ fn ran(server: &Server, level: Level, cases: u64) -> Ran {
     let mut recorder = Recorder::default();
     let stop = AtomicBool::new(false);
     let mut outcome = campaign(&Lines::default(), &plan, &make, &mut recorder, &stop);
-    let (protocol, time) = (Lines::default(), Duration::from_secs(5));
+    let (protocol, time) = (Lines::default(), Duration::from_secs(30));
     shrink::all(&protocol, &plan, time, &mut outcome.findings, &stop, &mut |_| {});
     Ran { plan, outcome, recorder, beside: Beside::default() }
 }
@@ -68,7 +69,7 @@ fn subject(target: Target) -> Subject {
     }
 }
 
-/// Writes the files of a run into a folder of this name, which is left there to be looked at.
+/// Writes the files of a run into a folder of this name, which is kept for inspection.
 fn written(name: &str, ran: &Ran) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -80,7 +81,7 @@ fn written(name: &str, ran: &Ran) -> PathBuf {
     folder
 }
 
-/// Every report is a function of the stored record alone.
+/// Checks that every report is a function of the stored record alone.
 fn are_made_again(folder: &Path) {
     let again = folder.with_extension("again");
     let record = read_record(&folder.join("record.json")).unwrap();

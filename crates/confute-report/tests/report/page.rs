@@ -1,6 +1,9 @@
-//! The page: bounded, and nothing that a server says is more than text.
+//! The page is bounded, and everything that a server sends remains text.
 
 use std::fs;
+use std::path::Path;
+
+use confute_report::files::Reports;
 
 use crate::fabricated::{HOSTILE, finding, run};
 use crate::written;
@@ -18,7 +21,7 @@ fn says_what_matters() {
         "nobody else writes",
         "Value(871020890)",
         "9 of 10 runs",
-        "Met in 12 cases",
+        "Seen in 12 cases",
         "nothing explains this",
         "never tested",
         "id=\"v1-m4\"",
@@ -26,8 +29,53 @@ fn says_what_matters() {
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
-    // The small case is the one that is shown.
+    // The shrunk case is displayed.
     assert!(!page.contains("id=\"v1-m5\"") && !page.contains("left out"));
+}
+
+/// The verdict and the table come first, then the rules as a tree of documents and sections, then the violations.
+#[test]
+fn opens_with_the_table_and_the_rules() {
+    let ran = run(vec![finding(1, 4, 1, "", true), finding(2, 6, 2, "", false)]);
+    let mut record = ran.record();
+    record.violations[0].command = Some("curl -i -X PATCH 'http:'".to_owned());
+    let names = ["rfc9112-9.3/b", "rfc9110-13.1/a", "rfc9110-9.2/c", "rfc9110-13.1/d"];
+    for name in names {
+        let mut rule = record.rules[0].clone();
+        (rule.name, rule.clause) = (name.to_owned(), None);
+        record.rules.push(rule);
+    }
+    record.figures.rules.insert(names[1].to_owned());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("opens");
+    let _ = fs::remove_dir_all(&folder);
+    Reports::create(&folder).unwrap().write(&record);
+    let page = fs::read_to_string(folder.join("report.html")).unwrap();
+    let mut from = 0;
+    for part in [
+        ">refuted<",
+        "2 violations, the strongest level first",
+        "href=\"#v1\"",
+        "curl -i -X PATCH",
+        "href=\"#v2\"",
+        "<h2>Rules",
+        "<strong>RFC 9110</strong>",
+        "<summary>9.2 ",
+        "rfc9110-9.2/c",
+        "<summary>13.1 ",
+        "✓ respected</span> <code>rfc9110-13.1/a",
+        "– never tested</span> <code>rfc9110-13.1/d",
+        "<strong>RFC 9112</strong>",
+        "<strong>line</strong>",
+        "✗ violated</span> <a href=\"#v1\">1</a> <a href=\"#v2\">2</a> <code>line/read-current",
+        "<h2>The run",
+        "id=\"v1\"",
+        "id=\"v2\"",
+    ] {
+        let at = page[from..]
+            .find(part)
+            .unwrap_or_else(|| panic!("{part} is not after {:?}", &page[from..][..200]));
+        from += at + part.len();
+    }
 }
 
 #[test]
@@ -67,7 +115,7 @@ fn nothing_a_server_says_is_markup() {
     for part in ["<img", "<!--", "'\"&lt;<"] {
         assert!(!page.contains(part), "{part}");
     }
-    // Two for data, one that runs.
+    // Two scripts of data, one that runs.
     assert_eq!(page.matches("</script").count(), 3);
     // Nothing is fetched.
     assert!(!page.contains("http://") && !page.contains("https://"));

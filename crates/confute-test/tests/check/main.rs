@@ -1,4 +1,4 @@
-//! Tests as a user writes them, against a server inside the process: with a bug they fail, without it they pass.
+//! Tests as a user writes them, against a server in the same process: with a bug they fail, without it they pass.
 
 #![allow(
     clippy::unwrap_used,
@@ -53,7 +53,7 @@ fn what_is_found_is_kept_and_tried_first() {
     assert!(text.contains("rfc9110-13.1.1/if-match") && text.contains("CONFUTE_SEED=3 cargo test"), "{text}");
     let file = kept.join("http-rfc9110-13.1.1-if-match.case");
     assert!(file.exists(), "{text}");
-    // Now without any case of its own.
+    // The stored case alone, without new cases.
     let (outcome, text) = check(&server).cases(0).try_run().unwrap();
     assert_eq!(outcome.conclusion, Conclusion::Refuted);
     assert!(text.contains("still fails"), "{text}");
@@ -80,13 +80,13 @@ fn a_right_server_passes() {
 }
 
 #[test]
-#[should_panic(expected = "is the server running?")]
+#[should_panic(expected = "start the server, or check host and port")]
 fn nobody_there() {
     confute_test::http("http://127.0.0.1:9/").regressions(None).run();
 }
 
 #[test]
-#[should_panic(expected = "there is no rule called no/such-rule")]
+#[should_panic(expected = "no rule is called no/such-rule")]
 fn no_such_rule() {
     confute_test::http("http://127.0.0.1:9/").allow("no/such-rule").run();
 }
@@ -97,7 +97,7 @@ fn no_such_url() {
     confute_test::http("127.0.0.1:9").run();
 }
 
-/// Run by the next test, with a environment.
+/// Body of the next test, which runs it with an environment variable.
 #[test]
 #[ignore = "part of another test"]
 fn inner() {
@@ -142,7 +142,7 @@ fn an_exported_test_fails_and_passes() {
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
     let (passed, text) = run(&wrong());
-    assert!(!passed && text.contains("it still fails in 10 of 10 runs"), "{text}");
+    assert!(!passed && text.contains("still fails in 10 of 10 runs"), "{text}");
     let (passed, text) = run(&right());
     assert!(passed && text.contains("1 passed"), "{text}");
 }
@@ -180,9 +180,9 @@ fn stored_cases_refute_no_server_that_cannot_be_tested() {
     fs::remove_dir_all(&kept).unwrap();
 }
 
-/// The last request refers to a tag that nobody tells any more.
+/// The last request refers to a tag that no response provides any more.
 #[test]
-#[should_panic(expected = "a request could not be sent, because no answer told what it refers to")]
+#[should_panic(expected = "a request could not be sent: no response contained the value that it refers to")]
 fn what_was_never_asked_does_not_pass() {
     let case = SAMPLE.replacen(
         r#""lines":[[{"guess":{"opaque":"confute-made-this-up"}}]]"#,
@@ -193,9 +193,9 @@ fn what_was_never_asked_does_not_pass() {
     confute_test::still_passes(&case, &plain::start(true));
 }
 
-/// It fails, but not in the way that was stored.
+/// The case fails, but with another violation than the stored one.
 #[test]
-#[should_panic(expected = "it did not show again (rfc9110-13.1.2/if-none-match: 0 of 10 runs")]
+#[should_panic(expected = "not reproduced (rfc9110-13.1.2/if-none-match: 0 of 10 runs")]
 fn another_violation_is_not_the_same() {
     let server = wrong();
     let case = SAMPLE.replacen("rfc9110-13.1.1/if-match", "rfc9110-13.1.2/if-none-match", 1);
@@ -212,6 +212,9 @@ fn stored_cases_say_what_fails_now() {
     let (outcome, text) = check.try_run().unwrap();
     assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("sample.case: fails, but not as it did (rfc9110-13.1.2/if-none-match)"), "{text}");
+    assert!(
+        text.contains("sample.case: fails in another way than recorded (rfc9110-13.1.2/if-none-match)"),
+        "{text}"
+    );
     fs::remove_dir_all(&kept).unwrap();
 }

@@ -1,4 +1,4 @@
-//! A server that keeps what it is given, and says nothing about it: no tags, no dates. Or one that takes nothing.
+//! A server that stores resources without any metadata (no tags, no dates), or one that rejects every PUT.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::thread;
 
 type Kept = Arc<Mutex<BTreeMap<String, Vec<u8>>>>;
 
-/// Where it listens. It does until the tests end.
+/// Starts the server and returns its URL. It runs until the tests end.
 pub(crate) fn start(takes_put: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

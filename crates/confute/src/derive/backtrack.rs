@@ -1,16 +1,19 @@
-//! Backtracking (Fig 11): keeps one live explanation and the choices behind it, and goes back only when it fails.
+//! Backtracking (Fig 11): keeps one live explanation and the alternatives behind it, and goes back only when it
+//! fails.
 //!
 //! A [`Part`] is a group of cells that no turn ties to others; it is searched by itself. Its stack holds the
-//! alternatives that were passed by, each at the place in the trace where it was passed by. When the live explanation
-//! fails, the latest alternative is taken up and brought forward; when none is left, nothing explains what was seen.
+//! alternatives that were not taken, each with the position in the trace where it was passed. When the live
+//! explanation fails, the latest alternative is taken up and brought forward; when none is left, nothing explains the
+//! observations.
 //!
-//! What makes it exact and cheap at once:
-//! - A packet is delivered only when something seen needs it: itself, or another that it could influence.
-//! - A turn that only reads is placed when its answer is seen, at any version of its cell since it was sent. If that
-//!   teaches no new fact it changes nothing, so no alternative is kept; the earliest fitting version is taken, because
-//!   it leaves most room for its successor on the connection.
-//! - A hypothesis met before at the same place is not taken up again.
-//! - Settling brings all alternatives to the present and merges the equal ones; the past is then forgotten.
+//! Four techniques make it exact and cheap at once:
+//! - A message is delivered only when an observation needs it: its own response, or that of another that it could
+//!   influence.
+//! - A turn that only reads is placed when its response is observed, at any version of its cell since it was sent. If
+//!   that teaches no new fact it changes nothing, so no alternative is kept; the earliest fitting version is taken,
+//!   because it leaves most room for its successor on the connection.
+//! - A hypothesis met before at the same position is not taken up again.
+//! - Settling brings all alternatives to the present and merges equal ones; the past is then forgotten.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,23 +28,24 @@ use super::dualize::{Entry, Task};
 use super::foresight::{Fit, Foresight, Outlook};
 use super::hypothesis::{Hypothesis, Outgoing, Pending, Stir};
 use super::scenes::Scenes;
-use super::stack::{Node, Stack, Step};
+use super::stack::{Move, Node, Stack};
 use super::unify::{Reach, Spot};
 use crate::engine::{Meter, Pulse};
 use crate::lang::Conn;
 
-/// How long a log may grow before it is settled.
+/// Length of a log at which it is settled.
 pub(super) const FIRST_SETTLING: usize = 256;
-/// How long at least where many alternatives are open and nothing is under way: before the next answer turns out to be wrong,
-/// which takes going through all of them, with all that could have happened since.
+/// Minimum length of a log that is settled early, where many alternatives are open and nothing is in flight. Once
+/// settled, they need not all be gone through, with everything that could have happened since, when the next response
+/// turns out to be wrong.
 pub(super) const EARLY_SETTLING: usize = 32;
-/// So many are many.
+/// Number of open alternatives above which a part is settled early.
 const CROWDED: usize = 12;
 
-/// Cells that are searched together.
+/// A group of cells that are searched together.
 pub(crate) struct Part {
     pub(crate) cells: Vec<u32>,
-    /// Whether some turn here may touch anything.
+    /// `true` if some turn here may touch anything.
     pub(crate) whole: bool,
     pub(super) origin: Origin,
     pub(crate) log: Vec<Entry>,
@@ -49,34 +53,34 @@ pub(crate) struct Part {
     pub(super) stack: Stack,
     pub(super) memory: Memory,
     pub(super) settling: Settling,
-    /// Whether every alternative is to be found, so that it does not matter which comes first.
+    /// `true` if every alternative is to be found, so that their order makes no difference.
     pub(super) thorough: bool,
 }
 
-/// The state of knowledge where a part's log begins.
+/// The start of a part's log.
 pub(super) struct Origin {
-    /// The place in the trace from which on the hypotheses count: what lies before is settled.
+    /// Position in the trace from which the hypotheses hold: everything before is settled.
     pub(super) place: u64,
-    /// All hypotheses before the log begins.
+    /// All hypotheses at the start of the log.
     pub(super) hypotheses: Vec<Hypothesis>,
 }
 
 /// The progress of a search through the log.
 pub(super) struct Front {
-    /// The index up to which the log is to be explained for now.
+    /// Index up to which the log is to be explained for now.
     pub(super) horizon: usize,
     /// Hypotheses that explain the log up to the horizon.
     pub(super) live: Vec<Hypothesis>,
-    /// The furthest entry that any hypothesis reached.
+    /// Index of the furthest entry that any hypothesis reached.
     pub(super) furthest: usize,
-    /// Whether the furthest entry was a send that no hypothesis could take.
+    /// `true` if the furthest entry was a send that no hypothesis could take.
     pub(super) out_of_step: bool,
 }
 
-/// Results of the search that hold whatever hypothesis is looked at next.
+/// Results of the search that hold for every hypothesis.
 #[derive(Default)]
 pub(super) struct Memory {
-    /// Fingerprints of the hypotheses that were met.
+    /// Fingerprints of the hypotheses met so far.
     pub(super) visited: HashSet<u128, BuildHasherDefault<Print>>,
     pub(super) foresight: Foresight,
     pub(super) scenes: Scenes,
@@ -84,18 +88,18 @@ pub(super) struct Memory {
 
 /// The schedule by which a part forgets its past.
 pub(super) struct Settling {
-    /// The length of the explained log at which it is settled.
+    /// Length of the explained log at which the part is settled.
     pub(super) next: usize,
-    /// The same where there is a crowd.
+    /// Length of the explained log at which the part is settled if many alternatives are open.
     pub(super) next_early: usize,
-    /// Every packet before this index in the log that will be answered at all has been.
+    /// Index in the log before which every delivery that will get a response at all has got it.
     pub(super) answered: usize,
-    /// Turns that were run here since it was settled last.
+    /// Number of turns run in this part since it was last settled.
     pub(super) runs: u64,
 }
 
 impl Front {
-    /// Notes that a hypothesis has explained the log up to here.
+    /// Notes that a hypothesis has explained the log up to this index.
     fn reach(&mut self, at: usize) {
         if at > self.furthest {
             self.furthest = at;
@@ -105,20 +109,20 @@ impl Front {
 }
 
 impl Memory {
-    /// Notes a hypothesis that is met at this place; false if it was met there before.
+    /// Notes a hypothesis that is met at this position. Returns `false` if it was met there before.
     fn note(&mut self, hypothesis: &Hypothesis, place: u64, whole: bool) -> bool {
         self.visited.insert(hypothesis.fingerprint(place, whole).0)
     }
 }
 
 impl Settling {
-    /// The schedule of a log of which this much is explained.
+    /// Returns the schedule for a log that is explained up to `horizon`.
     pub(super) fn after(horizon: usize) -> Self {
         Self { next: horizon + FIRST_SETTLING, next_early: horizon + EARLY_SETTLING, answered: 0, runs: 0 }
     }
 }
 
-/// Fingerprints are hashes already.
+/// Hasher of fingerprints, which are hashes already.
 #[derive(Default)]
 pub(super) struct Print(u64);
 
@@ -132,14 +136,14 @@ impl Hasher for Print {
     }
 }
 
-/// How a search went.
+/// The outcome of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// Something explains everything so far.
+    /// Some hypothesis explains everything so far.
     Explained,
-    /// Nothing does.
+    /// No hypothesis explains everything so far.
     Failed,
-    /// Not finished.
+    /// The search was stopped before its end.
     Unfinished,
 }
 
@@ -171,7 +175,7 @@ impl Part {
         }
     }
 
-    /// Whether no hypothesis has a packet of this connection under way, and none will.
+    /// Returns `true` if no hypothesis has a delivery of this connection in flight, and none will have.
     pub(crate) fn is_clear_of(&self, wire: u32) -> bool {
         let given = |entry: &Entry| matches!(&entry.task, Task::Given(delivery) if delivery.wire == wire);
         let holds = |hypothesis: &Hypothesis| hypothesis.pending.iter().any(|it| it.delivery.wire == wire);
@@ -181,7 +185,7 @@ impl Part {
             && !self.front.live.iter().any(holds)
     }
 
-    /// Whether it holds nothing worth keeping but its cells.
+    /// Returns `true` if the part holds nothing worth keeping but its cells.
     pub(crate) fn is_idle(&self) -> bool {
         (self.stack.len == 0)
             && self.front.horizon == self.log.len()
@@ -192,7 +196,8 @@ impl Part {
                 .all(|it| it.pending.is_empty() && it.out.is_empty() && it.suspended.is_none())
     }
 
-    /// All hypotheses that explain the log, as far as they can be found without undue effort; whether there are more.
+    /// Returns the hypotheses that explain the log, as far as they are found without undue effort, and `true` if
+    /// alternatives are left.
     pub(crate) fn survey(&mut self, world: &Composed<'_>, most: usize) -> (Vec<Hypothesis>, bool) {
         let most_runs = world.tally.runs.get() + 64 * most as u64;
         while self.front.live.len() < most && world.tally.runs.get() < most_runs {
@@ -204,8 +209,8 @@ impl Part {
         (self.front.live.clone(), self.stack.len > 0)
     }
 
-    /// What each of the next packets to this connection would be, after at most a few deliveries. Without a connection: to any
-    /// that the server opened and the tester has not seen yet.
+    /// Returns the possible next messages to this connection, after at most a few deliveries, each with the
+    /// hypothesis that sends it. Without a connection: to any that the server opened and the tester has not seen yet.
     pub(crate) fn prospects(
         &self,
         world: &Composed<'_>,
@@ -259,27 +264,28 @@ impl Part {
         self.memory.visited.clear();
     }
 
-    /// How many entries of the log are not explained yet.
+    /// Returns the number of log entries that are not explained yet.
     pub(crate) fn lag(&self) -> usize {
         self.log.len() - self.front.horizon
     }
 
-    /// The place in the trace of the furthest entry that any hypothesis reached; `None` at the end of the log.
+    /// Returns the position in the trace of the furthest entry that any hypothesis reached; `None` at the end of the
+    /// log.
     pub(crate) fn furthest_place(&self) -> Option<u64> {
         self.log.get(self.front.furthest).map(|entry| entry.place)
     }
 
-    /// Whether the furthest entry was a send that no hypothesis could take.
+    /// Returns `true` if the furthest entry was a send that no hypothesis could take.
     pub(crate) fn is_out_of_step(&self) -> bool {
         self.front.out_of_step
     }
 
-    /// How many alternatives are open.
+    /// Returns the number of open alternatives.
     pub(crate) fn open(&self) -> usize {
         self.stack.len + self.front.live.len()
     }
 
-    /// A rough count of bytes in use.
+    /// Estimates the number of bytes in use.
     pub(crate) fn bytes(&self) -> usize {
         let each = size_of::<Hypothesis>() + 64 + 96 * self.cells.len().min(64);
         (self.stack.len + self.front.live.len() + self.origin.hypotheses.len()) * each
@@ -295,8 +301,8 @@ impl Part {
         Pulse { event, turns: world.tally.runs.get(), open: self.open(), bytes: self.bytes() }
     }
 
-    /// Puts two parts together. Neither knew of the other, so every pair of their hypotheses is possible; their logs
-    /// are gone through again as one.
+    /// Merges two parts. They were independent, so every pair of their hypotheses is possible; their logs are gone
+    /// through again as one.
     pub(crate) fn merge(self, other: Self) -> Self {
         let (mut early, mut late) =
             if self.origin.place <= other.origin.place { (self, other) } else { (other, self) };
@@ -307,14 +313,14 @@ impl Part {
                 .flat_map(|one| late.origin.hypotheses.iter().map(|other| one.joined(other)))
                 .collect();
         } else {
-            // What one of them has settled lies in the future of what the other has still to go through.
+            // The start of the later part lies in the future of entries that the earlier one has still to go through.
             early.log.push(Entry { place: late.origin.place, task: Task::Join(late.origin.hypotheses) });
         }
         early.cells.append(&mut late.cells);
         early.cells.sort_unstable();
         early.log.append(&mut late.log);
         early.log.sort_by_key(|entry| (entry.place, !matches!(entry.task, Task::Join(_))));
-        // Both have come to rest at the same time: that is one rest, not two.
+        // If both came to rest at the same position, that is one rest, not two.
         early.log.dedup_by(|later, earlier| {
             later.place == earlier.place && matches!((&later.task, &earlier.task), (Task::Rest, Task::Rest))
         });
@@ -325,9 +331,9 @@ impl Part {
         merged
     }
 
-    /// Searches on until the log is explained, nothing is left, or the meter says stop.
+    /// Searches until the log is explained, no alternative is left, or the meter is spent.
     ///
-    /// Works in stretches, each settled if it can be, so that the past does not pile up.
+    /// Works in stretches, each settled if it can be, so that the past does not accumulate.
     pub(crate) fn advance(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, target: usize) -> Progress {
         let mut target = target.min(self.log.len());
         loop {
@@ -356,7 +362,7 @@ impl Part {
         }
     }
 
-    /// Whether it is better settled before it goes on.
+    /// Returns `true` if the part is better settled before the search continues.
     fn is_crowded(&mut self, world: &Composed<'_>) -> bool {
         let is_up_to_date =
             self.front.horizon == self.log.len() && self.front.horizon >= self.settling.next_early;
@@ -392,7 +398,7 @@ impl Part {
         Progress::Explained
     }
 
-    /// Takes one alternative as far as it goes without a choice; leaves the choices on the stack.
+    /// Brings one alternative forward as far as it goes without a choice; pushes the choices onto the stack.
     pub(super) fn forward(&mut self, world: &Composed<'_>, node: Node) {
         let (mut at, mut depth) = (node.at, node.depth);
         let Some(mut shared) = self.take_step(world, node) else { return };
@@ -411,7 +417,7 @@ impl Part {
             match task {
                 Task::Given(delivery) => {
                     world.admit(hypothesis, delivery);
-                    // On a connection that the server has closed nothing arrives.
+                    // Nothing arrives on a connection that the server has closed.
                     let arrives = |it: &Pending| Rc::ptr_eq(&it.delivery, delivery);
                     if world.transport.is_direct && hypothesis.pending.last().is_some_and(arrives) {
                         return self.hand_over(world, shared, at, place);
@@ -443,23 +449,24 @@ impl Part {
         }
     }
 
-    /// Takes the step of an alternative. Returns the first hypothesis that it leads to, if any, and leaves the others on the stack.
+    /// Takes the move of an alternative. Returns the first hypothesis that it leads to, if any, and pushes the others
+    /// onto the stack.
     fn take_step(&mut self, world: &Composed<'_>, node: Node) -> Option<Rc<Hypothesis>> {
-        let Node { at, hypothesis, step, depth, odd, .. } = node;
+        let Node { at, hypothesis, next_move, depth, odd, .. } = node;
         if let Some(entry) = self.log.get(at)
             && !hypothesis.out.is_empty()
             && world.is_overtaken(&hypothesis, entry.place)
         {
             return None;
         }
-        if let Step::Go = step {
+        if let Move::Go = next_move {
             return Some(hypothesis);
         }
         let place = self.log[at].place;
         let mut brood = Brood::new();
-        match step {
-            Step::Go => {}
-            Step::Deliver(index) => {
+        match next_move {
+            Move::Go => {}
+            Move::Deliver(index) => {
                 if self.is_idle_write(world, &hypothesis, index, place) {
                     return None;
                 }
@@ -470,23 +477,23 @@ impl Part {
                     self.note_write(world, (&delivery, unseen), Rc::make_mut(next));
                 });
             }
-            Step::Read(index, version) => {
+            Move::Read(index, version) => {
                 world.deliver_reader(hypothesis, index, version, place, &mut brood);
             }
-            Step::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
+            Move::Internal => world.internal(&hypothesis, !self.whole, place, &mut brood),
         }
         if let Some(odd) = odd {
             self.sift(world, at, odd, &mut brood);
         }
         let mut brood = brood.into_iter();
         let first = brood.next()?;
-        self.stack.extend(brood.rev().map(|it| Node::new(at, it, Step::Go, depth)));
+        self.stack.extend(brood.rev().map(|it| Node::new(at, it, Move::Go, depth)));
         Some(first)
     }
 
-    /// Explains the sight at `at`, which the packet at the head of its lane does not explain; `ruled_out` if no other can
-    /// either ([`Composed::see_head`]). Returns the hypothesis if it explains the sight without a choice; leaves the choices
-    /// on the stack.
+    /// Explains the observation at `at`, which the message at the head of its lane does not explain; `ruled_out` if
+    /// no other can either ([`Composed::see_head`]). Returns the hypothesis if it explains the observation without a
+    /// choice; pushes the choices onto the stack.
     fn explain(
         &mut self,
         world: &Composed<'_>,
@@ -510,7 +517,7 @@ impl Part {
             self.stack.extend(brood.into_iter().rev().map(|it| Node::go(at + 1, it)));
             return None;
         }
-        // Turns that keep to themselves answer only who asked.
+        // Turns that keep to themselves respond only on the connection of their request.
         let asked = match (self.whole, spot, seen) {
             (false, Spot::Client(conn), Seen::Message(seen)) => Some((conn, seen)),
             _ => None,
@@ -554,7 +561,7 @@ impl Part {
         None
     }
 
-    /// Without a network the server must take the message now.
+    /// Hands a message to the server without a network: the server must take it now.
     fn hand_over(&mut self, world: &Composed<'_>, hypothesis: Rc<Hypothesis>, at: usize, place: u64) {
         if at == self.front.furthest {
             self.front.out_of_step = true;
@@ -566,20 +573,21 @@ impl Part {
         if world.has_internal {
             let mut before = Hypothesis::clone(&hypothesis);
             before.pending.pop();
-            self.stack.push(Node::new(at, Rc::new(before), Step::Internal, 1));
+            self.stack.push(Node::new(at, Rc::new(before), Move::Internal, 1));
         }
         let mut brood = Brood::new();
         world.tally.took.set(false);
         world.deliver(hypothesis, last, place, &mut brood);
         if world.tally.took.get() && at >= self.front.furthest {
-            // It was taken, though what was seen later rules it out.
+            // The server took it, though a later observation rules out the result.
             self.front.furthest = at + 1;
             self.front.out_of_step = false;
         }
         self.stack.extend(brood.into_iter().rev().map(|hypothesis| Node::go(at + 1, hypothesis)));
     }
 
-    /// Nothing is under way any more: the hypothesis must come to rest. Returns it if it is at rest already.
+    /// Brings the hypothesis to rest: nothing is in flight any more. Returns it if it is at rest already; otherwise
+    /// pushes the deliveries that are left onto the stack.
     fn rest(
         &mut self,
         world: &Composed<'_>,
@@ -613,7 +621,7 @@ impl Part {
             }
             world.tally.took.set(false);
             world.deliver(Rc::clone(&hypothesis), index, place, &mut brood);
-            // What an ended connection left behind may arrive, but need not.
+            // Deliveries left behind by an ended connection may arrive, but need not.
             taken |= world.tally.took.get() && !world.has_ended(conn, place);
         }
         if world.has_internal {
@@ -625,14 +633,14 @@ impl Part {
         }
         let mut shared = hypothesis;
         let rested = Rc::make_mut(&mut shared);
-        // Spare copies are not under way either.
+        // Spare copies are not in flight either.
         rested.pending.retain(|pending| pending.taken == 0);
         rested.out.retain(|item| item.taken == 0);
         Some(shared)
     }
 }
 
-/// The versions of its cell that a packet may have met, oldest first; `None` is the present one.
+/// Returns the versions of its cell that a delivery may have met, oldest first; `None` is the present one.
 pub(super) fn versions(hypothesis: &Hypothesis, index: usize) -> SmallVec<[Option<usize>; 4]> {
     let pending = &hypothesis.pending[index];
     let floor = pending.since.max(hypothesis.floor(pending.delivery.lane));

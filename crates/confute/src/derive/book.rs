@@ -1,8 +1,8 @@
-//! What all hypotheses share: the cells that exist, and what was seen on which connection.
+//! Data that all hypotheses share: the cells that exist, and the observations on each connection.
 //!
-//! Nothing here is a conjecture. A cell's number is given once and means the same in every hypothesis; observations are
-//! facts. The search looks into the future here: when it goes back to an earlier choice, what came later is known, and
-//! offline everything is.
+//! Nothing here is a conjecture. A cell's number is assigned once and denotes the same cell in every hypothesis;
+//! observations are facts. The search looks into the future here: when it goes back to an earlier choice, later
+//! observations are known, and offline all of them are.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -18,9 +18,9 @@ use crate::lang::{Cause, CellKey, CellSpec, Conn, Fresh, Val};
 pub(crate) struct CellInfo {
     pub(crate) table: &'static str,
     pub(crate) key: Rc<dyn CellKey>,
-    /// Its unknown initial content, if its table has any.
+    /// Unknown initial content, if its table has any.
     pub(crate) initial: Option<Val>,
-    /// The secrets in the initial content.
+    /// Secrets in the initial content.
     pub(crate) secrets: Vec<(Var, Sort)>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct CellBook {
 }
 
 impl CellBook {
-    /// The number of a cell, new or known.
+    /// Returns the number of a cell, new or known.
     pub(crate) fn number(&mut self, spec: &CellSpec<'_>) -> u32 {
         let fingerprint = Fingerprint::of(&(spec.table, spec.key.fingerprint().0)).0;
         let next = self.cells.len() as u32;
@@ -54,7 +54,7 @@ impl CellBook {
     }
 }
 
-/// What came on a connection.
+/// One observation on a connection.
 pub(crate) enum Seen {
     Message(Rc<Message>),
     Closed,
@@ -69,22 +69,22 @@ impl Clone for Seen {
     }
 }
 
-/// Observations by connection, each with its place in the trace.
+/// Observations by connection, each with its position in the trace.
 #[derive(Default)]
 pub(crate) struct Sightings {
     by_conn: FxHashMap<Conn, VecDeque<(u64, Seen)>>,
 }
 
 impl Sightings {
-    /// Adds an observation; places never decrease.
+    /// Adds an observation; positions never decrease.
     pub(crate) fn push(&mut self, conn: Conn, place: u64, seen: Seen) {
         self.by_conn.entry(conn).or_default().push_back((place, seen));
     }
 
-    /// The `nth` observation on a connection at or after a place in the trace.
+    /// Returns the `nth` observation on a connection at or after a position in the trace.
     pub(crate) fn nth_since(&self, conn: Conn, place: u64, nth: usize) -> Option<&(u64, Seen)> {
         let seen = self.by_conn.get(&conn)?;
-        // Mostly the wanted one is near the front or the only one.
+        // Usually the wanted one is near the front or the only one.
         let first = if seen.front().is_some_and(|(at, _)| *at >= place) {
             0
         } else {
@@ -93,7 +93,7 @@ impl Sightings {
         seen.get(first + nth)
     }
 
-    /// Forgets what lies before a place.
+    /// Forgets the observations before a position.
     pub(crate) fn forget_before(&mut self, place: u64) {
         self.by_conn.retain(|_, seen| {
             while seen.front().is_some_and(|(at, _)| *at < place) {

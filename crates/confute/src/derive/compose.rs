@@ -1,8 +1,9 @@
-//! Server and network together: what can happen next inside one hypothesis (Fig 13, with the networks of Fig 5).
+//! Composition of server and network: the possible next steps inside one hypothesis (Fig 13, with the networks of Fig
+//! 5).
 //!
-//! The server's side of a step is a turn of the model; the network's side is which packet it takes. Neither does
-//! anything by itself: the search asks for the steps it needs, so the network is stepped as lazily as the paper's.
-//! A step makes new hypotheses out of one and never changes the one it starts from.
+//! In a step the network selects a delivery and the server runs a turn of the model. Neither acts by itself: the
+//! search requests the steps it needs, so the network is stepped as lazily as the paper's. A step makes new
+//! hypotheses from one and never changes the one it starts from.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,24 +24,24 @@ use crate::erased::{Letter, Message, Model};
 use crate::lang::{Access, Cause, Conn, Incoming, Mistake, Rule, Stop, Val};
 use crate::network::{Direction, Lane, Network};
 
-/// A server model attached to a network model, and what is known for sure about this run.
+/// A server model attached to a network model, and what is certain about this run.
 pub(crate) struct Composed<'m> {
     pub(crate) model: &'m dyn Model,
     pub(crate) network: &'m dyn Network,
     pub(crate) book: RefCell<CellBook>,
-    /// A letter that is no longer needed.
+    /// A letter that is no longer needed, kept so that its allocation can be reused.
     pub(crate) spare: Cell<Option<Box<dyn Letter>>>,
     pub(crate) sightings: Sightings,
-    /// Connections that ended, and where in the trace.
+    /// Connections that ended, each with its end.
     pub(crate) ended: FxHashMap<Conn, End>,
     pub(crate) allowance: Allowance,
     pub(crate) tally: Tally,
-    /// The turns that are run again.
+    /// Selection of the turns that are run again.
     pub(crate) repeats: Repeats,
-    /// Whether reads may be placed at earlier versions: not once a turn may touch anything.
+    /// `true` if reads may be placed at earlier versions: not once a turn may touch anything.
     pub(crate) late: Cell<bool>,
     pub(crate) has_internal: bool,
-    /// Whether all that will be seen is known already.
+    /// `true` if everything that will be observed is known already.
     pub(crate) foresees: bool,
     pub(crate) transport: Transport,
 }
@@ -48,17 +49,17 @@ pub(crate) struct Composed<'m> {
 /// The properties of the network that the search needs at every step, looked up once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transport {
-    /// The server takes a message the moment it is sent.
+    /// `true` if the server takes a message the moment it is sent.
     pub(crate) is_direct: bool,
-    /// No packet is lost, doubled or reordered within its connection.
+    /// `true` if no message is lost, duplicated or reordered within its connection.
     pub(crate) is_reliable: bool,
-    /// Packets to the server may get lost.
+    /// `true` if messages to the server may get lost.
     pub(crate) loses_input: bool,
-    /// Deliveries of one packet to the server, at most.
+    /// Maximum number of times that one message is delivered to the server.
     pub(crate) input_copies: u8,
-    /// Packets to the tester may get lost.
+    /// `true` if messages to the tester may get lost.
     pub(crate) loses_output: bool,
-    /// Sights of one packet to the tester, at most.
+    /// Maximum number of times that the tester observes one message.
     pub(crate) output_copies: u8,
 }
 
@@ -79,32 +80,34 @@ impl Transport {
 pub(crate) struct Allowance {
     /// Rules that may be broken at all.
     pub(crate) relaxed: Vec<&'static str>,
-    /// Those of them whose deviations are not counted.
+    /// Relaxed rules whose deviations are not counted.
     pub(crate) free: Vec<&'static str>,
-    /// Deviations from the others, at most.
+    /// Relaxed rules that are broken whenever they can be.
+    pub(crate) always: Vec<&'static str>,
+    /// Maximum number of deviations from the other relaxed rules.
     pub(crate) most: u32,
-    /// Where in the trace the only message was sent that the others may be broken for, if so.
+    /// Position of the only message for which counted rules may be broken; `None` if there is no such limit.
     pub(crate) only_at: Option<u64>,
 }
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self { relaxed: Vec::new(), free: Vec::new(), most: u32::MAX, only_at: None }
+        Self { relaxed: Vec::new(), free: Vec::new(), always: Vec::new(), most: u32::MAX, only_at: None }
     }
 }
 
 impl Allowance {
-    /// Whether a turn for the message that was sent at this place may break rules that are counted.
+    /// Returns `true` if a turn for the message sent at this position may break counted rules.
     fn may_break(&self, place: u64) -> bool {
         self.only_at.is_none_or(|only| only == place)
     }
 
-    /// Whether deviations from this rule are counted.
+    /// Returns `true` if deviations from this rule are counted.
     fn counts(&self, rule: &Rule) -> bool {
         !self.free.contains(&rule.name)
     }
 
-    /// Whether a run for the message that was sent at this place may have broken the rules that it did.
+    /// Returns `true` if a run for the message sent at this position was allowed to break the rules it broke.
     fn may_deviate(&self, ran: &Ran, place: u64) -> bool {
         self.may_break(place) || !ran.deviations.iter().any(|rule| self.counts(rule))
     }
@@ -113,35 +116,35 @@ impl Allowance {
 /// An account of the turns that were run.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// The number of runs.
+    /// Number of runs.
     pub(crate) runs: Cell<u64>,
-    /// The rules that were asked about.
+    /// Rules that the runs consulted.
     pub(crate) coverage: Coverage,
-    /// The first mistake of the model that was met.
+    /// First mistake of the model that was found.
     pub(crate) mistake: RefCell<Option<Mistake>>,
-    /// An internal turn touched more than the part it was tried in.
+    /// `true` if an internal turn touched more than the part in which it was tried.
     pub(crate) escaped: Cell<bool>,
-    /// The server took the packet that was delivered last, whatever came of it.
+    /// `true` if the server took the latest delivery, whatever the result.
     pub(crate) took: Cell<bool>,
 }
 
 impl Tally {
-    /// Whether a turn did what ends the search: nothing that follows from it counts.
+    /// Returns `true` if a turn did something that ends the search: nothing that follows from it is valid.
     pub(crate) fn stops_search(&self) -> bool {
         self.mistake.borrow().is_some() || self.escaped.get()
     }
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct End {
-    /// Where in the trace.
+    /// Position in the trace.
     pub(crate) place: u64,
-    /// Whether the tester saw it close, rather than hung up.
+    /// `true` if the tester saw the server close it, `false` if the tester hung up.
     pub(crate) by_server: bool,
 }
 
-/// New hypotheses.
+/// Hypotheses that result from a step.
 pub(crate) type Brood = SmallVec<[Rc<Hypothesis>; 2]>;
 
 impl<'m> Composed<'m> {
@@ -163,7 +166,7 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// The lane of a packet to the server: a number of its own where order does not count.
+    /// Returns the lane of a message to the server: one of its own where order is not kept.
     pub(crate) fn lane_in(&self, conn: Conn, sent: u32) -> u64 {
         match self.network.lane(conn, Direction::ToServer) {
             Lane::Ordered(number) => number & !UNORDERED,
@@ -182,7 +185,7 @@ impl<'m> Composed<'m> {
         !self.ended.is_empty() && self.ended.get(&conn).is_some_and(|end| end.place < place)
     }
 
-    /// Runs a turn, now and then twice: see [`repeat`](super::repeat).
+    /// Runs a turn; a sample of the turns is run twice: see [`repeat`](super::repeat).
     pub(super) fn run(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
         let count = self.tally.runs.get() + 1;
         self.tally.runs.set(count);
@@ -197,6 +200,7 @@ impl<'m> Composed<'m> {
         let leeway = Leeway {
             relaxed: &self.allowance.relaxed,
             free: &self.allowance.free,
+            always: &self.allowance.always,
             left: if start.may_break { left } else { 0 },
             coverage: &self.tally.coverage,
         };
@@ -207,14 +211,14 @@ impl<'m> Composed<'m> {
         self.tally.mistake.borrow_mut().get_or_insert(mistake);
     }
 
-    /// A message enters the network.
+    /// Puts a message into the network.
     pub(crate) fn admit(&self, hypothesis: &mut Hypothesis, delivery: &Rc<Delivery>) {
         let conn = if delivery.accepted {
             hypothesis.bound(delivery.wire)
         } else {
             Some(Conn::client(delivery.wire))
         };
-        // What arrives after the server closed the connection is lost.
+        // A message that arrives after the server closed the connection is lost.
         if conn.is_some_and(|conn| hypothesis.is_closed(conn)) {
             return;
         }
@@ -233,7 +237,7 @@ impl<'m> Composed<'m> {
         });
     }
 
-    /// Whether the network may take this pending packet next.
+    /// Returns `true` if the network may deliver this pending message next.
     pub(crate) fn is_deliverable(&self, hypothesis: &Hypothesis, index: usize) -> bool {
         let lane = hypothesis.pending[index].delivery.lane;
         hypothesis.pending[..index].iter().all(|earlier| {
@@ -241,7 +245,7 @@ impl<'m> Composed<'m> {
         })
     }
 
-    /// The network takes a pending packet, and the server handles it, now. Every way in which that can go.
+    /// Delivers a pending message, which the server handles now. Adds every possible result to `brood`.
     pub(crate) fn deliver(&self, hypothesis: Rc<Hypothesis>, index: usize, place: u64, brood: &mut Brood) {
         let delivery = &hypothesis.pending[index].delivery;
         if !delivery.accepted {
@@ -300,7 +304,8 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// A suspended turn goes on with one more message.
+    /// Continues a suspended turn with one more message. The choices that the turn made before it was suspended stay as
+    /// they are; the loop tries all those after it.
     fn resume(
         &self,
         hypothesis: &Rc<Hypothesis>,
@@ -313,6 +318,7 @@ impl<'m> Composed<'m> {
         let mut inbox = suspended.inbox.clone();
         inbox.push(message);
         let mut path = suspended.path.clone();
+        // No dry run has found the footprint of the rest: it may touch any cell.
         let foot = Footprint { whole: true, ..Footprint::default() };
         loop {
             let start = Start {
@@ -381,7 +387,7 @@ impl<'m> Composed<'m> {
         let next = Rc::make_mut(&mut shared);
         let heard = if next.pending[index].stale { next.out.len() } else { usize::MAX };
         next.must_write = next.must_write.filter(|must| *must != sent);
-        // What comes behind it on its lane comes after this turn.
+        // Deliveries behind it on its lane are taken after this turn.
         let turn = next.turns + 1;
         self.take_back_then(next, index, turn);
         let started = if let Some(suspended) = &next.suspended {
@@ -410,7 +416,7 @@ impl<'m> Composed<'m> {
         next.suspended = None;
         self.apply(next, ran, started, true, place)?;
         if heard != usize::MAX {
-            // It was handled before the rest: what was sent since cannot have seen what was there before it.
+            // It was handled before the rest: messages sent since then cannot have seen the state before it.
             let turns = next.turns;
             next.pending
                 .iter_mut()
@@ -421,11 +427,11 @@ impl<'m> Composed<'m> {
         Some(shared)
     }
 
-    /// Takes a packet out of the network, with those before it that it overtook.
+    /// Removes a delivery from the network, with those that it overtook.
     fn take(&self, next: &mut Hypothesis, index: usize) {
         let stale = next.pending[index].stale;
         self.take_one(next, index);
-        // What came to rest before this was sent did not come after it.
+        // A stale delivery, which was in flight at the last rest, was not taken after one that was sent since.
         if !stale && self.transport.loses_input {
             next.pending.retain(|pending| !pending.stale);
         }
@@ -448,9 +454,9 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// A turn that only reads takes place: now, or (`version`) when a cell held an earlier content.
+    /// Handles a delivery that only reads: now, or (`version`) when its cell held an earlier content.
     ///
-    /// Nothing changes by it but what is on its way.
+    /// No cell is written.
     pub(crate) fn deliver_reader(
         &self,
         hypothesis: Rc<Hypothesis>,
@@ -499,9 +505,9 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// Takes a packet that was handled in the past: no earlier than its cell had the version from turn `from` on. The
-    /// next packet on its lane was handled no earlier, unless this one was evaluated in parallel with it. Then the floor
-    /// stays where the last packet that was not parallel left it.
+    /// Takes a delivery that was handled in the past: no earlier than turn `from`, when the version that it read
+    /// began. The next delivery on its lane was handled no earlier, unless this one was evaluated in parallel with
+    /// it. Then the floor stays where the last delivery that was not parallel left it.
     fn take_back_then(&self, next: &mut Hypothesis, index: usize, from: u32) {
         let pending = &next.pending[index];
         let (lane, since, parallel) = (pending.delivery.lane, pending.since, pending.delivery.parallel);
@@ -513,8 +519,8 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// Whether a pending packet may have been handled at a version of its cell without changing anything or teaching
-    /// anything, with just what was seen as its only answer. If so it is taken, in place.
+    /// Checks if a pending delivery may have been handled at a version of its cell without a write and without a new
+    /// fact, with exactly `seen` as its only response. If so ([`Fit::Now`]), takes it, in place.
     pub(crate) fn passes_unnoticed(
         &self,
         hypothesis: &mut Hypothesis,
@@ -524,29 +530,31 @@ impl<'m> Composed<'m> {
     ) -> Fit {
         let pending = &hypothesis.pending[index];
         if !pending.watched && pending.delivery.foot.cells.len() > 1 && pending.delivery.followed.get() {
-            // What is behind it came after it, but nobody knows since when all its cells were as they are.
+            // Deliveries behind it were taken after it, but since when all its cells have been as they are is
+            // unknown.
             return Fit::Perhaps;
         }
         let fit = self.fit(hypothesis, &pending.delivery, pending.taken, version, seen);
         if fit == Fit::Now {
             let cell = pending.delivery.foot.cells.first().map(|(cell, _)| *cell);
-            // What is watched fits what was written just now, or it would have fitted before.
+            // A watched delivery fits what was written just now, or it would have fitted before.
             let from =
                 if pending.watched { hypothesis.turns } else { version_start(hypothesis, cell, version) };
             hypothesis.must_write = None;
-            // Somebody has looked.
+            // The cell has been read.
             hypothesis.unseen_until = 0;
             self.take_back_then(hypothesis, index, from);
         }
         fit
     }
 
-    /// Takes a packet that came just before its cell was overwritten, so that nobody can tell, if it gives this answer.
+    /// Takes a delivery that came just before its cell was overwritten, so that nothing shows its write, if it gives
+    /// the response `seen`. Returns `true` if it was taken.
     pub(crate) fn passes_covered(&self, hypothesis: &mut Hypothesis, index: usize, seen: &Message) -> bool {
         let pending = &hypothesis.pending[index];
         let delivery = &pending.delivery;
         if delivery.followed.get() {
-            // What is behind it came after it, but nobody knows since when it was covered.
+            // Deliveries behind it were taken after it, but since when it has been covered is unknown.
             return false;
         }
         let (conn, copy) = (Conn::client(delivery.wire), pending.taken);
@@ -565,7 +573,7 @@ impl<'m> Composed<'m> {
             return false;
         }
         if ran.facts.fingerprint() != hypothesis.facts.fingerprint() {
-            // What is learnt about what was overwritten is of no use, unless it says something about the rest.
+            // Facts about the overwritten content are of no use, unless they constrain the rest.
             let mut then = hypothesis.clone();
             then.facts = ran.facts;
             then.forget();
@@ -579,15 +587,15 @@ impl<'m> Composed<'m> {
         true
     }
 
-    /// A read whose answer is known already takes place now: nothing but its answer is on its way then.
+    /// Sends the response of a read that is known to match already.
     pub(crate) fn answer_now(&self, hypothesis: &mut Hypothesis, wire: u32) {
         let conn = Conn::client(wire);
-        // In a lane of its own, so that it is in nobody's way.
+        // It has a lane of its own, so that it delays no other message.
         let lane = UNORDERED | u64::from(wire);
         hypothesis.out.push(Outgoing { lane, conn, parcel: Parcel::Verified, taken: 0, due: 0 });
     }
 
-    /// What was seen first on a packet's connection after it was sent, and where, if that is known.
+    /// Returns the first observation on the connection of a delivery after it was sent, with its position, if known.
     pub(crate) fn answer<'d>(&self, delivery: &'d Delivery) -> Option<&'d (u64, Seen)> {
         if let Some(answer) = delivery.answer.get() {
             return answer.as_ref();
@@ -599,19 +607,19 @@ impl<'m> Composed<'m> {
         delivery.answer.get_or_init(|| seen.map(|(place, seen)| (*place, seen.clone()))).as_ref()
     }
 
-    /// Whether the connection of a packet has ended, so that it will never be answered.
+    /// Returns `true` if the connection of a delivery has ended: a response that has not come by then never will.
     pub(crate) fn has_ended_at_all(&self, delivery: &Delivery) -> bool {
         let conn =
             if delivery.accepted { Conn::accepted(delivery.wire) } else { Conn::client(delivery.wire) };
         self.ended.contains_key(&conn)
     }
 
-    /// Whether the answer to a packet is known.
+    /// Returns `true` if the response to a delivery is known.
     pub(crate) fn is_answered(&self, delivery: &Delivery) -> bool {
         self.answer(delivery).is_some()
     }
 
-    /// An internal turn, in every way it can go.
+    /// Runs an internal turn. Adds every possible result to `brood`.
     pub(crate) fn internal(&self, hypothesis: &Hypothesis, local: bool, place: u64, brood: &mut Brood) {
         let pickable: SmallVec<[u32; 8]> = hypothesis.cells.iter().map(|cell| cell.number).collect();
         if hypothesis.suspended.is_some() {
@@ -635,7 +643,7 @@ impl<'m> Composed<'m> {
                         next.turns += 1;
                         next.internals += 1;
                         let started = next.turns;
-                        // What may touch anything may happen again after any message.
+                        // An action that may touch anything may happen again after any message.
                         if ran.opened.is_empty() || ran.whole {
                             next.fired.push((action, u32::MAX));
                         }
@@ -643,8 +651,9 @@ impl<'m> Composed<'m> {
                         let heard = next.out.len();
                         if self.apply(&mut next, ran, started, false, place).is_some() {
                             if next.pending.iter().any(|pending| pending.stale) {
-                                // Before the rest, and nothing of it is under way any more; or after it, and then what
-                                // was under way before it is gone.
+                                // The internal turn came before the rest, and none of its messages is in flight any
+                                // more; or it came after, and then the deliveries that were in flight before the rest
+                                // are gone.
                                 let mut before = next.clone();
                                 before.out.truncate(heard);
                                 brood.push(Rc::new(before));
@@ -663,7 +672,7 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// Puts what a run did into the hypothesis. `None` if that cannot be.
+    /// Applies the effects of a run to the hypothesis. Returns `None` if they are impossible.
     fn apply(
         &self,
         next: &mut Hypothesis,
@@ -712,13 +721,13 @@ impl<'m> Composed<'m> {
             }
         }
         if overwritten && !next.facts.is_empty() {
-            // Or states that differ only in what nobody can ever see again would not be found equal.
+            // Otherwise states that differ only in what nothing can ever see again would not be found equal.
             next.forget();
         }
         Some(())
     }
 
-    /// Writes a cell; says whether that may have been the last mention of some secret.
+    /// Writes a cell. Returns `true` if that may have removed the last mention of some secret.
     fn write(&self, next: &mut Hypothesis, cell: u32, value: Option<Val>, started: u32) -> bool {
         let index = self.ensure(next, cell);
         let print = |value: &Option<Val>| value.as_ref().map(|value| value.fingerprint);
@@ -740,7 +749,7 @@ impl<'m> Composed<'m> {
             && !self.late.get()
             && self.book.borrow().cells[cell as usize].initial.is_none()
         {
-            // Empty again, as it was before anybody knew of it.
+            // The cell is empty again, as it was before it was first opened.
             next.cells.remove(index);
         }
         let mut secret = false;
@@ -750,7 +759,7 @@ impl<'m> Composed<'m> {
         secret
     }
 
-    /// Where the hypothesis keeps this cell; with its initial content if it did not have it yet.
+    /// Returns the index of this cell in the hypothesis; adds the cell with its initial content if it is missing.
     pub(crate) fn ensure(&self, next: &mut Hypothesis, cell: u32) -> usize {
         match next.cells.binary_search_by_key(&cell, |state| state.number) {
             Ok(index) => index,
@@ -821,7 +830,7 @@ impl<'m> Composed<'m> {
         Some(())
     }
 
-    /// Whether nobody will see what is sent there any more.
+    /// Returns `true` if nothing that is sent on this connection will be observed any more.
     fn is_lost(&self, next: &Hypothesis, conn: Conn, place: u64) -> bool {
         if !conn.is_opened_by_server() {
             return self.has_ended(conn, place);
@@ -833,9 +842,9 @@ impl<'m> Composed<'m> {
         }
     }
 
-    /// What was later seen in the place of the next packet to this connection, if that is known already.
+    /// Returns the later observation that the next message on this connection has to match, if known already.
     fn foreseen(&self, next: &Hypothesis, conn: Conn, place: u64) -> Option<&(u64, Seen)> {
-        // Without a network a message must not depend on what is only seen later: the tester may be out of step.
+        // Without a network a message must not depend on later observations: the tester may be out of step.
         if !self.transport.is_reliable || self.transport.is_direct || conn.is_opened_by_server() {
             return None;
         }
@@ -844,15 +853,15 @@ impl<'m> Composed<'m> {
     }
 }
 
-/// The turn since which a cell had this version.
+/// Returns the turn since which a cell had this version.
 fn version_start(hypothesis: &Hypothesis, cell: Option<u32>, version: Option<usize>) -> u32 {
     let past = cell.and_then(|cell| hypothesis.cell(cell)).map_or(&[][..], CellState::past);
-    // Versions are kept from before the packet was sent on, so what is missing here began before that.
+    // Versions are kept from before the delivery was sent, so one without a predecessor here began before that.
     version.map_or(past.len(), |version| version).checked_sub(1).map_or(0, |before| past[before].1)
 }
 
 impl Hypothesis {
-    /// Whether the model closed this connection and the tester has not seen it yet.
+    /// Returns `true` if the model closed this connection and the tester has not observed it yet.
     pub(crate) fn is_closed(&self, conn: Conn) -> bool {
         self.out.iter().any(|item| item.conn == conn && matches!(item.parcel, Parcel::Close))
     }

@@ -1,16 +1,16 @@
-//! Which rules of a model were put to the test.
+//! Coverage: the rules of a model that some hypothesis consulted.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use crate::lang::Rule;
 
-/// How many places of rules are remembered.
+/// Number of slots for addresses of recently noted rules.
 const PLACES: usize = 256;
 
-/// The rules that were asked about.
+/// The rules that were consulted.
 pub(crate) struct Coverage {
-    /// Where rules lie that were noted of late: this is asked for all the time, and their names would be slow to look up.
+    /// Addresses of recently noted rules: `note` is called all the time, and a lookup by name would be slow.
     recent: [Cell<usize>; PLACES],
     names: RefCell<BTreeSet<&'static str>>,
 }
@@ -22,7 +22,7 @@ impl Default for Coverage {
 }
 
 impl Coverage {
-    /// Notes that a rule was asked about.
+    /// Notes that a rule was consulted.
     #[inline]
     pub(crate) fn note(&self, rule: &'static Rule) {
         let place = std::ptr::from_ref(rule).addr();

@@ -1,8 +1,8 @@
-//! Dualization (Fig 9): the tester's side of what the server does.
+//! Dualization (Fig 9): the tester's side of the server's actions.
 //!
-//! Where the server receives, the tester sends; where the server sends, the tester must see just that. So a trace of
-//! the tester's events becomes a list of [`Task`]s for a hypothesis: a message it is given, or a sight that one of its
-//! own sends has to explain.
+//! If the server receives, the tester sends; if the server sends, the tester must observe exactly that. A trace
+//! of the tester's events thus becomes a list of [`Task`]s for a hypothesis: a message it is given, or an observation
+//! that one of its own sends has to explain.
 
 use std::rc::Rc;
 
@@ -10,21 +10,21 @@ use super::book::Seen;
 use super::hypothesis::{Delivery, Hypothesis};
 use super::unify::Spot;
 
-/// One event, as a hypothesis has to cope with it.
+/// One event, as a task for a hypothesis.
 pub(crate) enum Task {
     /// A message was sent to the server.
     Given(Rc<Delivery>),
-    /// Something was seen: the hypothesis must have sent it.
+    /// Something was observed: the hypothesis must have sent it.
     Explain(Spot, Seen),
     /// The tester hung up.
     Severed(Spot),
-    /// Nothing is under way any more.
+    /// Nothing is in flight any more.
     Rest,
-    /// Another part of the state, of which only this is known: from here on it is one of these.
+    /// A part that was searched separately joins here; its state is one of these, and nothing else is known about it.
     Join(Vec<Hypothesis>),
 }
 
-/// A task and its place in the trace.
+/// A task with its position in the trace.
 pub(crate) struct Entry {
     pub(crate) place: u64,
     pub(crate) task: Task,

@@ -1,8 +1,8 @@
-//! What later answers tell about earlier choices.
+//! Foresight: later observations decide earlier choices.
 //!
-//! When the search goes back, or lags behind, it knows what was seen later. A read whose answer is known is done with at
-//! the first content that gives it; a content from which some answer that was seen can no longer come is not worth going
-//! on with. Both are exact: nothing is given up that could have explained the trace.
+//! When the search goes back, or lags behind, later observations are known. A read whose response is known is taken
+//! at the first content that gives it; a content from which some observed response can no longer come is given up.
+//! Both are exact: nothing is given up that could have explained the trace.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,56 +20,59 @@ use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Access, Conn, Val};
 
-/// How many contents of a cell are looked at in advance.
+/// Maximum number of contents of a cell that are explored in advance.
 const MOST_CONTENTS: usize = 24;
 
-/// How many of the next reads are asked whether they can still find what they will see.
+/// Number of upcoming reads for which it is checked that the content they observed can still come about.
 const READS_AHEAD: usize = 4;
 
-/// Whether a packet gives the answer that was seen at some content of its cell, and does no more.
+/// Result of comparing a delivery, at some content of its cell, with its observed response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// Yes.
+    /// The delivery gives that response, and does nothing else.
     Now,
-    /// It might, but not without learning something, choosing or changing something.
+    /// The delivery might give that response, but not without learning something, choosing or changing something.
     Perhaps,
-    /// No.
+    /// The delivery does not give that response.
     No,
-    /// No, and not once the content has grown either.
+    /// The delivery does not give that response, and will not once the content has grown either.
     Never,
 }
 
-/// What a packet can still lead to.
+/// The ways in which a delivery can still give its observed response: without changing anything (`quiet`) or by
+/// changing something (`loud`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Outlook {
     pub(super) quiet: bool,
     pub(super) loud: bool,
 }
 
-/// What a part has learnt about its packets, whatever the hypothesis.
+/// Knowledge of a part about its deliveries that holds for every hypothesis.
 pub(super) struct Foresight {
-    /// What a packet does to the only cell, by packet and content.
+    /// Effects on the only cell, by delivery and content.
     effects: FxHashMap<(u32, u128), Option<Effect>>,
-    /// How often looking ahead is left out after it was in vain, and how often still.
+    /// Number of times that looking ahead is skipped after it was in vain; `blurred` is the number of skips left.
     blur: u32,
     blurred: u32,
-    /// How often in a row the packet in question spoilt nothing: answers that tell nothing need no ranking.
+    /// Number of consecutive rankings in which the observation's own delivery spoilt no other: uninformative
+    /// responses need no ranking.
     pub(super) unspoilt: Cell<u32>,
-    /// Up to where the log was looked through for what follows.
+    /// Length of the log that was already scanned.
     scanned: usize,
-    /// Whether something adds to texts.
+    /// `true` if some delivery appends to texts.
     pub(super) grows: bool,
-    /// What only reads, with its index in the log.
+    /// Deliveries that only read and were alone on their connection, each with its index in the log.
     readers: Vec<(usize, Rc<Delivery>)>,
-    /// What writes and does more than add.
+    /// Deliveries that write and do more than append.
     overwriters: Vec<Rc<Delivery>>,
-    /// What writes at all.
+    /// Deliveries that write at all.
     writers: Vec<Rc<Delivery>>,
-    /// Every content that the only cell can ever have, as far as the log goes; `None` if there are too many.
+    /// Every content that the only cell can ever have, as far as the log goes; `None` if there are too many, or the
+    /// effect of a delivery is not known.
     contents: Option<Vec<Option<Val>>>,
-    /// Whether a packet, with the answer that was seen, changes anything at any of these.
+    /// By number of a delivery: `true` if it changes one of these contents while giving its observed response.
     changes: FxHashMap<u32, bool>,
-    /// For a read, those overwriters from whose content its answer could come; `None`: nobody knows.
+    /// By number of a read: the overwriters from whose content its response could come; `None` if that is unknown.
     origins: FxHashMap<u32, Option<Rc<[(u32, u64)]>>>,
 }
 
@@ -93,7 +96,7 @@ impl Default for Foresight {
 }
 
 impl Foresight {
-    /// Takes over from an earlier search what says whether looking ahead is in vain.
+    /// Copies from an earlier search the counters that show if looking ahead is in vain.
     pub(super) fn inherit(&mut self, earlier: &Self) {
         self.blur = earlier.blur;
         self.blurred = earlier.blurred;
@@ -113,7 +116,7 @@ impl Foresight {
 }
 
 impl Foresight {
-    /// Adds a content; says whether it is new.
+    /// Adds a content. Returns `true` if it is new.
     fn add(&mut self, value: Option<&Val>) -> bool {
         let Some(contents) = &mut self.contents else { return false };
         if contents.iter().any(|known| print(known.as_ref()) == print(value)) {
@@ -129,7 +132,8 @@ impl Foresight {
 }
 
 impl Part {
-    /// Takes the pending reads whose known answers the present gives. False if some answer can no longer come.
+    /// Takes the pending reads whose known responses the present content gives. Returns `false` if some response can
+    /// no longer come.
     pub(super) fn absorb(&mut self, world: &Composed<'_>, hypothesis: &mut Hypothesis, at: usize) -> bool {
         let stirred = std::mem::replace(&mut hypothesis.stirred, Stir::Calm);
         let place = self.log.get(at).or(self.log.last()).map_or(0, |entry| entry.place);
@@ -139,7 +143,7 @@ impl Part {
         let written = stirred == Stir::Written;
         self.scan(world);
         if written && hypothesis.dead_until > place {
-            // It has grown, and that nobody sees either.
+            // The content has grown, and nothing sees that either.
             return true;
         }
         let judges =
@@ -180,7 +184,8 @@ impl Part {
             for version in tried {
                 fit = world.passes_unnoticed(hypothesis, index, version, &**seen);
                 perhaps |= fit == Fit::Perhaps;
-                // What is behind it on its connection may not come before it: not too late, then.
+                // Deliveries behind it on its connection are not taken before it, so it must not be placed later than
+                // the first version that might fit.
                 if fit == Fit::Now || (perhaps && delivery.followed.get()) {
                     break;
                 }
@@ -192,7 +197,7 @@ impl Part {
             if judges && fit == Fit::Never && !self.has_origin(world, hypothesis, &delivery, at) {
                 return false;
             }
-            // Where it might fit, the content is one of its versions to come back to.
+            // If it might fit, the present content is one of its versions to come back to.
             hypothesis.pending[index].watched = !perhaps;
             unseen &= fit == Fit::Never && !perhaps;
             index += 1;
@@ -206,8 +211,9 @@ impl Part {
         !judges || self.suits_next_read(world, hypothesis, at, unseen)
     }
 
-    /// Whether a write that nobody has looked at may be left out, because it is about to be overwritten: then the same
-    /// is found by delivering the overwriting packet alone, and the other one, still pending, is covered by it.
+    /// Returns `true` if this delivery would overwrite a write that nothing has read. The step can then be left out:
+    /// the same state is found by delivering the overwriting message alone, and the other write, still pending, is
+    /// covered by it.
     pub(super) fn is_idle_write(
         &self,
         world: &Composed<'_>,
@@ -221,11 +227,11 @@ impl Part {
             && delivery.foot.mute
             && delivery.foot.fixed
             && self.is_plain(world)
-            // Somebody whose answer is not known yet may have looked.
+            // A delivery whose response is not known yet may have read it.
             && !hypothesis.pending.iter().any(|pending| touches(pending, delivery.foot.cells[0].0))
     }
 
-    /// Notes what the delivery of a packet means for those that are pending still.
+    /// Notes the consequences of a delivery for those that are still pending.
     pub(super) fn note_write(
         &self,
         world: &Composed<'_>,
@@ -236,14 +242,15 @@ impl Part {
             return;
         }
         let answer = world.answer(delivery);
-        // What is behind it on its connection cannot come before it: then it is not all the same when it came.
+        // Deliveries behind it on its connection cannot be taken before it: the time of its write then makes a
+        // difference.
         let followed = delivery.followed.get()
             || (answer.is_none() && !world.foresees && !world.has_ended_at_all(delivery));
         next.unseen_until = if followed { 0 } else { answer.map_or(u64::MAX, |(place, _)| *place) };
         if delivery.foot.fixed {
             for pending in &mut next.pending {
                 let delivery = &pending.delivery;
-                // Who will never be answered need not have come at all.
+                // A delivery that never gets a response need not have been taken at all.
                 let answered = !world.has_ended_at_all(delivery) || world.answer(delivery).is_some();
                 pending.covered |= delivery.foot.mute && delivery.alone && answered;
             }
@@ -252,7 +259,7 @@ impl Part {
         }
     }
 
-    /// Whether all there is to this part is one cell, which only packets touch.
+    /// Returns `true` if the part consists of one cell, which only deliveries touch.
     pub(super) fn is_plain(&self, world: &Composed<'_>) -> bool {
         self.cells.len() == 1
             && !self.whole
@@ -261,7 +268,7 @@ impl Part {
             && world.late.get()
     }
 
-    /// Looks through what was added to the log.
+    /// Scans the entries that were added to the log.
     fn scan(&mut self, world: &Composed<'_>) {
         if self.memory.foresight.scanned == self.log.len() || self.cells.len() != 1 {
             return;
@@ -289,7 +296,7 @@ impl Part {
         }
     }
 
-    /// Looks through what the search starts from.
+    /// Scans the hypotheses from which the search starts.
     fn scan_start(&mut self, world: &Composed<'_>, start: &[Hypothesis]) {
         for hypothesis in start {
             for pending in &hypothesis.pending {
@@ -308,13 +315,14 @@ impl Part {
         self.reach_all(world);
     }
 
-    /// Whether every content that the only cell can have is known.
+    /// Returns `true` if the part is one cell whose possible contents are all listed ([`Foresight::contents`], which
+    /// gives up if there are many), and no text grows.
     pub(super) fn has_few_contents(&mut self, world: &Composed<'_>) -> bool {
         self.scan(world);
         self.is_plain(world) && self.memory.foresight.contents.is_some() && !self.memory.foresight.grows
     }
 
-    /// What a pending packet would do to the only cell if it held this.
+    /// Returns the effect of a pending delivery on the only cell if that held `value`.
     pub(super) fn packet_effect(
         &mut self,
         world: &Composed<'_>,
@@ -325,7 +333,7 @@ impl Part {
         self.effect(world, &hypothesis.pending[index].delivery, self.cells[0], value)
     }
 
-    /// Adds the contents that this packet can lead to.
+    /// Adds the contents that this delivery can lead to.
     fn reach(&mut self, world: &Composed<'_>, delivery: &Rc<Delivery>) {
         if delivery.foot.is_reader() || self.memory.foresight.contents.is_none() {
             return;
@@ -336,7 +344,7 @@ impl Part {
         }
     }
 
-    /// Lets every packet act on every content until nothing new comes of it.
+    /// Applies every delivery to every content until no new content results.
     fn reach_all(&mut self, world: &Composed<'_>) {
         while (0..self.memory.foresight.writers.len()).any(|writer| self.reach_by(world, writer)) {}
     }
@@ -360,7 +368,7 @@ impl Part {
         grown
     }
 
-    /// Whether a packet that got its answer may have changed something; yes where nobody knows.
+    /// Returns `true` if a delivery with its observed response may have changed something, or if that is unknown.
     fn may_change(&mut self, world: &Composed<'_>, delivery: &Delivery) -> bool {
         if self.memory.foresight.contents.is_none() || !delivery.foot.may_be_late() || self.cells.len() != 1 {
             return true;
@@ -384,8 +392,9 @@ impl Part {
         changes
     }
 
-    /// Whether the next read that is yet to be sent can still find what it will see. If only because what is there now
-    /// will be overwritten, and nobody sees it before, also not those under way (`unseen`), that is noted.
+    /// Returns `true` if the next read that is yet to be sent can still find the content that it observed. If that
+    /// requires the present content to be overwritten, and nothing sees it before, not even deliveries in flight
+    /// (`unseen`), that is noted in `dead_until`.
     fn suits_next_read(
         &mut self,
         world: &Composed<'_>,
@@ -406,9 +415,9 @@ impl Part {
         self.has_origin(world, hypothesis, &next, at)
     }
 
-    /// Whether one of the next reads that are yet to be sent will find what nobody can bring about any more. Where every
-    /// content of the only cell is known, all that packets under way or sent by then lead to is looked through, in any
-    /// number and order.
+    /// Returns `true` if one of the next reads that are yet to be sent observed a content that nothing can bring
+    /// about any more. Where every content of the only cell is known, everything that deliveries in flight or sent by
+    /// then lead to is explored, in any number and order.
     fn is_lost(&mut self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize) -> bool {
         if hypothesis.cells.len() != 1 || !hypothesis.facts.is_empty() || !self.has_few_contents(world) {
             return false;
@@ -425,7 +434,8 @@ impl Part {
         false
     }
 
-    /// Whether the only cell can still come to hold what a read that is yet to be sent has seen; `None`: nobody knows.
+    /// Returns `true` if the only cell can still come to hold the content that a read yet to be sent observed; `None`
+    /// if that is unknown.
     fn may_find(
         &mut self,
         world: &Composed<'_>,
@@ -465,7 +475,8 @@ impl Part {
         Some(false)
     }
 
-    /// Whether what is sent before a place cannot have seen what the only cell holds now, nor what it grows into.
+    /// Returns `true` if no delivery sent before `place` can have seen the present content of the only cell, nor what
+    /// it grows into.
     fn is_unseen_until(&self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize, place: u64) -> bool {
         self.log[at..].iter().take_while(|entry| entry.place < place).all(|entry| match &entry.task {
             Task::Given(delivery) if delivery.foot.mute => true,
@@ -478,7 +489,8 @@ impl Part {
         })
     }
 
-    /// Whether something that is under way or yet to come could leave behind what this read has seen, or grows into it.
+    /// Returns `true` if a delivery in flight or yet to come could leave behind the content that this read observed,
+    /// or one that grows into it.
     fn has_origin(
         &mut self,
         world: &Composed<'_>,
@@ -507,8 +519,8 @@ impl Part {
         })
     }
 
-    /// Where the packet in question only reads, and one version of its cell explains what was seen without teaching
-    /// anything, that is all there is to it.
+    /// Takes the observation's own delivery if it only reads, and one version of its cell explains the observation
+    /// without teaching anything. Returns `true` if so: no alternative is needed then.
     pub(super) fn settle_read(
         &self,
         world: &Composed<'_>,
@@ -517,7 +529,7 @@ impl Part {
         seen: &Message,
     ) -> bool {
         let wire = conn.wire();
-        // On a reliable network the first is the only one that may be taken.
+        // On a reliable network only the first may be taken.
         let Some(index) = hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == wire) else {
             return false;
         };
@@ -533,7 +545,8 @@ impl Part {
         let passes = versions(hypothesis, index).into_iter().find_map(|version| {
             match world.passes_unnoticed(hypothesis, index, version, seen) {
                 Fit::Now => Some(true),
-                // What is behind it on its connection may not come before it: not too late, then.
+                // Deliveries behind it on its connection are not taken before it, so it must not be placed later than
+                // this.
                 Fit::Perhaps if delivery.followed.get() => Some(false),
                 _ => None,
             }
@@ -541,9 +554,9 @@ impl Part {
         passes.unwrap_or(false)
     }
 
-    /// Whether the packet in question can ever give the answer that was seen, whatever the others do: by changing
-    /// something (`loud`), or without (`quiet`). Looks at every content that the others could bring the only cell to, in
-    /// any number and order; `None` where that is too much.
+    /// Determines if the delivery at `index` can ever give its observed response, whatever the others do: by changing
+    /// something (`loud`), or without (`quiet`). Explores every content to which the others could bring the only
+    /// cell, in any number and order; `None` where that is too much.
     pub(super) fn outlook(
         &mut self,
         world: &Composed<'_>,
@@ -554,7 +567,7 @@ impl Part {
         if !hypothesis.facts.is_empty() || world.has_internal || self.memory.foresight.grows {
             return None;
         }
-        // Where contents never repeat, looking ahead is in vain; try again now and then.
+        // Where contents never repeat, looking ahead is in vain; it is tried again now and then.
         if self.memory.foresight.blurred > 0 {
             self.memory.foresight.blurred -= 1;
             return None;
@@ -608,7 +621,7 @@ impl Part {
         let key = (delivery.sent, value.map_or(1, |value| value.fingerprint.0));
         match self.memory.foresight.effects.get(&key) {
             Some(None) => return None,
-            // An answer may have come since.
+            // A response may have come since.
             Some(Some(effect)) if effect.answered || !world.is_answered(delivery) => {
                 return Some(effect.clone());
             }

@@ -1,4 +1,4 @@
-//! One hypothesis: a state in which server and network may be, and all that is conjectured about it.
+//! One hypothesis: a possible state of server and network, with everything that is conjectured about it.
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
@@ -14,30 +14,30 @@ use crate::fingerprint::{Fingerprint, FingerprintHasher};
 use crate::knowledge::{Knowledge, Term};
 use crate::lang::{Access, Cause, Conn, Incoming, Val};
 
-/// What a message's turn can touch. It follows from the message alone.
+/// The cells and connections that the turn of a message can touch. They follow from the message alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Footprint {
-    /// Anything.
+    /// `true` if the turn may touch anything.
     pub(crate) whole: bool,
     pub(crate) cells: SmallVec<[(u32, Access); 2]>,
-    /// How many messages it sends to its own connection, unless whole.
+    /// Number of messages that the turn sends on its own connection, unless `whole`.
     pub(crate) replies: u32,
-    /// Whether it closes its own connection, unless whole.
+    /// `true` if the turn closes its own connection, unless `whole`.
     pub(crate) closes: bool,
-    /// Whether it does the same in every state: it writes without a look.
+    /// `true` if the turn acts alike in every state: it writes without a look.
     pub(crate) blind: bool,
-    /// Whether it also leaves the same content in every state.
+    /// `true` if the turn is `blind` and also leaves the same content in every state.
     pub(crate) fixed: bool,
-    /// Whether it writes its one cell without a look, and answers once.
+    /// `true` if the turn writes its one cell without a look and sends one response.
     pub(crate) mute: bool,
-    /// The model never takes it (the news of a closed connection, where nobody asks).
+    /// `true` if the model never takes the message: the notice of a closed connection that no turn receives.
     pub(crate) ignored: bool,
     pub(crate) reads_only: bool,
     pub(crate) late: bool,
 }
 
 impl Footprint {
-    /// Works out what is asked most.
+    /// Derives the properties that are looked up most often.
     pub(crate) fn complete(mut self) -> Self {
         let keeps_to_itself = !self.whole && !self.closes;
         self.reads_only = keeps_to_itself && self.cells.iter().all(|(_, access)| *access == Access::Read);
@@ -46,49 +46,50 @@ impl Footprint {
         self
     }
 
-    /// Whether it can be found out afterwards when it happened: it concerns one cell, and may leave it as it is.
+    /// Returns `true` if the time of the turn can be determined afterwards: it concerns one cell, and may leave it
+    /// unchanged.
     pub(crate) fn may_be_late(&self) -> bool {
         self.late
     }
 
-    /// Whether it changes nothing, in any state.
+    /// Returns `true` if the turn changes nothing, in any state.
     pub(crate) fn is_reader(&self) -> bool {
         self.reads_only
     }
 }
 
-/// A message on its way to the server. All hypotheses share it.
+/// A message in flight to the server, shared by all hypotheses.
 pub(crate) struct Delivery {
-    /// Its number, in the order of sending.
+    /// Number of the message, in sending order.
     pub(crate) sent: u32,
-    /// The tester's connection.
+    /// Number of the tester's connection.
     pub(crate) wire: u32,
-    /// Whether that connection was opened by the server: then each hypothesis has its own name for it.
+    /// `true` if the server opened that connection: each hypothesis then has its own name for it.
     pub(crate) accepted: bool,
     pub(crate) item: Incoming<Message>,
     pub(crate) foot: Footprint,
-    /// Packets with the same number keep their order.
+    /// Lane of the delivery; deliveries on the same lane keep their order.
     pub(crate) lane: u64,
-    /// Where in the trace it was sent.
+    /// Position in the trace at which the message was sent.
     pub(crate) place: u64,
-    /// Whether nothing else was under way on its connection then.
+    /// `true` if nothing else was in flight on its connection when it was sent.
     pub(crate) alone: bool,
-    /// Whether packets behind it on its lane may see an earlier state than it does: see
+    /// `true` if deliveries behind this one on its lane may see an earlier state than it does: see
     /// [`ServerModel::is_parallel`](crate::lang::ServerModel::is_parallel).
     pub(crate) parallel: bool,
-    /// Whether another one was sent behind it before it was answered.
+    /// `true` if another message was sent behind it before its response came.
     pub(crate) followed: Cell<bool>,
-    /// Whether some turn of it has changed something.
+    /// `true` once some turn for this delivery has written a cell.
     pub(crate) loud: Cell<bool>,
-    /// What was seen first on its connection after it was sent, and where; `None` if nothing ever was. Empty as long as
-    /// that is not known.
+    /// First observation on its connection after it was sent, with its position; `None` if there never was one. Empty
+    /// as long as that is unknown.
     pub(crate) answer: OnceCell<Option<(u64, Seen)>>,
-    /// Its share in the fingerprint of a hypothesis where it is pending.
+    /// Contribution to the fingerprint of a hypothesis in which it is pending.
     pub(crate) print: Fingerprint,
 }
 
 impl Delivery {
-    /// A message that is alone on a connection of the tester's, from the start of the trace.
+    /// Returns a delivery that is alone on a connection opened by the tester, at the start of the trace.
     pub(crate) fn new(sent: u32, wire: u32, item: Incoming<Message>, foot: Footprint) -> Self {
         Self {
             sent,
@@ -108,21 +109,23 @@ impl Delivery {
     }
 }
 
-/// A packet to the server that is still in the network.
+/// A delivery that is still in the network, in one hypothesis.
 pub(crate) struct Pending {
     pub(crate) delivery: Rc<Delivery>,
-    /// How many turns had started when it was sent.
+    /// Number of turns that had started when it was sent.
     pub(crate) since: u32,
-    /// How often it was delivered already.
+    /// Number of times it was already delivered.
     pub(crate) taken: u8,
-    /// Whether it may be lost because its connection has ended.
+    /// `true` if it may be lost because its connection has ended.
     pub(crate) loose: bool,
-    /// Whether its answer is known and no content of its cell up to now gives it; new contents are tried as they come.
+    /// `true` if its response is known and no content of its cell has given it so far; new contents are tried as they
+    /// are written.
     pub(crate) watched: bool,
-    /// Whether its cell was overwritten since it was sent: then it may have come just before that, and left no trace.
+    /// `true` if its cell was overwritten after it was sent: the server may have taken it just before that,
+    /// unnoticed.
     pub(crate) covered: bool,
-    /// Whether all came to rest since it was sent, on a network that loses packets: then it was lost or taken before
-    /// that, and nobody saw its answer.
+    /// `true` if all came to rest after it was sent, on a network that loses messages: it was lost or taken before
+    /// that, and its response was not observed.
     pub(crate) stale: bool,
 }
 
@@ -132,15 +135,15 @@ impl Clone for Pending {
     }
 }
 
-/// What travels to the tester.
+/// Content of an outgoing item.
 pub(crate) enum Parcel {
     Message(Rc<Packed>),
     Close,
-    /// A message that was found to be the right one already, because what was seen later is known.
+    /// A message that is known to match already, because the observation that it explains was known when it was sent.
     Verified,
 }
 
-/// A message with its fingerprint, made when first asked for.
+/// An outgoing message with its fingerprint, which is computed on first use.
 pub(crate) struct Packed {
     pub(crate) message: Box<dyn Letter>,
     pub(crate) by: SmallVec<[&'static crate::lang::Rule; 1]>,
@@ -152,7 +155,8 @@ impl Packed {
         Rc::new(Self { message, by, fingerprint: OnceCell::new() })
     }
 
-    /// The message as a person would read it: secrets by their value where the facts fix it, and otherwise numbered.
+    /// Formats the message for people: secrets are shown by their value where the facts fix it, and numbered
+    /// otherwise.
     pub(crate) fn describe(&self, facts: &Knowledge) -> String {
         let (mut names, mut open) = (BTreeMap::new(), 0);
         self.message.vars(&mut |var| {
@@ -176,7 +180,7 @@ impl Packed {
     }
 }
 
-/// A text in which variables go by other names.
+/// Returns the text with its variables replaced by the given names.
 fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     let mut parts = text.split('?');
     let mut told = parts.next().unwrap_or_default().to_owned();
@@ -201,14 +205,14 @@ impl Clone for Parcel {
     }
 }
 
-/// A packet to the tester that is still in the network.
+/// A message to the tester that is still in the network.
 pub(crate) struct Outgoing {
     pub(crate) lane: u64,
     pub(crate) conn: Conn,
     pub(crate) parcel: Parcel,
-    /// How often it was seen already.
+    /// Number of times it was already observed.
     pub(crate) taken: u8,
-    /// Where in the trace it will be seen next, if that is conjectured already; else 0.
+    /// Position in the trace at which it will be observed next, if that is conjectured already; otherwise 0.
     pub(crate) due: u64,
 }
 
@@ -218,21 +222,21 @@ impl Clone for Outgoing {
     }
 }
 
-/// A cell's content, now and before.
+/// The present content of a cell, and the earlier ones.
 #[derive(Clone)]
 pub(crate) struct CellState {
     pub(crate) number: u32,
     pub(crate) now: Option<Val>,
     /// Earlier contents that a pending read may still have seen, oldest first, each with the number of the turn that
-    /// ended it.
+    /// replaced it.
     pub(crate) past: Past,
 }
 
-/// Earlier contents of a cell. Mostly there are none.
+/// Earlier contents of a cell; usually there are none.
 pub(crate) type Past = Option<Rc<Vec<(Option<Val>, u32)>>>;
 
 impl CellState {
-    /// Earlier contents, oldest first.
+    /// Returns the earlier contents, oldest first.
     pub(crate) fn past(&self) -> &[(Option<Val>, u32)] {
         self.past.as_ref().map_or(&[], |past| past.as_slice())
     }
@@ -242,53 +246,53 @@ impl CellState {
 pub(crate) struct Suspended {
     pub(crate) cause: Cause,
     pub(crate) inbox: Vec<(Conn, Incoming<Message>)>,
-    /// The numbers of those messages.
+    /// Numbers of the messages in `inbox`.
     pub(crate) sent: Vec<u32>,
     pub(crate) path: Path,
     pub(crate) acted: usize,
-    /// The number of this turn.
+    /// Number of this turn.
     pub(crate) started: u32,
 }
 
-/// What happened to a hypothesis since its pending reads were last looked at.
+/// The largest change of a hypothesis since its pending reads were last checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stir {
     Calm,
-    /// There is a new one.
+    /// A new read is pending.
     Admitted,
     /// A cell has new content.
     Written,
 }
 
-/// A state in which server and network may be.
+/// A possible state of server and network.
 pub(crate) struct Hypothesis {
-    /// Ordered by number.
+    /// Cells, ordered by number.
     pub(crate) cells: SmallVec<[CellState; 1]>,
-    /// In the order of sending.
+    /// Deliveries in flight, in sending order.
     pub(crate) pending: SmallVec<[Pending; 4]>,
-    /// In the order of being sent.
+    /// Messages to the tester in flight, in sending order.
     pub(crate) out: SmallVec<[Outgoing; 1]>,
     pub(crate) facts: Knowledge,
     pub(crate) suspended: Option<Rc<Suspended>>,
-    /// Connections that the server opened and what the tester knows them as.
+    /// Connections that the server opened, each with the tester's number for it, if known.
     pub(crate) links: Vec<(Conn, Option<u32>)>,
-    /// Internal actions since a message touched their cells.
+    /// Internal actions that happened since a message touched their cells, each with such a cell.
     pub(crate) fired: Vec<(Fingerprint, u32)>,
-    /// Lanes whose next packet must not be placed before this turn.
+    /// Lanes, each with the turn before which its next delivery must not be placed.
     pub(crate) floors: Vec<(u64, u32)>,
-    /// The packet that is only of interest if it changes something: that it may have changed nothing is looked into
-    /// elsewhere.
+    /// Number of a delivery that has to change something: the case that it changes nothing is another alternative.
     pub(crate) must_write: Option<u32>,
-    /// How many turns have started.
+    /// Number of turns started.
     pub(crate) turns: u32,
-    /// How many internal turns.
+    /// Number of internal turns started.
     pub(crate) internals: u32,
     pub(crate) deviations: u32,
     pub(crate) stirred: Stir,
-    /// The only cell was written, by a packet that is answered here, and nobody has looked since. 0 if not so.
+    /// Position of the response to the delivery that wrote the only cell, if nothing has read the cell since;
+    /// otherwise 0.
     pub(crate) unseen_until: u64,
-    /// Up to here nobody sees what the only cell holds, nor what it grows into, and by then it was overwritten. 0 if
-    /// that is not known.
+    /// Position up to which nothing sees the content of the only cell, nor what it grows into, and by which it has
+    /// been overwritten; 0 if that is not known.
     pub(crate) dead_until: u64,
 }
 
@@ -340,7 +344,7 @@ impl Hypothesis {
         }
     }
 
-    /// The server's name for the tester's connection.
+    /// Returns the server's name for one of the tester's connections.
     pub(crate) fn bound(&self, wire: u32) -> Option<Conn> {
         self.links.iter().find(|(_, bound)| *bound == Some(wire)).map(|(conn, _)| *conn)
     }
@@ -349,18 +353,18 @@ impl Hypothesis {
         self.floors.iter().find(|(number, _)| *number == lane).map_or(0, |(_, floor)| *floor)
     }
 
-    /// Covers everything that can make a difference from here on, so that no two different states share it: a
-    /// refutation may rest on it.
+    /// Returns a fingerprint of everything that can make a difference from here on, so that no two different states
+    /// share one: a refutation may rest on it.
     ///
-    /// Where turns keep to themselves (not `whole`), what was found to be right and is on its way follows from what is
-    /// still pending: the place says what was sent and seen, and every packet has a fixed number of answers.
+    /// If turns keep to themselves (not `whole`), the verified messages in flight follow from the pending deliveries:
+    /// the position determines what was sent and observed, and every delivery has a fixed number of responses.
     pub(crate) fn fingerprint(&self, place: u64, whole: bool) -> Fingerprint {
         let mut hasher = FingerprintHasher::default();
         hasher.write_u64(place);
         let mut pipelined = None;
         for cell in &self.cells {
             hasher.write_u32(cell.number);
-            // What nobody will see makes no difference.
+            // Content that nothing will see makes no difference.
             let now = if self.dead_until > place { None } else { cell.now.as_ref() };
             hasher.write_u128(now.map_or(1, |value| value.fingerprint.0));
             if cell.past.is_some() {
@@ -368,7 +372,7 @@ impl Hypothesis {
                 self.hash_past(cell, pipelined, &mut hasher);
             }
         }
-        // Pending packets are in the order of sending in every hypothesis.
+        // Pending deliveries are in sending order in every hypothesis, so their order need not be hashed.
         let mut sum = Fingerprint::default();
         for pending in &self.pending {
             sum = sum.plus(pending.delivery.print);
@@ -411,7 +415,8 @@ impl Hypothesis {
         hasher.fingerprint()
     }
 
-    /// Of the past only what pending packets can still see makes a difference, and for whom.
+    /// Hashes the earlier contents that pending deliveries can still see, and which deliveries these are: nothing
+    /// else of the past makes a difference.
     fn hash_past(&self, cell: &CellState, pipelined: bool, hasher: &mut FingerprintHasher) {
         let mut sum = Fingerprint::default();
         for (index, (value, until)) in cell.past().iter().enumerate() {
@@ -427,7 +432,7 @@ impl Hypothesis {
                 continue;
             }
             mask.write_u128(value.as_ref().map_or(1, |value| value.fingerprint.0));
-            // With several packets on a lane the order of versions counts too.
+            // With several deliveries on a lane the order of versions makes a difference too.
             if pipelined {
                 mask.write_usize(cell.past().len() - index);
                 for other in &self.cells {
@@ -440,7 +445,7 @@ impl Hypothesis {
     }
 
     fn hash_out(&self, whole: bool, hasher: &mut FingerprintHasher) {
-        // The order counts within a lane only.
+        // Order makes a difference within a lane only.
         let mut sum = Fingerprint::default();
         for (index, item) in self.out.iter().enumerate() {
             if !whole && matches!(item.parcel, Parcel::Verified) {
@@ -463,7 +468,7 @@ impl Hypothesis {
         hasher.write_u128(sum.0);
     }
 
-    /// Whether some lane holds more than one packet.
+    /// Returns `true` if some lane holds more than one delivery, or has a floor from the time when it did.
     pub(super) fn is_pipelined(&self) -> bool {
         !self.floors.is_empty()
             || self.pending.iter().enumerate().any(|(index, pending)| {
@@ -471,7 +476,7 @@ impl Hypothesis {
             })
     }
 
-    /// Drops versions that no pending packet can see, and floors of empty lanes.
+    /// Drops versions that no pending delivery can see, and floors of empty lanes.
     pub(crate) fn tidy(&mut self) {
         if !self.floors.is_empty() {
             let pending = &self.pending;
@@ -496,10 +501,10 @@ impl Hypothesis {
     }
 }
 
-/// The bit that marks the lane of a packet that travels by itself.
+/// Bit that marks the lane of a message that is not ordered with others.
 pub(crate) const UNORDERED: u64 = 1 << 61;
 
-/// Whether this pending packet may turn out to have looked at an earlier version of the cell.
+/// Returns `true` if this pending delivery may turn out to have read an earlier version of the cell.
 pub(crate) fn touches(pending: &Pending, cell: u32) -> bool {
     let foot = &pending.delivery.foot;
     matches!(foot.cells.as_slice(), [(only, _)] if *only == cell)

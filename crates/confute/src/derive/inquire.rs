@@ -1,7 +1,8 @@
-//! What a packet would do, without doing it: its footprint, its answer at some content of its cell, its effect.
+//! Queries about a delivery that do not perform it: its footprint, its response at some content of its cell, its
+//! effect.
 //!
-//! Nothing here changes a hypothesis. The search rests on these answers when it leaves something out, so each of them says
-//! "perhaps" where it is not sure.
+//! Nothing here changes a hypothesis. The search relies on these results when it leaves something out, so each of
+//! them is "perhaps" where it is not certain.
 
 use super::book::Seen;
 use super::compose::Composed;
@@ -12,29 +13,29 @@ use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Cause, Conn, Incoming, Stop, Val};
 
-/// What a packet does to its cell.
+/// The effect of a delivery on its cell.
 #[derive(Clone)]
 pub(crate) struct Effect {
-    /// Whether the answer is what was seen, as far as that is known.
+    /// `true` if the response is the observed one, or none is known.
     pub(crate) matches: bool,
-    /// Whether it is known.
+    /// `true` if the response is known.
     pub(crate) answered: bool,
-    /// The new content, if there is one.
+    /// New content, if the delivery writes.
     pub(crate) after: Option<Option<Val>>,
 }
 
-/// Whether a model has internal turns.
+/// The kind of internal turns that a model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InternalKind {
     None,
-    /// They begin by picking the cell they happen at.
+    /// Internal turns begin by picking the cell at which they happen.
     Local,
-    /// They may touch anything.
+    /// Internal turns may touch anything.
     Whole,
 }
 
 impl Composed<'_> {
-    /// Dry run: what the turn of this message can touch, whatever the state.
+    /// Determines by a dry run what the turn of this message can touch, in any state.
     pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<Message>) -> Footprint {
         let nothing = Hypothesis::default();
         let mut path = Path::new();
@@ -49,7 +50,7 @@ impl Composed<'_> {
         }
         let ignored = matches!(ran.end, Err(Stop::Refused)) && matches!(item, Incoming::Closed);
         let refused = matches!(ran.end, Err(Stop::Refused | Stop::Dead | Stop::Idle));
-        // A turn that ends before its first look has shown all it does.
+        // A turn that ends before its first look has shown everything it does.
         let replies = ran.replies.unwrap_or(1);
         let closes = ran.acts.iter().any(|act| matches!(act, Act::Close(_)));
         let blind = ran.end.is_ok() && !ran.writes.is_empty();
@@ -67,7 +68,7 @@ impl Composed<'_> {
         .complete()
     }
 
-    /// Whether the model has internal turns, and whether they keep to the cell they pick.
+    /// Determines if the model has internal turns, and if they keep to the cell they pick.
     pub(crate) fn internal_kind(&self) -> InternalKind {
         let nothing = Hypothesis::default();
         let mut path = Path::new();
@@ -89,7 +90,8 @@ impl Composed<'_> {
         }
     }
 
-    /// Whether a packet gives just this answer, and does no more, at a version of its cell; or might later.
+    /// Checks if a delivery gives exactly this response, and does nothing else, at a version of its cell; or might
+    /// later.
     pub(crate) fn fit(
         &self,
         hypothesis: &Hypothesis,
@@ -126,7 +128,7 @@ impl Composed<'_> {
         if let Err(Stop::Mistake(mistake)) = &ran.end {
             self.blunder(mistake.as_ref().clone());
         }
-        // Choices would be alternatives; facts and writes would be noticed.
+        // A choice would open alternatives, and a fact or a write would change the hypothesis.
         let plain = ran.end.is_ok() && path.iter().all(|answer| answer.options == 1);
         let ([Act::Send(to, message)], true) = (ran.acts.as_slice(), plain) else { return Fit::Perhaps };
         if *to != conn {
@@ -143,15 +145,15 @@ impl Composed<'_> {
         fit
     }
 
-    /// Keeps the letter of a run that nobody needs any more.
+    /// Keeps the letter of a finished run for reuse.
     fn reclaim(&self, ran: &mut Ran) {
         if let Some(Act::Send(_, letter)) = ran.acts.pop() {
             self.spare.set(Some(letter));
         }
     }
 
-    /// Whether the answer that was seen to a read might come of content that this packet, which writes without a look,
-    /// leaves behind.
+    /// Returns `true` if the response observed to a read might come from the content that `writer`, which writes
+    /// without a look, leaves behind.
     pub(crate) fn leads_to(&self, writer: &Delivery, reader: &Delivery, seen: &Message) -> bool {
         let [(cell, _)] = writer.foot.cells.as_slice() else { return true };
         match self.effect(writer, *cell, None) {
@@ -163,7 +165,7 @@ impl Composed<'_> {
         }
     }
 
-    /// What a packet would do to its only cell if it held this value. `None` where that is not so simple.
+    /// Returns the effect of a delivery on its only cell if that held this value; `None` where it is not that simple.
     pub(crate) fn effect(&self, delivery: &Delivery, cell: u32, value: Option<&Val>) -> Option<Effect> {
         let conn = Conn::client(delivery.wire);
         let nothing = Hypothesis::default();

@@ -1,13 +1,13 @@
-//! From a model to a tester (the paper's §4): one file a stage, in the order of the pipeline.
+//! Derivation of a tester from a model (the paper's §4): one file per stage, in the order of the pipeline.
 //!
 //! | stage | figure | file |
 //! |---|---|---|
-//! | server and network become what a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`], run again: [`repeat`]; what a packet would do: [`inquire`]) |
-//! | sends become sights to explain, receives become messages to give | 9 | [`dualize`] |
-//! | what was sent against what was seen | 10 | [`unify`] |
-//! | one live explanation, the others behind it | 11 | [`backtrack`] (the others: [`stack`]; which first: [`order`]; what later answers tell: [`foresight`], [`scenes`]; forgetting the past: [`settle`]) |
+//! | server and network model become the behaviour that a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`], repeated: [`repeat`]; queries about a delivery: [`inquire`]) |
+//! | sends become observations to explain, receives become messages to give | 9 | [`dualize`] |
+//! | sent messages are matched with observed ones | 10 | [`unify`] |
+//! | one live explanation, with alternatives behind it | 11 | [`backtrack`] (alternatives: [`stack`]; their order: [`order`]; use of later observations: [`foresight`], [`scenes`]; forgetting the past: [`settle`]) |
 //!
-//! [`hypothesis`] is what the stages work on; [`book`] holds what is no conjecture.
+//! [`hypothesis`] is the state that the stages work on; [`book`] holds what is certain.
 
 pub(crate) mod backtrack;
 pub(crate) mod book;

@@ -1,7 +1,9 @@
-//! Which step to try first, where something seen has no explanation yet.
+//! Order in which moves are tried when an observation has no explanation yet.
 //!
-//! Nothing here decides what is possible: every step that could help is put on the stack. Only the order is chosen, and
-//! a packet is left out where it has nothing to do with what was seen.
+//! Nothing here decides what is possible: every move that could help is put on the stack. Only the order is chosen,
+//! and deliveries that cannot contribute to the observation are left out. In the following the *own* delivery is the
+//! one on the connection of the observation, and a delivery *spoils* another if the other cannot give its observed
+//! response after it.
 
 use std::rc::Rc;
 
@@ -13,16 +15,16 @@ use super::compose::{Brood, Composed};
 use super::dualize::Task;
 use super::foresight::{Fit, Outlook};
 use super::hypothesis::Hypothesis;
-use super::stack::{Node, Step};
+use super::stack::{Move, Node};
 use super::unify::Spot;
 use crate::erased::Message;
 use crate::lang::{Access, Conn, Val};
 
-/// After how many packets in a row that spoilt nothing ranking is given up.
+/// Number of consecutive rankings in which the own delivery spoilt nothing, after which ranking is given up.
 const MOST_UNSPOILT: u32 = 24;
 
 impl Part {
-    /// Every step there is, those on the connection in question first.
+    /// Pushes every possible move; moves on the connection of the observation get the smaller depth.
     pub(super) fn steps_of_all(
         &mut self,
         world: &Composed<'_>,
@@ -35,21 +37,22 @@ impl Part {
             Spot::Accepted(wire) => Some(wire),
         };
         if world.has_internal {
-            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
+            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Move::Internal, depth + 1));
         }
         for (index, pending) in hypothesis.pending.iter().enumerate() {
             if world.is_deliverable(&hypothesis, index) {
                 let depth = if Some(pending.delivery.wire) == own { depth } else { depth + 1 };
-                let mut push = |step| self.stack.push(Node::new(at, Rc::clone(&hypothesis), step, depth));
-                push(Step::Deliver(index));
-                // From when reads could be placed late there may be earlier versions left for this one.
+                let mut push =
+                    |next_move| self.stack.push(Node::new(at, Rc::clone(&hypothesis), next_move, depth));
+                push(Move::Deliver(index));
+                // Earlier versions may be left from the time when reads could be placed late.
                 if pending.delivery.foot.is_reader() && hypothesis.suspended.is_none() {
                     let past = versions(&hypothesis, index).into_iter().flatten();
-                    past.for_each(|version| push(Step::Read(index, Some(version))));
+                    past.for_each(|version| push(Move::Read(index, Some(version))));
                 }
             }
         }
-        // And writes that were overwritten before anybody saw them.
+        // The own write may also have been overwritten before anything read it.
         if let (Seen::Message(seen), Some(index)) =
             (seen, hypothesis.pending.iter().position(|it| Some(it.delivery.wire) == own))
             && hypothesis.pending[index].covered
@@ -61,7 +64,7 @@ impl Part {
         }
     }
 
-    /// The steps that can help to explain something seen on this connection, the likeliest first.
+    /// Pushes the moves that can help to explain a message observed on this connection, the likeliest on top.
     pub(super) fn steps_towards(
         &mut self,
         world: &Composed<'_>,
@@ -81,15 +84,15 @@ impl Part {
             })
             .collect();
         if own.is_empty() && !world.has_internal {
-            // Turns that keep to themselves answer only who asked.
+            // Turns that keep to themselves respond only on the connection of their request.
             return;
         }
         let others = self.influences(world, &hypothesis, &own, place);
         if let ([index], Some(Outlook { quiet: true, loud: true })) = (own.as_slice(), outlook) {
             let packet = &hypothesis.pending[*index].delivery;
             if !packet.foot.is_reader() && packet.foot.may_be_late() && packet.foot.replies == 1 {
-                // It may have changed nothing; then when it happened makes no difference. Otherwise it must have
-                // changed something: that is the only other way worth trying.
+                // The delivery may have changed nothing; its time then makes no difference, so one version stands for
+                // all. Otherwise it must have changed something, which is the only other alternative worth trying.
                 let sent = packet.sent;
                 for version in versions(&hypothesis, *index) {
                     let mut passed = Hypothesis::clone(&hypothesis);
@@ -112,20 +115,21 @@ impl Part {
                 covered = Some(Node::go(at + 1, Rc::new(passed)));
             }
         }
-        // Where texts grow, what is read next tells at once whether it was so; elsewhere it is the likelier case.
+        // Where texts grow, a covered write is tried last: the next read shows at once if the write took effect.
+        // Elsewhere it is the likelier case, and is tried first.
         if self.memory.foresight.grows {
             self.stack.extend(covered.take().into_iter());
         }
         let order = self.rank(world, &hypothesis, &own, &others, (at, place), depth);
         if world.has_internal {
-            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Step::Internal, depth + 1));
+            self.stack.push(Node::new(at, Rc::clone(&hypothesis), Move::Internal, depth + 1));
         }
-        // The likeliest last: it is taken up first.
+        // The likeliest move is pushed last, so that it is taken up first.
         let moods: &[Option<bool>] =
             if world.transport.is_reliable { &[None] } else { &[Some(true), Some(false)] };
         for mood in moods {
             for (index, depth) in order.iter().rev() {
-                // What is watched was tried at the present content already.
+                // A watched delivery was already tried at the present content.
                 if hypothesis.pending[*index].watched {
                     continue;
                 }
@@ -134,15 +138,15 @@ impl Part {
                 if odd.is_none() && *mood == Some(true) {
                     continue;
                 }
-                let steps: SmallVec<[Step; 4]> = if foot.is_reader() {
-                    let read = |version| Step::Read(*index, version);
+                let moves: SmallVec<[Move; 4]> = if foot.is_reader() {
+                    let read = |version| Move::Read(*index, version);
                     versions(&hypothesis, *index).into_iter().rev().map(read).collect()
                 } else {
-                    SmallVec::from_elem(Step::Deliver(*index), 1)
+                    SmallVec::from_elem(Move::Deliver(*index), 1)
                 };
-                for step in steps {
+                for next_move in moves {
                     let depth = depth + usize::from(odd == Some(true));
-                    let node = Node::new(at, Rc::clone(&hypothesis), step, depth);
+                    let node = Node::new(at, Rc::clone(&hypothesis), next_move, depth);
                     self.stack.push(Node { odd, ..node });
                 }
             }
@@ -150,10 +154,10 @@ impl Part {
         self.stack.extend(covered.into_iter());
     }
 
-    /// In which order to try the packet in question and the others, and how deep each of them goes.
+    /// Returns the order in which to try the own delivery and the others, each with its depth.
     ///
-    /// The packet in question comes first, unless that would spoil others: make it impossible that they still give the
-    /// answers which were seen since. Then what spoils least comes first.
+    /// The own delivery comes first, unless it would spoil others, that is, make the responses observed to them
+    /// impossible. In that case the delivery that spoils the fewest comes first.
     fn rank(
         &mut self,
         world: &Composed<'_>,
@@ -194,7 +198,7 @@ impl Part {
             }
             brood
         };
-        // Who can go now; of those who can, how many cannot go after each?
+        // Deliveries that can be taken now; `spoils` counts those of them that cannot be taken after a given one.
         let able: SmallVec<[u32; 8]> = others
             .iter()
             .filter(|index| answered(index) && !deliver(hypothesis, **index).is_empty())
@@ -232,8 +236,8 @@ impl Part {
         ranked.into_iter().map(|(_, index, depth)| (index, depth)).collect()
     }
 
-    /// Where packets get lost: of what a delivery led to, keeps what is to be expected (its answer was seen, or nothing
-    /// was seen where it would be), or just the rest.
+    /// Keeps, on a network that loses messages, the expected results of a delivery (its response was observed, or
+    /// nothing was observed instead), or with `odd` only the unexpected ones.
     pub(super) fn sift(&self, world: &Composed<'_>, at: usize, odd: bool, brood: &mut Brood) {
         let place = self.log[at].place;
         let rest = self.log[at..].iter().find(|entry| matches!(entry.task, Task::Rest));
@@ -248,8 +252,9 @@ impl Part {
         });
     }
 
-    /// The same where every content that the only cell can have is known, and so what each packet does to it. Those that
-    /// cannot give their answers now are left out; those after which the one in question can come first.
+    /// Ranks deliveries like `rank`, if every content that the only cell can have is known, and with it the effect of
+    /// each delivery. Deliveries that cannot give their responses now are left out; those after which the own
+    /// delivery can be taken come first.
     fn rank_by_effects(
         &mut self,
         world: &Composed<'_>,
@@ -265,7 +270,7 @@ impl Part {
         let mut able: SmallVec<[(usize, Option<Val>); 8]> = SmallVec::new();
         for index in others.iter().copied().chain([mine]) {
             let effect = self.packet_effect(world, hypothesis, index, now.as_ref())?;
-            // What only reads may have come when the content was another.
+            // A read may have been taken when the content was different.
             if effect.matches || hypothesis.pending[index].delivery.foot.is_reader() {
                 able.push((index, effect.after.unwrap_or_else(|| now.clone())));
             }
@@ -306,7 +311,7 @@ impl Part {
         Some(ranked.into_iter().map(deep).collect())
     }
 
-    /// Pending packets that could change what the packets in question lead to, directly or through others.
+    /// Returns the pending deliveries that could change the results of the own ones, directly or through others.
     fn influences(
         &self,
         world: &Composed<'_>,
@@ -324,7 +329,8 @@ impl Part {
         let mut chosen: SmallVec<[usize; 8]> = (0..pending.len())
             .filter(|index| {
                 let lane = pending[*index].delivery.lane;
-                // A read by itself is placed when its answer is seen; one in front of a write has to go first.
+                // A read by itself is placed when its response is observed; one in front of a write has to be taken
+                // first.
                 let leads_somewhere = (*index..pending.len()).any(|behind| {
                     relevant[behind]
                         && pending[behind].delivery.lane == lane
@@ -339,7 +345,7 @@ impl Part {
             })
             .collect();
         if chosen.len() > 1 {
-            // Those that will be answered last first: what must come early is tried late, as a last resort.
+            // Latest response first: a delivery that must be taken early is tried late, as a last resort.
             chosen.sort_by_cached_key(|index| {
                 let delivery = &pending[*index].delivery;
                 let answered = world.sightings.nth_since(Conn::client(delivery.wire), place, 0);
@@ -349,7 +355,8 @@ impl Part {
         chosen
     }
 
-    /// Marks the pending packets that share a cell, of which one of both writes, with those in question.
+    /// Marks the own deliveries, and with each marked one those that precede it on its lane or share a cell with it
+    /// that either of them writes.
     fn mark_dependent(&self, hypothesis: &Hypothesis, own: &[usize], relevant: &mut [bool]) {
         let pending = &hypothesis.pending;
         let mut touched: SmallVec<[(u32, Access); 8]> = SmallVec::new();

@@ -1,9 +1,10 @@
-//! Runs turns again: over the same answers a turn must do the same.
+//! Repetition of turns: over the same answers a turn must do the same.
 //!
-//! A turn that depends on more than `io` tells it (a counter inside the model, a clock) shows the search servers that do not exist,
-//! and correct ones are refuted. So a sample of the turns is run twice at once, which shows what changes with every run. They are
-//! kept for a while and run once more later, which shows what changes with what happened in between: a model that stores values
-//! beside its tables does the same twice in a row. Nothing here changes a hypothesis or counts as a turn that was tried.
+//! A turn that depends on more than the results of `io` (a counter inside the model, a clock) shows the search
+//! servers that do not exist, and correct ones are refuted. So a sample of the turns is run twice at once, which
+//! detects behaviour that changes with every run. These turns are kept for a while and run once more later, which
+//! detects behaviour that changes with what happened in between: a model that stores values beside its tables does
+//! the same twice in a row. Nothing here changes a hypothesis or counts as a turn that was tried.
 
 use std::cell::{Cell, RefCell};
 
@@ -13,22 +14,22 @@ use super::turn::{Path, Ran, Start};
 use crate::erased::Message;
 use crate::lang::{Cause, Conn, Incoming, Mistake, Stop, Val};
 
-/// The first turns are all run twice: most models with hidden state show it at once.
+/// Number of turns at the start that are all run twice: most models with hidden state show it at once.
 const FIRST: u64 = 8;
-/// After them at least so many turns lie between two that are run twice,
+/// Minimum distance, after the first turns, between two turns that are run twice.
 const LEAST_GAP: u64 = 128;
-/// and fewer than so many more: a period of the model must not be that of the sample.
+/// Number of values of the random addition to [`LEAST_GAP`]: a period of the model must not be that of the sample.
 const GAPS: u64 = 128;
-/// The most turns that are kept to be run again later.
+/// Maximum number of turns that are kept to be run again later.
 const MOST_KEPT: usize = 16;
-/// The same where every turn is run twice.
+/// Maximum number of turns that are kept if every turn is run twice.
 const MOST_KEPT_OF_ALL: usize = 64;
 
-/// Decides which turns are run again, and keeps some for later.
+/// Selection of the turns that are run again, and store of those that are kept for later.
 pub(crate) struct Repeats {
-    /// Every turn is run twice.
+    /// `true` if every turn is run twice.
     all: bool,
-    /// The number of the next turn to be run twice.
+    /// Number of the next turn to be run twice.
     next: Cell<u64>,
     random: Cell<u64>,
     kept: RefCell<Vec<Kept>>,
@@ -39,18 +40,19 @@ impl Repeats {
         Self { all, next: Cell::new(1), random: Cell::new(0x9e37_79b9_7f4a_7c15), kept: RefCell::default() }
     }
 
-    /// The turn with this number is to be run twice.
+    /// Returns `true` if the turn with this number is to be run twice.
     pub(super) fn is_due(&self, number: u64) -> bool {
         number == self.next.get()
     }
 
-    /// Chooses the next turn after this one.
+    /// Chooses the next turn to be run twice, after this one.
     fn advance(&self, number: u64) {
         let gap = if self.all || number < FIRST { 1 } else { LEAST_GAP + self.below(GAPS) };
         self.next.set(number + gap);
     }
 
-    /// A number below `bound`. The same in every run of the program, so that what was noticed once is noticed again.
+    /// Returns a number below `bound`, from a sequence that is the same in every run of the program: a mistake that
+    /// was noticed once is noticed again.
     fn below(&self, bound: u64) -> u64 {
         let mut state = self.random.get();
         state ^= state << 13;
@@ -60,7 +62,7 @@ impl Repeats {
         state % bound
     }
 
-    /// Keeps a turn, in the place of another if there are enough.
+    /// Keeps a turn, replacing another if there are enough.
     fn keep(&self, turn: Kept) {
         let mut kept = self.kept.borrow_mut();
         if kept.len() < if self.all { MOST_KEPT_OF_ALL } else { MOST_KEPT } {
@@ -72,7 +74,7 @@ impl Repeats {
     }
 }
 
-/// A turn with all that it depended on, and what it did.
+/// A turn with everything that it depended on, and its effects.
 struct Kept {
     hypothesis: Hypothesis,
     inbox: Vec<(Conn, Incoming<Message>)>,
@@ -122,7 +124,7 @@ impl Kept {
 }
 
 impl Composed<'_> {
-    /// Runs a turn twice, and one of those that were kept once more.
+    /// Runs a turn twice, and one of the kept turns once more.
     #[cold]
     pub(super) fn run_twice(&self, hypothesis: &Hypothesis, start: Start<'_>, path: &mut Path) -> Ran {
         self.repeats.advance(self.tally.runs.get());
@@ -133,14 +135,14 @@ impl Composed<'_> {
         if count > 0 {
             self.repeat(self.repeats.below(count) as usize);
         }
-        // What a scan finds depends on which cells were ever opened: later there may be more.
+        // The result of a scan depends on the cells that were ever opened: later there may be more.
         if !second.scanned && !matches!(second.end, Err(Stop::Mistake(_))) {
             self.repeats.keep(Kept::new(hypothesis, &start, path, second));
         }
         first
     }
 
-    /// Runs all turns that are kept once more: before a refutation is told, which may rest on any of them.
+    /// Runs all kept turns once more, before a refutation is reported, which may rest on any of them.
     pub(crate) fn repeat_all(&self) {
         let count = self.repeats.kept.borrow().len();
         (0..count).for_each(|place| self.repeat(place));
@@ -154,9 +156,9 @@ impl Composed<'_> {
 
     fn compare(&self, first: &Ran, second: &Ran) {
         match &second.end {
-            // Whether a mistake counts is for those to say who wanted the first run: it may be about what can never be.
+            // The caller of the first run decides if this mistake counts: it may concern a state that is impossible.
             end @ Err(Stop::Mistake(_)) if *end == first.end => {}
-            // It asked something else this time.
+            // The turn asked a different question this time.
             Err(Stop::Mistake(mistake)) => self.blunder(mistake.as_ref().clone()),
             _ => {
                 if let Some((first, second)) = first.differs(second, &self.book.borrow()) {

@@ -1,9 +1,10 @@
-//! Whether what was answered later can still be answered so.
+//! Scenes: a check that responses observed later can still be given.
 //!
-//! A scene is the content of the only cell with what is known about its secrets, and nothing else. From a scene every
-//! packet that is under way or will be sent leads to others, in any number and order; a packet whose known answer comes
-//! in none of them was taken before, or the hypothesis is wrong. This forgets who came already and what the secrets have
-//! to do with others, so more is taken for possible than is: what is given up here could not have explained the trace.
+//! A scene is the content of the only cell with the facts about its secrets, and nothing else. From a scene every
+//! delivery that is in flight or will be sent leads to others, in any number and order; a delivery whose known
+//! response comes in none of them was taken before, or the hypothesis is wrong. A scene ignores which deliveries were
+//! taken already and the relations of its secrets to others, so it admits more than is possible: whatever is given up
+//! here could not have explained the trace.
 
 use std::rc::Rc;
 
@@ -17,17 +18,17 @@ use super::dualize::Task;
 use super::hypothesis::{CellState, Delivery, Hypothesis, Pending, touches};
 use crate::lang::Val;
 
-/// How many scenes are looked at before anything is taken for possible.
+/// Number of scenes that are explored before everything is assumed to be possible.
 const MOST_SCENES: usize = 48;
 
-/// The scenes of a part that were met, and where packets lead from them.
+/// The scenes that a part has met, and the transitions between them.
 #[derive(Default)]
 pub(super) struct Scenes {
     numbers: FxHashMap<u128, usize>,
     all: Vec<Rc<Hypothesis>>,
-    /// By packet and scene; whether its answer was known then.
+    /// Scenes that follow, by delivery and scene; `true` if its response was known when they were computed.
     after: FxHashMap<(u32, usize), (bool, SmallVec<[usize; 2]>)>,
-    /// How often looking is left out after it was in vain, and how often still.
+    /// Number of times that exploring is skipped after it was in vain; `blurred` is the number of skips left.
     blur: u32,
     blurred: u32,
 }
@@ -42,7 +43,7 @@ impl Scenes {
         number
     }
 
-    /// The scene that this hypothesis is in, or was, when its cell held this.
+    /// Returns the scene of this hypothesis if its cell holds, or when it held, this value.
     fn of(&mut self, hypothesis: &Hypothesis, cell: u32, value: Option<&Val>) -> usize {
         let mut scene = Hypothesis { facts: hypothesis.facts.clone(), ..Hypothesis::default() };
         scene.cells.push(CellState { number: cell, now: value.cloned(), past: None });
@@ -50,8 +51,8 @@ impl Scenes {
         self.number(scene)
     }
 
-    /// Where a packet leads from a scene, with its answer if that is known. It must have been alone on its connection:
-    /// then what was seen there first since it was sent is its answer.
+    /// Returns the scenes to which a delivery leads from a scene, with its response if that is known. The delivery
+    /// must have been alone on its connection: the first observation there since it was sent is then its response.
     fn after(&mut self, world: &Composed<'_>, delivery: &Rc<Delivery>, scene: usize) -> SmallVec<[usize; 2]> {
         let answered = world.is_answered(delivery);
         let key = (delivery.sent, scene);
@@ -83,7 +84,7 @@ impl Scenes {
 }
 
 impl Part {
-    /// Whether scenes tell anything about this hypothesis.
+    /// Returns `true` if scenes are informative for this hypothesis.
     fn has_scenes(&self, world: &Composed<'_>, hypothesis: &Hypothesis) -> bool {
         hypothesis.cells.len() == 1
             && !hypothesis.facts.is_empty()
@@ -93,12 +94,12 @@ impl Part {
             && self.is_plain(world)
     }
 
-    /// Drops earlier contents that nobody under way can turn out to have seen, so that what is known about their secrets
-    /// can be forgotten too.
+    /// Drops earlier contents that no delivery in flight can turn out to have seen, so that the facts about their
+    /// secrets can be forgotten too.
     pub(super) fn drop_versions(&mut self, world: &Composed<'_>, hypothesis: &mut Hypothesis) {
         if !self.has_scenes(world, hypothesis)
             || hypothesis.cells[0].past.is_none()
-            // When an earlier content began counts for what is behind on the same connection.
+            // The start of an earlier content makes a difference to deliveries behind on the same connection.
             || hypothesis.is_pipelined()
             || !hypothesis.pending.iter().all(|pending| pending.delivery.alone)
         {
@@ -128,7 +129,8 @@ impl Part {
         }
     }
 
-    /// In which order to try the packet in question and the others: what spoils the answers of the fewest others first.
+    /// Returns the order in which to try the observation's own delivery (`mine`) and the others: those that spoil the
+    /// responses of the fewest others first.
     pub(super) fn rank_by_scenes(
         &mut self,
         world: &Composed<'_>,
@@ -149,7 +151,7 @@ impl Part {
                 return None;
             }
             let after = self.memory.scenes.after(world, delivery, now);
-            // What only reads may have come when the content was another.
+            // A read may have been taken when the content was different.
             if !after.is_empty() || delivery.foot.is_reader() {
                 able.push((index, after));
             }
@@ -185,7 +187,7 @@ impl Part {
         Some(ranked.into_iter().map(deep).collect())
     }
 
-    /// Whether some packet under way can never again give the answer that was seen.
+    /// Returns `true` if some delivery in flight can never again give its observed response.
     pub(super) fn is_doomed(&mut self, world: &Composed<'_>, hypothesis: &Hypothesis, at: usize) -> bool {
         let [cell] = hypothesis.cells.as_slice() else { return false };
         if !self.has_scenes(world, hypothesis) {
@@ -196,7 +198,7 @@ impl Part {
             return false;
         }
         let number = cell.number;
-        // Whose answers are to be given yet.
+        // Deliveries that have yet to give their responses.
         let mut open: SmallVec<[(Rc<Delivery>, u64); 8]> = SmallVec::new();
         for (index, pending) in hypothesis.pending.iter().enumerate() {
             let foot = &pending.delivery.foot;

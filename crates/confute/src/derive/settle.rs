@@ -1,4 +1,4 @@
-//! Settling: what everything so far has come to, so that the past can be forgotten.
+//! Settling: replaces the past by the hypotheses that it has led to, so that the log can be forgotten.
 
 use std::rc::Rc;
 
@@ -11,18 +11,19 @@ use super::hypothesis::Hypothesis;
 use super::stack::Node;
 use crate::engine::Meter;
 
-/// How many alternatives settling may leave before it gives up for now.
+/// Maximum number of alternatives that settling may leave; with more it gives up for now.
 const MOST_SETTLED: usize = 512;
-/// How far one place to settle at is from the next, about.
+/// Approximate number of log entries between two indices at which to settle.
 const STRETCH: usize = 48;
 
 impl Part {
-    /// Goes through the log again, with all alternatives, up to where everything that was asked has been answered
-    /// since; keeps what comes of it and forgets the log before. Where there are too many it stops for now, as far as it
-    /// has come.
+    /// Goes through the log again, with all alternatives, up to the index before which every request has got its
+    /// response; keeps the resulting hypotheses and forgets the log before. If there are too many it stops for now,
+    /// at the last index that it settled.
     ///
-    /// Later answers have ruled out most alternatives, so few are left there, while at the present there may be any
-    /// number. It goes from one place where little was under way to the next: there most of them come together.
+    /// Later responses have ruled out most alternatives, so few are left there, while at the present there may be any
+    /// number. The search goes from one index where few requests were in flight to the next: there most alternatives
+    /// become equal.
     pub(super) fn settle(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>) {
         self.ripe(world);
         let end = self.settling.answered.min(self.front.horizon);
@@ -66,7 +67,8 @@ impl Part {
         *self = next;
     }
 
-    /// Brings all alternatives up to the horizon, and merges the equal ones. False if that is too much.
+    /// Brings all alternatives up to the horizon, and merges equal ones. Returns `false` if that is too much, or
+    /// leaves none.
     fn bring_up(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, most_runs: u64) -> bool {
         while let Some(node) = self.stack.pop_latest() {
             let too_many = self.front.live.len() > 8 * MOST_SETTLED || world.tally.runs.get() > most_runs;
@@ -87,7 +89,8 @@ impl Part {
         !self.front.live.is_empty()
     }
 
-    /// Where to settle on the way to `end`: now and then, where the fewest requests were under way.
+    /// Returns the indices at which to settle on the way to `end`: in each stretch the one with the fewest requests
+    /// in flight.
     fn waists(&self, world: &Composed<'_>, end: usize) -> Vec<usize> {
         let mut change = vec![0_i32; end + 1];
         for (index, entry) in self.log[..end].iter().enumerate() {
@@ -102,7 +105,7 @@ impl Part {
         let (mut under_way, mut fewest, mut latest) = (0, i32::MAX, 0);
         for cut in 1..=end {
             under_way += change[cut - 1];
-            // What happened at one place is not taken apart.
+            // Entries at the same position are not separated.
             let whole = self.log.get(cut).is_none_or(|entry| entry.place != self.log[cut - 1].place);
             if whole && under_way <= fewest {
                 (fewest, latest) = (under_way, cut);
@@ -116,8 +119,8 @@ impl Part {
         waists
     }
 
-    /// How far the log can be explained without guessing what is yet to be answered. A request that waits for its
-    /// answer too long does not hold up the rest for ever.
+    /// Returns the index up to which the log can be explained without guessing responses that are yet to come. A
+    /// request that waits too long for its response does not hold up the rest for ever.
     pub(crate) fn ripe(&mut self, world: &Composed<'_>) -> usize {
         let waits = |entry: &Entry| match &entry.task {
             Task::Given(delivery) => {
@@ -132,7 +135,7 @@ impl Part {
             self.settling.answered += 1;
         }
         if !world.transport.is_reliable && !world.transport.is_direct {
-            // Where packets get lost nobody is sure to be answered; but all may come to rest.
+            // Where messages get lost no request is sure to get a response, but the network may come to rest.
             let rested = self.log.iter().rposition(|entry| matches!(entry.task, Task::Rest));
             self.settling.answered = rested.map_or(0, |rested| rested + 1);
         }
@@ -144,7 +147,7 @@ impl Part {
 }
 
 impl Hypothesis {
-    /// Both at once: two parts of the state that had nothing to do with each other.
+    /// Combines hypotheses about two independent parts of the state.
     pub(super) fn joined(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.cells.extend(other.cells.iter().cloned());
@@ -156,7 +159,7 @@ impl Hypothesis {
         both.links.extend(other.links.iter().copied());
         both.fired.extend(other.fired.iter().copied());
         both.floors.extend(other.floors.iter().copied());
-        // It was said of one cell among one.
+        // `dead_until` is about the only cell of a part.
         both.dead_until = 0;
         both.turns = self.turns.max(other.turns);
         both.internals = self.internals.max(other.internals);
@@ -164,7 +167,7 @@ impl Hypothesis {
         both
     }
 
-    /// Forgets facts about secrets that nothing mentions any more.
+    /// Forgets facts about secrets that are no longer mentioned.
     pub(crate) fn forget(&mut self) {
         use super::hypothesis::Parcel;
         if self.facts.is_empty() || self.suspended.is_some() {

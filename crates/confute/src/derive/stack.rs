@@ -1,44 +1,47 @@
-//! The alternatives that were passed by, and which of them to take up next.
+//! The open alternatives of a search, and the order in which they are taken up.
 
 use std::rc::Rc;
 
 use super::hypothesis::Hypothesis;
 
-/// An alternative: a hypothesis that has explained the log up to `at`, and the step to try next.
+/// An alternative: a hypothesis that has explained the log up to `at`, and the move to try next.
 pub(super) struct Node {
     pub(super) at: usize,
     pub(super) hypothesis: Rc<Hypothesis>,
-    pub(super) step: Step,
-    /// How many packets were delivered, for the sake of what is to be explained at `at`, before the one in question.
+    pub(super) next_move: Move,
+    /// Number of other deliveries that were conjectured, before the observation's own one, to explain the observation
+    /// at `at`.
     pub(super) depth: usize,
-    /// Where packets get lost: whether to look only at what nobody expects (an answer that got lost though others came,
-    /// a second copy), or only at the rest.
+    /// On a network that loses messages: `Some(true)` to consider only unexpected results (a response that got lost
+    /// though others came, a second copy), `Some(false)` to consider only the others.
     pub(super) odd: Option<bool>,
     pub(super) serial: u64,
 }
 
-/// What to try. Choices stay unmade until their turn comes: most never do.
+/// The next step of an alternative. Its choices are made only when it is taken up: most alternatives never are.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
-    /// Go on as it is.
+pub(super) enum Move {
+    /// Continue without a move.
     Go,
-    /// The server takes this pending packet.
+    /// The server takes this pending delivery.
     Deliver(usize),
-    /// It took this one, which only reads, at a version of its cell.
+    /// The server took this pending delivery, which only reads, at a version of its cell.
     Read(usize, Option<usize>),
-    /// Something happens inside the server.
+    /// An internal turn happens.
     Internal,
 }
 
-/// The alternatives.
+/// The open alternatives.
 ///
-/// Where something seen cannot be explained, either some other packet was delivered before it (one, or two, or many), or
-/// an earlier choice was wrong, and nobody knows which. Going ever deeper at the latest place would try every order of
-/// everything under way; going back first would try old choices for nothing. So two orders are followed in turns: the
-/// latest alternative first, and the one with the fewest conjectured deliveries first.
+/// If an observation cannot be explained, either other messages (one, two, or many) were delivered before the
+/// observation's own request, or an earlier choice was wrong, and it is unknown which. Going ever deeper at the
+/// latest position would try every order of everything in flight; going back first would try old choices in vain. So
+/// two orders are followed by turns: the latest alternative first, and the one with the fewest conjectured deliveries
+/// first.
 #[derive(Default)]
 pub(super) struct Stack {
-    /// By depth, in the order of being passed by.
+    /// Alternatives by the number of deliveries conjectured for them (the last entry: fifteen or more), in the order in
+    /// which they were pushed.
     levels: Vec<Vec<Node>>,
     pub(super) len: usize,
     serial: u64,
@@ -60,7 +63,7 @@ impl Stack {
         nodes.for_each(|node| self.push(node));
     }
 
-    /// The latest alternative.
+    /// Removes and returns the latest alternative.
     pub(super) fn pop_latest(&mut self) -> Option<Node> {
         let level = self.levels.iter_mut().max_by_key(|level| level.last().map_or(0, |node| node.serial))?;
         let node = level.pop()?;
@@ -68,7 +71,7 @@ impl Stack {
         Some(node)
     }
 
-    /// The alternative with the fewest conjectured deliveries.
+    /// Removes and returns the alternative with the fewest conjectured deliveries.
     pub(super) fn pop_nearest(&mut self) -> Option<Node> {
         let node = self.levels.iter_mut().find_map(Vec::pop)?;
         self.len -= 1;
@@ -86,10 +89,10 @@ impl Stack {
 
 impl Node {
     pub(super) fn go(at: usize, hypothesis: Rc<Hypothesis>) -> Self {
-        Self::new(at, hypothesis, Step::Go, 0)
+        Self::new(at, hypothesis, Move::Go, 0)
     }
 
-    pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis>, step: Step, depth: usize) -> Self {
-        Self { at, hypothesis, step, depth, odd: None, serial: 0 }
+    pub(super) fn new(at: usize, hypothesis: Rc<Hypothesis>, next_move: Move, depth: usize) -> Self {
+        Self { at, hypothesis, next_move, depth, odd: None, serial: 0 }
     }
 }

@@ -1,11 +1,12 @@
 //! Runs one turn of the model inside one hypothesis.
 //!
-//! The [`Runner`] is the handler that the search puts behind [`Io`]. It answers from the hypothesis (cells, facts), from
-//! the messages delivered to this turn, and from a [`Path`] of choices; where the path ends it takes the first option
-//! and remembers the others, so that running the turn once for each path enumerates its outcomes. It changes nothing:
-//! what the turn did is collected in a [`Ran`], to be applied by [`compose`](super::compose).
+//! The [`Runner`] is the handler that the search puts behind [`Io`](crate::lang::Io). It answers from the hypothesis
+//! (cells, facts), from the messages delivered to this turn, and from a [`Path`] of choices; where the path ends it
+//! takes the first option and records the number of options, so that running the turn once for each path enumerates
+//! its outcomes. It changes nothing: the effects of the turn are collected in a [`Ran`], to be applied by
+//! [`compose`](super::compose).
 //!
-//! The same runner makes the *dry run* that finds a message's [`Footprint`]: it stops at the first look, before
+//! The runner also makes the *dry run* that finds a message's [`Footprint`]: it stops at the first look, before
 //! anything could depend on the state.
 
 use std::cell::{Cell, RefCell};
@@ -25,24 +26,24 @@ use crate::lang::{
     Text, Turn, Val, guarded, turn_of,
 };
 
-/// More calls to `io` than any turn needs.
+/// Maximum number of calls to `io` in one turn: more than any turn needs.
 const MOST_EFFECTS: usize = 100_000;
-/// More messages than any turn waits for: it must be a loop.
+/// Maximum number of messages in one turn: a turn that waits for more must be a loop.
 const MOST_MESSAGES: usize = 500;
 
-/// One answered question.
+/// The answer to one question of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Answer {
     pub(crate) taken: u32,
     pub(crate) options: u32,
-    /// What was asked: to notice turns that are not deterministic.
+    /// Identifier of the question, to detect turns that are not deterministic.
     pub(crate) question: u32,
 }
 
-/// The answers of one run, in the order of asking.
+/// The answers of one run, in the order of the questions.
 pub(crate) type Path = SmallVec<[Answer; 4]>;
 
-/// Moves to the next untried path, leaving the first `fixed` answers alone. False when all were tried.
+/// Moves to the next untried path, leaving the first `fixed` answers unchanged. Returns `false` when all were tried.
 pub(crate) fn next_path(path: &mut Path, fixed: usize) -> bool {
     while path.len() > fixed {
         let last = path.len() - 1;
@@ -55,12 +56,12 @@ pub(crate) fn next_path(path: &mut Path, fixed: usize) -> bool {
     false
 }
 
-/// Whether there are untried paths after this one.
+/// Returns `true` if there are untried paths after this one.
 pub(crate) fn has_more(path: &Path, fixed: usize) -> bool {
     path.iter().skip(fixed).any(|answer| answer.taken + 1 < answer.options)
 }
 
-/// Something a turn did towards the outside.
+/// An action of a turn that is visible outside.
 pub(crate) enum Act {
     Send(Conn, Box<dyn Letter>),
     Connect(Conn),
@@ -89,7 +90,7 @@ impl Act {
     }
 }
 
-/// What a run did.
+/// The effects of one run.
 pub(crate) struct Ran {
     pub(crate) end: Turn,
     pub(crate) acts: SmallVec<[Act; 1]>,
@@ -99,22 +100,24 @@ pub(crate) struct Ran {
     pub(crate) deviations: SmallVec<[&'static Rule; 1]>,
     /// Rules that were consulted and kept.
     pub(crate) kept: SmallVec<[&'static Rule; 1]>,
+    /// `true` if the turn touches more than its own connection and the cells that its footprint lists.
     pub(crate) whole: bool,
+    /// `true` if the turn has seen a content or made a choice, so that later steps may depend on the state.
     pub(crate) looked: bool,
-    /// The number of choices that it made.
+    /// Number of choices made.
     pub(crate) asked: usize,
-    /// It listed the cells of a table.
+    /// `true` if the run listed the cells of a table.
     pub(crate) scanned: bool,
-    /// Whether it made new content of old without a look.
+    /// `true` if the run made new content from old without a look.
     pub(crate) updated: bool,
     pub(crate) replies: Option<u32>,
     pub(crate) received: usize,
-    /// The choices of an internal turn before it opened anything: its identity.
+    /// Identity of an internal turn: its choices before it opened any cell.
     pub(crate) action: Fingerprint,
 }
 
 impl Ran {
-    /// What two runs over the same answers did differently, if anything.
+    /// Describes the first difference between two runs over the same answers, if there is one.
     pub(crate) fn differs(&self, other: &Self, book: &CellBook) -> Option<(String, String)> {
         let tell = |what: fn(&Self, &CellBook) -> String| Some((what(self, book), what(other, book)));
         let is_same = |(one, two): (&Act, &Act)| one.is(two);
@@ -186,36 +189,36 @@ fn in_words(parts: impl Iterator<Item = String>, none: &str) -> String {
 }
 
 impl Ran {
-    /// Whether it left every cell as it was, and taught nothing.
+    /// Returns `true` if the run left every cell unchanged, and taught no fact.
     pub(crate) fn changes_nothing(&self, before: &Hypothesis) -> bool {
         self.writes.is_empty() && self.facts.fingerprint() == before.facts.fingerprint()
     }
 }
 
-/// What a run starts from.
+/// The inputs of a run.
 pub(crate) struct Start<'a> {
-    /// What new names are made of.
+    /// Origin of the run, from which new names are made.
     pub(crate) cause: Cause,
-    /// The messages of this turn so far.
+    /// Messages of this turn so far.
     pub(crate) inbox: &'a [(Conn, Incoming<Message>)],
-    /// How many acts were made visible when the turn was suspended.
+    /// Number of acts that had taken effect when the turn was suspended.
     pub(crate) acted: usize,
-    /// How many answers of the path are from then.
+    /// Number of answers on the path that were given before the turn was suspended.
     pub(crate) fixed: usize,
-    /// What the dry run found; `None` in a dry run and in internal turns.
+    /// Footprint from the dry run; `None` in a dry run and in internal turns.
     pub(crate) foot: Option<&'a Footprint>,
-    /// An earlier version of a cell to be shown instead of the present one.
+    /// Earlier version of a cell, shown instead of the present one.
     pub(crate) version: Option<(u32, Option<&'a Val>)>,
-    /// A dry run stops at the first look.
+    /// `true` in a dry run, which stops at the first look.
     pub(crate) dry: bool,
-    /// Which cells an internal turn may pick; `None` outside internal turns.
+    /// Cells that an internal turn may pick; `None` outside internal turns.
     pub(crate) pickable: Option<&'a [u32]>,
-    /// Rules that count may be broken in this turn.
+    /// `true` if counted rules may be broken in this turn.
     pub(crate) may_break: bool,
 }
 
 impl<'a> Start<'a> {
-    /// A turn that handles these messages from its beginning.
+    /// Returns the inputs of a turn that handles these messages from its beginning.
     pub(crate) fn of(cause: Cause, inbox: &'a [(Conn, Incoming<Message>)]) -> Self {
         Self {
             cause,
@@ -242,21 +245,23 @@ impl Clone for Start<'_> {
 pub(crate) struct Leeway<'a> {
     /// Rules that may be broken at all.
     pub(crate) relaxed: &'a [&'static str],
-    /// Those of them whose deviations are not counted.
+    /// Relaxed rules whose deviations are not counted.
     pub(crate) free: &'a [&'static str],
-    /// Deviations from the others that are left to the hypothesis.
+    /// Relaxed rules that are broken whenever they can be.
+    pub(crate) always: &'a [&'static str],
+    /// Number of deviations from the other relaxed rules that the hypothesis has left.
     pub(crate) left: u32,
-    /// Takes down which rules are asked about.
+    /// Record of the rules that were consulted.
     pub(crate) coverage: &'a Coverage,
 }
 
-/// The world of one run.
+/// The handler of one run.
 pub(crate) struct Runner<'a> {
     pub(crate) book: &'a RefCell<CellBook>,
     /// See [`Composed::spare`](super::compose::Composed::spare).
     spare: &'a Cell<Option<Box<dyn Letter>>>,
     leeway: Leeway<'a>,
-    /// Deviations in this run that count.
+    /// Number of counted deviations in this run.
     counted: u32,
     pub(crate) hypothesis: &'a Hypothesis,
     pub(crate) start: Start<'a>,
@@ -267,7 +272,7 @@ pub(crate) struct Runner<'a> {
     fresh: u32,
     connects: u32,
     own: Option<Conn>,
-    /// What it closed.
+    /// Connections that the turn closed.
     closed: SmallVec<[Conn; 1]>,
     sent_to_own: u32,
     ran: Ran,
@@ -326,7 +331,8 @@ impl<'a> Runner<'a> {
         self.ran.end = end.unwrap_or_else(|why| Err(self.panicked(model, why)));
         self.ran.asked = self.asked;
         if !internal && self.ran.received == 0 && self.ran.end.is_ok() {
-            // Nothing else runs such a turn, so whatever it stands for would be missing, and a correct server refuted.
+            // The search runs `serve` only for messages, so the behaviour that such a turn stands for would be
+            // missing, and a correct server refuted.
             self.ran.end = Err(Mistake::NotReceived { what: "ends".to_owned() }.into());
         }
         if !self.ran.whole && !internal && self.ran.end.is_ok() {
@@ -363,7 +369,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// From here on the turn may depend on the state.
+    /// Notes that the turn may depend on the state from here on.
     fn look(&mut self) -> Turn {
         if self.has_not_received() {
             return Err(Mistake::NotReceived { what: "makes a choice".to_owned() }.into());
@@ -375,12 +381,13 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// The turn should have received first: what it touches is to follow from its message, unless it is anything at all.
+    /// Returns `true` if the turn should have received first: its footprint has to follow from its message, unless
+    /// the turn is `whole`.
     fn has_not_received(&self) -> bool {
         self.ran.received == 0 && !self.ran.whole && self.start.pickable.is_none()
     }
 
-    /// Something beyond the turn's own connection and cells.
+    /// Extends the turn beyond its own connection and cells, which is possible before its first look only.
     fn widen(&mut self, what: &'static str) -> Turn {
         if !self.ran.whole {
             if self.ran.looked {
@@ -420,7 +427,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The number of a cell. Mostly the dry run has opened the same cells in the same order.
+    /// Returns the number of a cell. Usually the dry run has opened the same cells in the same order.
     fn number(&self, cell: &CellSpec<'_>) -> u32 {
         if let Some(&(number, _)) = self.start.foot.and_then(|foot| foot.cells.get(self.ran.opened.len())) {
             let book = self.book.borrow();
@@ -432,7 +439,7 @@ impl<'a> Runner<'a> {
         self.book.borrow_mut().number(cell)
     }
 
-    /// Whether this is the present content with more at its end.
+    /// Returns `true` if the value is the present content with more text at its end.
     fn is_grown(&self, cell: u32, value: Option<&Val>) -> bool {
         // A dry run does not know the present content.
         if self.start.dry {
@@ -460,7 +467,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// What a turn asked, for its author.
+/// Describes a question of a turn for the author of the model.
 fn asked(question: u32, options: u32) -> String {
     match question {
         2 => format!("io.choose({options})"),
@@ -474,7 +481,7 @@ fn question(kind: u32, literal: &Literal) -> u32 {
     (Fingerprint::of(literal).0 as u32) ^ kind
 }
 
-/// The effects, whatever the types of the model.
+/// The effects, independent of the model's types.
 impl Runner<'_> {
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<Message>), Stop> {
         self.tick()?;
@@ -556,7 +563,7 @@ impl Runner<'_> {
             return Ok(self.ask(question(1, literal), 2)? == 0);
         }
         match self.ran.facts.decide(literal) {
-            // Known answers are kept as well: when a suspended turn goes on, more may be known than now.
+            // Known answers are recorded as well: when a suspended turn continues, more may be known than now.
             Some(known) => {
                 let answer = self.ask(question(1, literal), 1)?;
                 debug_assert_eq!(answer.min(1), answer);
@@ -600,10 +607,12 @@ impl Runner<'_> {
         }
         self.look()?;
         let counts = !self.leeway.free.contains(&rule.name);
-        // A run with one deviation too many is dropped when it is over (`Composed::apply`), so it is not begun: of the subsets of
-        // the relaxed rules only the small ones are tried. Answers of a suspended turn are not asked for again.
+        // A run with one deviation too many is dropped at its end (`Composed::apply`), so it is not started: of the
+        // subsets of the relaxed rules only the small ones are tried. Answers that were given before a suspension are
+        // not reconsidered.
         let is_open = !counts || self.counted < self.leeway.left || self.replaying();
-        let deviates = self.ask(3, if is_open { 2 } else { 1 })? == 1;
+        let is_forced = is_open && self.leeway.always.contains(&rule.name);
+        let deviates = is_forced || self.ask(3, if is_open { 2 } else { 1 })? == 1;
         if deviates {
             self.counted += u32::from(counts);
             self.ran.deviations.push(rule);
@@ -629,7 +638,7 @@ impl Runner<'_> {
 
     fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop> {
         self.tick()?;
-        // A rule that is relaxed may be just the one that forbids to do more than add.
+        // A relaxed rule may be the very one that forbids doing more than append.
         let access =
             if access == Access::Grow && !self.leeway.relaxed.is_empty() { Access::Write } else { access };
         let number = self.number(cell);
@@ -646,7 +655,7 @@ impl Runner<'_> {
             Some((_, had)) if self.ran.whole || !self.ran.looked => *had = access,
             Some(_) => return Err(Mistake::WriteToView { cell: format!("{cell:?}") }.into()),
             None => {
-                // An internal turn may open what it likes: its cells are compared with the part's afterwards.
+                // An internal turn may open any cell: its cells are compared with those of the part afterwards.
                 if self.ran.looked && !self.ran.whole && self.start.pickable.is_none() {
                     let access = if access == Access::Read { "to read" } else { "to write" };
                     return Err(Mistake::OpenedLate { cell: format!("{cell:?}"), access }.into());
@@ -659,7 +668,7 @@ impl Runner<'_> {
 
     fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop> {
         self.tick()?;
-        // What the turn itself wrote is no news, unless it is made of what was there.
+        // The turn learns nothing by reading its own write, unless that was made from the content before.
         if self.ran.updated || !self.ran.writes.iter().any(|(number, _)| *number == cell) {
             self.look()?;
         }
@@ -668,6 +677,7 @@ impl Runner<'_> {
 
     fn write(&mut self, cell: u32, value: Option<Val>) -> Turn {
         self.tick()?;
+        // The search relies on the access with which a cell was opened, unless the turn may touch anything.
         if !self.ran.whole {
             let open = self.ran.opened.iter().find(|(number, _)| *number == cell).map(|(_, access)| *access);
             let describe = || self.book.borrow().cells[cell as usize].describe();
@@ -687,6 +697,7 @@ impl Runner<'_> {
 
     fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
         self.ran.updated = true;
+        // A dry run does not know the content to change; the value it writes is not used.
         let value = if self.start.dry { None } else { change(self.current(cell))? };
         self.write(cell, value)
     }
@@ -726,7 +737,7 @@ impl Runner<'_> {
     }
 }
 
-/// The same effects for a model with these types. Only what is received and sent needs them.
+/// The effects with the types of a model, which only received and sent messages need.
 impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_> {
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
         let (conn, item) = Runner::recv(self, from, closes)?;

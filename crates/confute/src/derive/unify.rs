@@ -1,7 +1,7 @@
-//! Unification (Fig 10): what a hypothesis sent against what was seen.
+//! Unification (Fig 10): messages that a hypothesis sent against observed ones.
 //!
-//! Seeing a message refines the hypothesis (facts about secrets, the name of a connection that the server opened) or
-//! ends it. What was seen is always concrete; only what the model sent has unknown parts.
+//! An observed message refines the hypothesis (facts about secrets, the name of a connection that the server opened)
+//! or ends it. Observed messages are always concrete; only messages of the model have unknown parts.
 
 use std::ops::Range;
 
@@ -10,27 +10,28 @@ use super::compose::{Brood, Composed};
 use super::hypothesis::{Hypothesis, Outgoing, Parcel, UNORDERED};
 use crate::lang::Conn;
 
-/// Where the tester saw something.
+/// The connection on which the tester observed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spot {
-    /// On a connection that the tester opened.
+    /// A connection that the tester opened.
     Client(Conn),
-    /// On a connection that it accepted.
+    /// A connection that the tester accepted.
     Accepted(u32),
 }
 
-/// Whether other explanations than the packets under way need to be looked at.
+/// The range of explanations that an observation may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// No: the packet at the head of its lane must have been the one.
+    /// Only messages in flight: the one at the head of its lane must be the match.
     Closed,
-    /// Yes: what was seen may come from a turn that has not happened yet.
+    /// Messages in flight, or a turn that has not happened yet.
     Open,
 }
 
 impl Composed<'_> {
-    /// The common case, in place: on a reliable network the packet at the head of its lane must be the one. `None` if
-    /// no packet for this connection is under way, or the case is not the common one.
+    /// Handles the common case, in place: on a reliable network the message at the head of its lane must match.
+    /// Returns `Some(true)` if it does; `None` if no message for this connection is in flight, or this is not the
+    /// common case.
     pub(crate) fn see_head(&self, hypothesis: &mut Hypothesis, spot: Spot, seen: &Seen) -> Option<bool> {
         let Spot::Client(conn) = spot else { return None };
         if !self.transport.is_reliable {
@@ -46,7 +47,7 @@ impl Composed<'_> {
         Some(fits)
     }
 
-    /// Whether something seen meanwhile shows that a packet under way is not the right one.
+    /// Returns `true` if a later observation shows that a message in flight is wrong.
     pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis, place: u64) -> bool {
         if !self.transport.is_reliable || self.transport.is_direct {
             return false;
@@ -66,8 +67,9 @@ impl Composed<'_> {
         })
     }
 
-    /// Where packets get lost: the same hypothesis, but its latest packet will be seen at the next place where that is
-    /// possible. `Err` says whether something else will be seen on its connection.
+    /// Returns, on a network that loses messages, the hypothesis in which its latest message will be observed at the
+    /// next position where that is possible. `Err` contains `true` if something else will be observed on its
+    /// connection.
     pub(crate) fn anticipate(
         &self,
         hypothesis: &Hypothesis,
@@ -100,7 +102,7 @@ impl Composed<'_> {
         Err(else_seen)
     }
 
-    /// Explains what was seen by packets that are already under way.
+    /// Explains an observation by messages that are already in flight.
     pub(crate) fn see(
         &self,
         hypothesis: &Hypothesis,
@@ -114,7 +116,8 @@ impl Composed<'_> {
                 if let Some(conn) = hypothesis.bound(wire) {
                     self.see_on(hypothesis, conn, (seen, place), brood)
                 } else {
-                    // Fig 10, lines 18 to 28: any connection of the server's that has no name yet may be this one.
+                    // Fig 10, lines 18 to 28: any connection opened by the server that has no name yet may be this
+                    // one.
                     for at in 0..hypothesis.links.len() {
                         if hypothesis.links[at].1.is_none() {
                             let mut bound = hypothesis.clone();
@@ -182,7 +185,7 @@ impl Composed<'_> {
         }
     }
 
-    /// The packet was seen; those before it in its lane were lost.
+    /// Removes an observed message; those before it in its lane were lost.
     fn remove_seen(&self, next: &mut Hypothesis, index: usize, ordered: bool) {
         let (lane, conn) = (next.out[index].lane, next.out[index].conn);
         let closes = matches!(next.out[index].parcel, Parcel::Close);
@@ -205,7 +208,7 @@ impl Composed<'_> {
         }
     }
 
-    /// A connection is no more: what was on its way from the server is lost, and what was on its way to it may be.
+    /// Ends a connection: messages in flight from the server are lost, and messages in flight to it may be.
     pub(crate) fn sever(&self, next: &mut Hypothesis, spot: Spot) {
         let (conn, wire) = match spot {
             Spot::Client(conn) => (Some(conn), conn.wire()),
@@ -217,8 +220,8 @@ impl Composed<'_> {
         for pending in next.pending.iter_mut().filter(|pending| Some(pending.delivery.wire) == wire) {
             pending.loose = true;
         }
-        // A read whose answer nobody will see makes no difference any more, unless to internal turns, or to a turn that
-        // is waiting for just any message.
+        // A read whose response will not be observed makes no difference any more, except to internal turns, or to a
+        // turn that is waiting for any message; with either of them `late` is off.
         if self.late.get() {
             next.pending
                 .retain(|pending| Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader());

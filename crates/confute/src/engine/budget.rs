@@ -1,26 +1,29 @@
-//! How much a judgement may cost, and the meter that runs meanwhile.
+//! The budget of a judgement, and the meter that enforces it.
 
-/// How much a judgement may cost, and under which rules it is made.
+/// The budget of a judgement, and the rules under which it is made.
 #[derive(Clone)]
 pub struct Options<'a> {
-    /// How many turns of the model may be tried.
+    /// Maximum number of turns of the model that may be tried.
     pub turns: u64,
-    /// About how many bytes the search may hold.
+    /// Approximate maximum number of bytes that the search may hold.
     pub memory: usize,
-    /// Called now and then, also deep inside the search, with how far it is; `true` means that the time is up. The
-    /// core has no clock of its own.
+    /// Callback that gets the progress now and then, also deep inside the search, and returns `true` if the time is
+    /// up. The core has no clock of its own.
     pub watch: Option<&'a dyn Fn(&Pulse) -> bool>,
     /// Rules that the server may break.
     pub relaxed: Vec<&'static str>,
-    /// How often it may break them.
+    /// Maximum number of deviations from them.
     pub deviations: u32,
-    /// Those among them that it may break any number of times.
+    /// Relaxed rules that the server may break any number of times.
     pub free: Vec<&'static str>,
-    /// If set, it breaks the others only in handling the message that was sent at this place of the trace.
+    /// Relaxed rules that the server breaks whenever it can, as a server with a steady fault does. A trace that such a
+    /// server explains is explained with the rules relaxed too; the converse does not hold.
+    pub always: Vec<&'static str>,
+    /// Index in the trace of the only message in whose handling the server may break the other relaxed rules, if set.
     pub at: Option<usize>,
-    /// Runs every turn of the model at least twice and compares what it did, instead of a sample of them. A model with hidden
-    /// state is then told as [`NotDeterministic`](crate::lang::Mistake::NotDeterministic) much sooner; a judgement takes
-    /// two to three times as long.
+    /// `true` to run every turn of the model at least twice and compare the runs, instead of a sample of them. A
+    /// model with hidden state is then reported as [`NotDeterministic`](crate::lang::Mistake::NotDeterministic) much
+    /// sooner; a judgement takes two to three times as long.
     pub repeat_all: bool,
 }
 
@@ -33,47 +36,49 @@ impl Default for Options<'_> {
             relaxed: Vec::new(),
             deviations: u32::MAX,
             free: Vec::new(),
+            always: Vec::new(),
             at: None,
             repeat_all: false,
         }
     }
 }
 
-/// How far a search is.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse {
-    /// The furthest event that the part being searched has explained.
+    /// Furthest event that the part being searched has explained.
     pub event: u64,
-    /// How many turns of the model were tried.
+    /// Number of turns of the model tried.
     pub turns: u64,
-    /// How many alternatives that part has open.
+    /// Number of alternatives that this part has open.
     pub open: usize,
-    /// About how many bytes they take.
+    /// Approximate number of bytes that they take.
     pub bytes: usize,
 }
 
-/// How many turns may be tried between two looks at the watch.
+/// Maximum number of turns between two calls of the watch.
 const LOOK: u64 = 256;
 
-/// Watches the budget.
+/// Meter of the budget.
 pub(crate) struct Meter<'a> {
     pub(super) options: Options<'a>,
-    /// Where the present slice ends.
+    /// Number of turns at which the present slice ends.
     pub(super) slice: u64,
     pub(super) countdown: u32,
-    /// After how many turns the watch is asked again, at the latest.
+    /// Number of turns at which the watch is called again, at the latest.
     pub(super) look_at: u64,
     pub(crate) spent: Option<&'static str>,
 }
 
 impl Meter<'_> {
-    /// Whether to stop: because the slice is over, or (then `spent` says what) for good.
+    /// Returns `true` if the search has to stop: because the slice is over, or for good (`spent` then names the
+    /// budget).
     pub(crate) fn is_spent(&mut self, runs: u64, pulse: impl FnOnce() -> Pulse) -> bool {
         if self.spent.is_some() || runs >= self.slice {
             return true;
         }
         self.countdown -= 1;
-        // Where many rules are relaxed, one step may take a thousand turns.
+        // With many relaxed rules one step may take a thousand turns.
         if self.countdown == 0 || runs >= self.look_at {
             self.countdown = 64;
             self.look_at = runs + LOOK;

@@ -1,4 +1,4 @@
-//! What the live hypotheses expect (the paper's Fig 12): for those who explain, and for those who decide what to ask next.
+//! Expectations of the live hypotheses (the paper's Fig 12), for explanations and for generators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -13,19 +13,19 @@ use crate::trace::WireConn;
 use crate::verdict::Expectation;
 
 impl Engine<'_> {
-    /// What the hypotheses expect to come next on this connection, merged into classes; how many hypotheses there are;
-    /// and whether some were left out.
+    /// Returns what the hypotheses expect next on this connection, merged into classes; the number of hypotheses; and
+    /// `true` if some were left out.
     pub fn expectations(&mut self, conn: WireConn) -> (Vec<Expectation>, usize, bool) {
         self.catch_up();
         let spot = self.spot(conn);
-        let owner = self.whole.or_else(|| self.lines.get(&conn.0).and_then(|line| line.part));
+        let owner = self.whole.or_else(|| self.connections.get(&conn.0).and_then(|state| state.part));
         let Some(part) = owner.and_then(|part| self.parts[part].as_mut()) else {
             return (Vec::new(), 0, false);
         };
         let (hypotheses, mut more) = part.survey(&self.world, 100);
         let mut classes: BTreeMap<Class, usize> = BTreeMap::new();
         for hypothesis in &hypotheses {
-            // Where many rules are relaxed, each takes long.
+            // With many relaxed rules each hypothesis takes long.
             let pulse = Pulse { event: self.events, turns: self.world.tally.runs.get(), open: 0, bytes: 0 };
             if !classes.is_empty() && self.meter.options.watch.is_some_and(|watch| watch(&pulse)) {
                 more = true;
@@ -35,7 +35,8 @@ impl Engine<'_> {
                 Spot::Client(conn) => Some(conn),
                 Spot::Accepted(wire) => hypothesis.bound(wire),
             };
-            // One that the server opened and nothing was seen on may be any that it opens.
+            // A connection that the server opened, with nothing observed on it yet, may be any of those that it
+            // opens.
             let prospects = part.prospects(&self.world, hypothesis, name, self.events);
             let mut said: BTreeSet<Class> = prospects.iter().filter_map(class_of).collect();
             if said.is_empty() {
@@ -49,20 +50,21 @@ impl Engine<'_> {
             .into_iter()
             .map(|((message, rules), hypotheses)| Expectation { message, rules, hypotheses })
             .collect();
-        // What a rule requires says more than what is allowed besides.
+        // An expectation that a rule requires is more informative than one that is merely allowed.
         expected.sort_by_key(|one| one.rules.is_empty());
         (expected, hypotheses.len(), more)
     }
 
-    /// How many different things the live hypotheses expect in answer to this message, were it sent now on a connection of
-    /// its own: if more than one, the answer may tell them apart. A hypothesis that leaves open what the server chose counts
-    /// for each choice on which the answer depends; an answer that is free anyway counts once. At most so many hypotheses
-    /// are asked. 0 if nobody knows: while answers are awaited, or where the message concerns what was never talked about.
+    /// Returns the number of different responses that the live hypotheses expect to this message, were it sent now on
+    /// a connection of its own: if more than one, the response may distinguish them. A hypothesis that leaves a
+    /// choice of the server open counts once for each choice on which the response depends; a response that is free
+    /// anyway counts once. At most `most` hypotheses are considered. Returns 0 if the number is unknown: while
+    /// responses are awaited, or if the message concerns cells that no message has touched yet.
     pub fn disagreement(&mut self, message: Rc<Message>, most: usize) -> usize {
         if !self.verdict.is_unrefuted() || self.lag() > 0 {
             return 0;
         }
-        // Neither the connection nor the number is one that will ever be used.
+        // Neither this connection nor this number will ever be used by a real message.
         let (conn, sent) = (Conn::client(u32::MAX), u32::MAX);
         let item = Incoming::Message(message);
         let foot = self.world.footprint(conn, &item);
@@ -77,7 +79,7 @@ impl Engine<'_> {
         let delivery =
             Rc::new(Delivery { lane, place: self.events, ..Delivery::new(sent, u32::MAX, item, foot) });
         let (hypotheses, _) = part.survey(&self.world, most);
-        // By hypothesis, and by what it would have to know of what is hidden now.
+        // Expectations by hypothesis, and by the facts that it would need about what is hidden now.
         let mut worlds: BTreeMap<_, BTreeSet<Class>> = BTreeMap::new();
         for (number, mut hypothesis) in hypotheses.into_iter().take(most).enumerate() {
             self.world.admit(&mut hypothesis, &delivery);
@@ -91,7 +93,7 @@ impl Engine<'_> {
     }
 }
 
-/// What is expected, and by which rules.
+/// An expected message, with the rules that it follows from.
 type Class = (Option<String>, Vec<&'static str>);
 
 fn class_of((then, head): &(Hypothesis, Outgoing)) -> Option<Class> {
@@ -102,7 +104,7 @@ fn class_of((then, head): &(Hypothesis, Outgoing)) -> Option<Class> {
     }
 }
 
-/// Each once: a turn may ask for the same rule more than once.
+/// Returns the name of each rule once: a turn may consult the same rule repeatedly.
 fn names(rules: &[&'static Rule]) -> Vec<&'static str> {
     let mut names = Vec::new();
     for rule in rules {

@@ -1,7 +1,7 @@
-//! The engine: a pure state machine that is told what happened and says what it makes of it.
+//! The engine: a pure state machine that takes events and returns a verdict.
 //!
-//! It has no clock, no sockets, no threads and no types of a model: a [`Tester`](crate::Tester) is its typed face. It does not
-//! decide what to send; it says which hypotheses are alive, so that a generator can.
+//! The engine has no clock, no sockets, no threads and no types of a model: a [`Tester`](crate::Tester) is its typed
+//! interface. It does not decide what to send; it reports the live hypotheses, so that a generator can.
 //!
 //! Events are routed to [`Part`]s, groups of cells that are searched by themselves: see `route`.
 
@@ -28,34 +28,34 @@ use crate::verdict::{Inconclusive, Refutation, Verdict};
 pub(crate) use budget::Meter;
 pub use budget::{Options, Pulse};
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Default)]
-struct Line {
+struct ConnectionState {
     accepted: bool,
     ended: bool,
-    /// The part that has requests of this connection under way.
+    /// Part that has requests of this connection in flight.
     part: Option<usize>,
-    /// How many answers are to come.
+    /// Number of responses to come.
     owed: u64,
-    /// Whether a request without an answer was sent: it may be under way for ever.
+    /// `true` if a request without a response was sent: it may be in flight for ever.
     silent: bool,
-    /// The part of requests that touch no cell at all.
-    lonely: Option<usize>,
+    /// Part of the requests that touch no cell at all.
+    detached: Option<usize>,
 }
 
-/// Judges a server while it is talked to, whatever the types of its model.
+/// Judge of a server during a conversation, independent of the types of its model.
 pub struct Engine<'m> {
     pub(crate) world: Composed<'m>,
     parts: Vec<Option<Part>>,
-    /// Which part a cell belongs to.
+    /// Part of each cell.
     part_of: FxHashMap<u32, usize>,
-    lines: FxHashMap<u32, Line>,
-    /// What was sent last on a connection.
+    connections: FxHashMap<u32, ConnectionState>,
+    /// Latest message sent on each connection.
     latest: FxHashMap<u32, Rc<Delivery>>,
     meter: Meter<'m>,
     events: u64,
     sent: u32,
-    /// The one part, if everything is searched together.
+    /// The only part, if everything is searched together.
     whole: Option<usize>,
     internal: InternalKind,
     verdict: Verdict,
@@ -66,29 +66,31 @@ pub struct Engine<'m> {
 }
 
 impl<'m> Engine<'m> {
-    /// Derives a tester from a model of the server and one of the network.
+    /// Derives a tester from a server model and a network model.
     pub(crate) fn new(model: &'m dyn Model, network: &'m dyn Network, options: Options<'m>) -> Self {
         let mut world = Composed::new(model, network);
-        // Where any number is allowed anywhere, nobody counts: hypotheses that differ in that number only are the same.
+        // If any number is allowed anywhere, deviations are not counted: hypotheses that differ in that number only
+        // are equal.
         let is_counted = options.deviations != u32::MAX || options.at.is_some();
         world.allowance = Allowance {
             relaxed: options.relaxed.clone(),
             free: if is_counted { options.free.clone() } else { options.relaxed.clone() },
+            always: options.always.clone(),
             most: options.deviations,
             only_at: options.at.map(|at| at as u64),
         };
         world.repeats = Repeats::new(options.repeat_all);
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
-        // A read lets internal turns happen again, so it is no longer all the same when it took place.
+        // A read lets internal turns happen again, so the time of a read makes a difference.
         world.late.set(!world.has_internal);
         let mut engine = Self {
             world,
             parts: Vec::new(),
             part_of: FxHashMap::default(),
-            lines: FxHashMap::default(),
+            connections: FxHashMap::default(),
             latest: FxHashMap::default(),
-            // The watch is asked at once: whoever judges many short traces has to notice that time is up.
+            // The watch is called at once: a caller that judges many short traces has to notice that time is up.
             meter: Meter { options, slice: u64::MAX, countdown: 1, look_at: 0, spent: None },
             events: 0,
             sent: 0,
@@ -100,7 +102,7 @@ impl<'m> Engine<'m> {
             free: Vec::new(),
         };
         if !engine.world.transport.is_reliable || engine.world.transport.is_direct {
-            // What a lost or doubled packet may still do ties everything together.
+            // The possible late effects of a lost or duplicated message tie everything together.
             engine.unite(false);
         }
         if internal == InternalKind::Whole {
@@ -109,12 +111,12 @@ impl<'m> Engine<'m> {
         engine
     }
 
-    /// Takes the next event and says what to think of the server now.
+    /// Takes the next event and returns the verdict so far.
     pub fn observe(&mut self, event: Event<Rc<Message>>) -> &Verdict {
         if !self.verdict.is_unrefuted() {
             return &self.verdict;
         }
-        // When nothing is under way any more, there is nothing to wait for.
+        // When nothing is in flight any more, there is nothing to wait for.
         let at_rest = matches!(event, Event::Quiescent);
         if let Some(part) = self.enter(event) {
             if !self.lagging.contains(&part) {
@@ -125,12 +127,12 @@ impl<'m> Engine<'m> {
         &self.verdict
     }
 
-    /// What it thinks of the server so far. `Unrefuted` may still change for the last [`Engine::lag`] events.
+    /// Returns the verdict so far. `Unrefuted` may still change for the last [`Engine::lag`] events.
     pub fn so_far(&self) -> &Verdict {
         &self.verdict
     }
 
-    /// What it thinks of the server, all events considered.
+    /// Returns the verdict, all events considered.
     pub fn verdict(&mut self) -> &Verdict {
         if self.verdict.is_unrefuted() {
             self.catch_up();
@@ -138,45 +140,45 @@ impl<'m> Engine<'m> {
         &self.verdict
     }
 
-    /// How many events wait to be explained: while requests are under way whose answers will tell in which order they
-    /// were handled, the tester waits for these instead of trying every order. So a violation may be told a few events
-    /// late, as many as are outstanding.
+    /// Returns the number of events that wait to be explained. While requests are in flight whose responses will show
+    /// in which order they were handled, the tester waits for these instead of trying every order. A violation may
+    /// thus be reported late, by at most as many events as are outstanding.
     pub fn lag(&self) -> usize {
         self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
     }
 
-    /// How many events it has seen.
+    /// Returns the number of events observed.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// How many turns of the model it has tried.
+    /// Returns the number of turns of the model tried.
     pub fn turns(&self) -> u64 {
         self.world.tally.runs.get()
     }
 
-    /// How many alternatives are open, over all parts.
+    /// Returns the number of open alternatives, over all parts.
     pub fn alternatives(&self) -> usize {
         self.parts.iter().flatten().map(Part::open).sum()
     }
 
-    /// About how many bytes the search holds.
+    /// Returns the approximate number of bytes that the search holds.
     pub fn bytes(&self) -> usize {
         self.parts.iter().flatten().map(Part::bytes).sum()
     }
 
-    /// How many parts are searched apart.
+    /// Returns the number of parts that are searched separately.
     pub fn parts(&self) -> usize {
         self.parts.iter().flatten().count()
     }
 
-    /// The names of the rules that some hypothesis asked about. One that is not among them was surely never put to the test; one
-    /// that is was at least considered.
+    /// Returns the names of the rules that some hypothesis consulted. A rule that is not among them was certainly
+    /// never tested; one that is was at least considered.
     pub fn rules_asked(&self) -> BTreeSet<&'static str> {
         self.world.tally.coverage.names()
     }
 
-    /// Explains what can be explained without guessing: up to where every request has been answered.
+    /// Explains what can be explained without guessing: up to the first request that still waits for its response.
     fn keep_up(&mut self) {
         self.meter.slice = u64::MAX;
         for number in std::mem::take(&mut self.lagging) {
@@ -199,7 +201,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Searches until every part is explained, or one is not, or the budget is spent.
+    /// Searches until every part is explained, one of them cannot be, or the budget is spent.
     fn catch_up(&mut self) {
         let mut slice = 1_000;
         while !self.lagging.is_empty() {
@@ -254,7 +256,7 @@ impl<'m> Engine<'m> {
             self.verdict = Verdict::Inconclusive(Inconclusive::OutOfStep { event });
             return;
         }
-        // Unless what does not fit together are turns of a model with hidden state.
+        // The contradiction may instead come from turns of a model with hidden state.
         self.world.repeat_all();
         if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
@@ -269,7 +271,7 @@ impl<'m> Engine<'m> {
         });
     }
 
-    /// Tells it everything that will be seen.
+    /// Announces all observations of a trace in advance.
     fn foresee(&mut self, events: &[Event<Rc<Message>>]) {
         self.world.foresees = true;
         let mut accepted = FxHashSet::default();
@@ -290,7 +292,7 @@ impl<'m> Engine<'m> {
     }
 }
 
-/// Judges a whole trace. What came later is known from the start, and used.
+/// Judges a whole trace. Later observations are known from the start, and used.
 pub(crate) fn judge(
     model: &dyn Model,
     network: &dyn Network,

@@ -1,8 +1,9 @@
-//! Which event concerns which part.
+//! Routing of events to the parts that they concern.
 //!
-//! Which cells a message's turn can touch follows from the message alone (a dry run finds out), so two parts have nothing
-//! to do with each other until a message touches both, or until a connection has requests under way in both, whose order
-//! ties them. Then they become one part. The state of a model whose turns may touch anything is one part from the start.
+//! The cells that a message's turn can touch follow from the message alone (a dry run determines them), so two parts
+//! are independent until a message touches both, or until a connection has requests in flight in both, whose order
+//! ties them. Then they become one part. The state of a model whose turns may touch anything is one part from the
+//! start.
 
 use std::rc::Rc;
 
@@ -22,17 +23,17 @@ use crate::trace::{Event, WireConn};
 use crate::verdict::{Inconclusive, Verdict};
 
 impl Engine<'_> {
-    /// Puts an event into the log of the part that it concerns.
+    /// Adds an event to the log of the part that it concerns, and returns that part.
     pub(super) fn enter(&mut self, event: Event<Rc<Message>>) -> Option<usize> {
         let place = self.events;
         self.events += 1;
         match event {
             Event::Opened(conn) => {
-                self.lines.entry(conn.0).or_default();
+                self.connections.entry(conn.0).or_default();
                 None
             }
             Event::Accepted(conn) => {
-                self.lines.entry(conn.0).or_default().accepted = true;
+                self.connections.entry(conn.0).or_default().accepted = true;
                 None
             }
             Event::Sent(conn, message) => self.give(conn, Incoming::Message(message), place),
@@ -44,7 +45,7 @@ impl Engine<'_> {
             }
             Event::HungUp(conn) => {
                 let spot = self.spot(conn);
-                let owner = self.lines.entry(conn.0).or_default().part.or(self.whole);
+                let owner = self.connections.entry(conn.0).or_default().part.or(self.whole);
                 self.end(conn, place, false);
                 if let Some(part) = owner {
                     self.log(part, place, Task::Severed(spot));
@@ -64,8 +65,8 @@ impl Engine<'_> {
     }
 
     pub(super) fn spot(&self, conn: WireConn) -> Spot {
-        match self.lines.get(&conn.0) {
-            Some(line) if line.accepted => Spot::Accepted(conn.0),
+        match self.connections.get(&conn.0) {
+            Some(connection) if connection.accepted => Spot::Accepted(conn.0),
             _ => Spot::Client(Conn::client(conn.0)),
         }
     }
@@ -75,9 +76,9 @@ impl Engine<'_> {
             Spot::Client(conn) => conn,
             Spot::Accepted(wire) => Conn::accepted(wire),
         };
-        let line = self.lines.entry(conn.0).or_default();
-        line.ended = true;
-        line.owed = 0;
+        let connection = self.connections.entry(conn.0).or_default();
+        connection.ended = true;
+        connection.owed = 0;
         self.world.ended.insert(conn_name, End { place, by_server });
     }
 
@@ -114,11 +115,11 @@ impl Engine<'_> {
         self.sent += 1;
         let lane = self.world.lane_in(name, sent);
         let part = self.home(conn, &foot);
-        let line = self.lines.entry(conn.0).or_default();
-        let alone = line.owed == 0 && !line.silent && !accepted;
-        line.part = Some(part);
-        line.owed += u64::from(foot.replies) + u64::from(foot.closes);
-        line.silent |= foot.replies == 0 && !foot.is_reader();
+        let connection = self.connections.entry(conn.0).or_default();
+        let alone = connection.owed == 0 && !connection.silent && !accepted;
+        connection.part = Some(part);
+        connection.owed += u64::from(foot.replies) + u64::from(foot.closes);
+        connection.silent |= foot.replies == 0 && !foot.is_reader();
         let parallel = foot.is_reader()
             && matches!(&item, Incoming::Message(message) if self.world.model.is_parallel(&**message));
         let facts = Delivery::new(sent, conn.0, item, foot);
@@ -137,15 +138,16 @@ impl Engine<'_> {
         {
             self.world.sightings.push(name, place, seen.clone());
         }
-        let line = self.lines.entry(conn.0).or_default();
-        let part = self.whole.or(line.part);
-        line.owed = line.owed.saturating_sub(1);
-        if line.owed == 0 && !line.silent {
-            line.part = None;
+        let connection = self.connections.entry(conn.0).or_default();
+        let part = self.whole.or(connection.part);
+        connection.owed = connection.owed.saturating_sub(1);
+        if connection.owed == 0 && !connection.silent {
+            connection.part = None;
         }
         let part = match part {
             Some(part) => part,
-            // Nobody asked: a part without any hypothesis that could have sent it.
+            // No request is outstanding: the observation goes to a part without any hypothesis that could have sent
+            // it.
             None if self.internal == InternalKind::None => {
                 self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false))
             }
@@ -158,7 +160,7 @@ impl Engine<'_> {
         part
     }
 
-    /// The part that a message belongs to, made or merged where needed.
+    /// Returns the part that a message belongs to; creates or merges parts where needed.
     fn home(&mut self, conn: WireConn, foot: &Footprint) -> usize {
         if let Some(whole) = self.whole {
             if let Some(part) = &mut self.parts[whole] {
@@ -166,19 +168,19 @@ impl Engine<'_> {
             }
             return whole;
         }
-        let line = self.lines.entry(conn.0).or_default();
-        if line.silent && line.owed == 0 {
-            let clear = line
+        let connection = self.connections.entry(conn.0).or_default();
+        if connection.silent && connection.owed == 0 {
+            let clear = connection
                 .part
                 .is_none_or(|part| self.parts[part].as_ref().is_none_or(|part| part.is_clear_of(conn.0)));
             if clear {
-                line.silent = false;
-                line.part = None;
+                connection.silent = false;
+                connection.part = None;
             }
         }
-        let mut home = line.part;
+        let mut home = connection.part;
         if foot.cells.is_empty() && home.is_none() {
-            home = line.lonely;
+            home = connection.detached;
         }
         for (cell, _) in &foot.cells {
             let theirs = self.part_of.get(cell).copied();
@@ -190,7 +192,7 @@ impl Engine<'_> {
         let home =
             home.unwrap_or_else(|| self.add(Part::new(Vec::new(), vec![Hypothesis::default()], false)));
         if foot.cells.is_empty() {
-            self.lines.entry(conn.0).or_default().lonely = Some(home);
+            self.connections.entry(conn.0).or_default().detached = Some(home);
         }
         for (cell, _) in &foot.cells {
             if self.part_of.insert(*cell, home) != Some(home)
@@ -220,8 +222,8 @@ impl Engine<'_> {
                 clippy::iter_over_hash_type,
                 reason = "each is changed by itself, so the order is all the same"
             )]
-            for line in self.lines.values_mut() {
-                for held in [&mut line.part, &mut line.lonely] {
+            for connection in self.connections.values_mut() {
+                for held in [&mut connection.part, &mut connection.detached] {
                     if *held == Some(from) {
                         *held = Some(into);
                     }
@@ -237,7 +239,7 @@ impl Engine<'_> {
         into
     }
 
-    /// From now on everything is searched together.
+    /// Searches everything together from now on.
     pub(super) fn unite(&mut self, touches_anything: bool) {
         let numbers: Vec<usize> = (0..self.parts.len()).filter(|part| self.parts[*part].is_some()).collect();
         let first = match numbers.first() {
@@ -253,7 +255,7 @@ impl Engine<'_> {
                 && !part.whole
             {
                 part.whole = true;
-                // What was left out because no turn could touch more than it said may matter now.
+                // Steps that were left out because no turn could touch more than its footprint may be relevant now.
                 part.restart();
                 if !self.lagging.contains(&first) {
                     self.lagging.push(first);
@@ -263,7 +265,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Forgets what no part needs any more.
+    /// Forgets data that no part needs any more.
     pub(super) fn trim(&mut self) {
         if self.world.foresees {
             return;
@@ -276,8 +278,12 @@ impl Engine<'_> {
             .min()
             .unwrap_or(self.events);
         self.world.sightings.forget_before(oldest);
-        let used: FxHashSet<usize> =
-            self.lines.values().flat_map(|line| [line.part, line.lonely]).flatten().collect();
+        let used: FxHashSet<usize> = self
+            .connections
+            .values()
+            .flat_map(|connection| [connection.part, connection.detached])
+            .flatten()
+            .collect();
         for number in 0..self.parts.len() {
             let idle =
                 self.parts[number].as_ref().is_some_and(|part| part.is_idle() && part.cells.is_empty());

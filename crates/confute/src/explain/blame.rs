@@ -1,4 +1,4 @@
-//! Which rule must have been broken.
+//! Blame: finds the rules that must have been broken.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -10,37 +10,40 @@ use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Blame, Diagnosis, Inconclusive, Verdict};
 
-/// How many rules may be broken together before blame gives up.
+/// Maximum number of rules that are assumed to be broken together.
 const MOST_RULES: usize = 2;
-/// Deviations are counted up to this, which stands for any number.
+/// Number up to which deviations are counted; it stands for any number.
 pub(super) const OFTEN: u32 = 5;
-/// How many turns one set of rules may take, besides two hundred for each event.
+/// Maximum number of turns for one set of rules, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
-/// So many deviations from weaker rules have to be ruled out before a stronger one is blamed.
+/// Number of deviations from weaker rules that must be ruled out before a stronger one is blamed.
 const SURE: u32 = 2;
-/// How often two stronger rules are looked for, each time without one that explains the trace alone.
+/// Maximum number of searches for two stronger rules, each without the rules that were found to explain the trace
+/// alone.
 const MOST_PASSES: u32 = 3;
-/// How many turns it may take to rule out more of them.
+/// Maximum number of turns to rule out more than [`SURE`] deviations, or to find out if one of several rules is
+/// needed.
 const MORE_TURNS: u64 = 4_000;
-/// So many times as many for what is tried only where something is blamed already.
+/// Factor on [`MOST_TURNS`] for sets that are tried only if something is blamed already.
 const LARGE: u64 = 10;
 
-/// Which rules, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the fewest
-/// deviations, and larger ones that need fewer still. So where one rule would have to be broken three times, two that were
-/// broken once each are told too. Deviations from rules that are relaxed already cost nothing.
+/// Finds the rules that, relaxed, make a refuted trace explainable: the smallest sets, all of them that need the
+/// fewest deviations, and larger ones that need fewer still. So if one rule would have to be broken three times, two
+/// that were broken once each are reported too. Deviations from rules that are relaxed already cost nothing.
 ///
 /// The trace is judged again from its start, once for each set of rules. A set is a diagnosis if some behaviour that
-/// deviates from just these rules explains everything that was seen: a counterfactual, not a guess.
+/// deviates from exactly these rules explains all observations: a counterfactual, not a guess.
 ///
-/// If weaker rules explain it too, though they would have to be broken more often, a set of them is told as well: an accusation is
-/// worth no more than the least that explains what was seen.
+/// If weaker rules explain the trace too, though they would have to be broken more often, a set of them is reported
+/// as well: a violation has the level of the weakest explanation.
 ///
-/// A rule that is broken out of habit ([`ServerModel::is_habitual`]) and no stronger than the weakest of these is told beside them
-/// if it explains the trace, however often: two requests that a busy server refused are no sign that a tag changed.
+/// A rule that is broken out of habit ([`ServerModel::is_habitual`]) and no stronger than the weakest of these is
+/// reported beside them if it explains the trace, however often it was broken: two requests that a busy server
+/// refused are no sign that a tag changed.
 ///
-/// Where only weaker rules are blamed, two stronger ones that the last answer broke at once are told beside them. A weak rule
-/// is a cheap excuse: one deviation from "what is there stays there" explains a PUT that was performed against its condition
-/// *and* answered 201 instead of 204. The level stays that of the weakest.
+/// If only weaker rules are blamed, two stronger ones that the last response broke at once are reported beside them.
+/// A weak rule is a cheap excuse: one deviation from "what is there stays there" explains a PUT that was performed
+/// against its condition *and* got the response 201 instead of 204. The level stays that of the weakest.
 pub fn blame<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -53,18 +56,19 @@ where
     blame_by_parts(model, network, &[events], options, Depth::Level)
 }
 
-/// How far blame goes.
+/// The extent of blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// The smallest sets of rules with the fewest deviations, and no more. The level of the result is an upper bound: weaker
-    /// rules that would have to be broken more often may explain the trace too. For shrinking, which blames many traces.
+    /// The smallest sets of rules with the fewest deviations, and no more. The level of the result is an upper bound:
+    /// weaker rules that would have to be broken more often may explain the trace too. For shrinking, which blames
+    /// many traces.
     Names,
-    /// Weaker and stronger sets beside these, so that the level of the result is that of the accusation.
+    /// Weaker and stronger sets beside these, so that the level of the result is that of the violation.
     Level,
 }
 
-/// Blames the last of these traces. The others are less of the same evidence: what explains the last explains them with no
-/// more deviations, so a set that does not explain one of them need not be tried on the next.
+/// Blames the last of these traces. The others contain less of the same evidence: whatever explains the last explains
+/// them with no more deviations, so a set that does not explain one of them need not be tried on the next.
 pub fn blame_by_parts<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -98,13 +102,13 @@ pub(crate) fn blame_erased(
     blame
 }
 
-/// The rules that may have been broken, as far as the messages tell.
+/// Returns the rules that may have been broken, as far as the messages show.
 fn concerned(
     model: &dyn Model,
     events: &[Event<Rc<Message>>],
     relaxed: &[&'static str],
 ) -> Vec<&'static Rule> {
-    // Of what did not come there is no message.
+    // A missing response leaves no message by which to exclude a rule.
     let is_silent = events.iter().any(|event| matches!(event, Event::Quiescent));
     let shows = |rule: &&Rule| {
         is_silent
@@ -116,7 +120,7 @@ fn concerned(
     model.rules().iter().filter(|rule| !relaxed.contains(&rule.name)).filter(shows).collect()
 }
 
-/// What is to be explained.
+/// The traces to explain, and the rules to try.
 struct Bench<'a> {
     model: &'a dyn Model,
     network: &'a dyn Network,
@@ -126,7 +130,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// The smallest sets that explain it, with the fewest deviations.
+    /// Returns the smallest sets that explain the trace, with the fewest deviations.
     fn least(&self) -> Blame {
         let mut blame = Blame { diagnoses: Vec::new(), tried: 0, incomplete: false };
         for size in 1..=MOST_RULES.min(self.rules.len()) {
@@ -135,7 +139,7 @@ impl Bench<'_> {
                 break;
             }
             blame.tried = size;
-            // The fewer deviations, the less there is to search, and the better the explanation.
+            // With fewer deviations there is less to search, and the explanation is better.
             for deviations in size as u32..least {
                 let known = blame.diagnoses.len();
                 if self.each(&mut blame, size, deviations).is_break() {
@@ -149,7 +153,8 @@ impl Bench<'_> {
         blame
     }
 
-    /// The verdict where so many deviations from these rules are allowed, and any from what is relaxed already.
+    /// Returns the verdict if this many deviations from these rules are allowed, and any number from rules that are
+    /// relaxed already.
     fn verdict(&self, set: &[&Rule], deviations: u32, turns: u64) -> Verdict {
         let free = &self.options.relaxed;
         let mut verdict = Verdict::Unrefuted;
@@ -169,7 +174,7 @@ impl Bench<'_> {
         verdict
     }
 
-    /// Adds the sets of this size that explain the trace with so many deviations. It is over if time is.
+    /// Adds the sets of this size that explain the trace with this many deviations. Breaks if the time is up.
     fn each(&self, blame: &mut Blame, size: usize, deviations: u32) -> ControlFlow<()> {
         let (mut found, mut unclear) = (Vec::new(), Vec::new());
         for set in subsets(self.rules.len(), size) {
@@ -191,7 +196,7 @@ impl Bench<'_> {
             blame.incomplete |= !unclear.is_empty();
             return ControlFlow::Continue(());
         }
-        // What would be told beside these is worth more turns.
+        // Further diagnoses beside these are worth more turns.
         for set in unclear {
             match self.verdict(&set, deviations, LARGE * MOST_TURNS) {
                 Verdict::Unrefuted => found.push(Diagnosis::of(&set, deviations)),
@@ -208,8 +213,8 @@ impl Bench<'_> {
         ControlFlow::Continue(())
     }
 
-    /// Adds each habitual rule that is as weak as the weakest of those blamed, and explains the trace alone with more deviations.
-    /// [`weaker`](Self::weaker) tries those that are weaker still.
+    /// Adds each habitual rule that is as weak as the weakest of those blamed, and explains the trace alone with more
+    /// deviations. [`weaker`](Self::weaker) tries those that are weaker still.
     fn habitual(&self, blame: &mut Blame) {
         let Some(level) = blame.level() else { return };
         let least = blame.diagnoses.iter().map(|one| one.deviations).min().unwrap_or(OFTEN);
@@ -222,7 +227,7 @@ impl Bench<'_> {
                 match self.verdict(&[rule], deviations, MOST_TURNS) {
                     Verdict::Refuted(_) => continue,
                     Verdict::Unrefuted => blame.diagnoses.push(Diagnosis::of(&[rule], deviations)),
-                    // It would only be one more name.
+                    // It would only add one more name.
                     Verdict::Inconclusive(_) => {}
                 }
                 break;
@@ -230,16 +235,17 @@ impl Bench<'_> {
         }
     }
 
-    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace; and again, until nothing weaker
-    /// explains it. So the weakest diagnosis says what the accusation is worth. They may be broken as often as there are turns to
-    /// try it, any number of times where that is few, but at least [`SURE`] times, or blame is incomplete.
+    /// Adds a set of rules that are all weaker than those blamed, if it explains the trace; and again, until nothing
+    /// weaker explains it. So the weakest diagnosis has the level of the violation. The rules may be broken as often
+    /// as the turns suffice to try, any number of times if few turns are needed, but at least [`SURE`] times;
+    /// otherwise blame is incomplete.
     fn weaker(&self, blame: &mut Blame) {
         while let Some(level) = blame.level() {
             let mut set: Vec<_> = self.rules.iter().copied().filter(|rule| rule.level < level).collect();
             if set.is_empty() {
                 return;
             }
-            // The fewer deviations, the less there is to search: with each more it grows many times over.
+            // With fewer deviations there is less to search: with each more it grows many times over.
             let mut least = None;
             for deviations in 1..=OFTEN {
                 let turns = if deviations <= SURE { LARGE * MOST_TURNS } else { MORE_TURNS };
@@ -266,7 +272,7 @@ impl Bench<'_> {
                     place += 1;
                 }
             }
-            // More are left only if there was no time to see which of them matter.
+            // More are left only if there was no time to determine which of them are needed.
             if set.len() as u32 > least {
                 blame.incomplete = true;
                 return;
@@ -277,16 +283,16 @@ impl Bench<'_> {
 }
 
 impl Bench<'_> {
-    /// Adds two rules that are stronger than all those blamed, if the last answer broke each of them once and that explains
-    /// the trace.
+    /// Adds two rules that are stronger than all those blamed, if the last response broke each of them once and that
+    /// explains the trace.
     fn stronger(&self, blame: &mut Blame) {
         let Some(level) = blame.diagnoses.iter().map(|one| one.level).max() else { return };
-        // What is weaker than that is a warning, and swallows nothing: later cases are judged for the rest.
+        // A violation weaker than that is a warning, and hides nothing: later cases are judged for the rest.
         if level != Level::Store {
             return;
         }
-        // It is about servers that answer by themselves. What one that opens connections breaks in one request shows in several
-        // messages, and would take too long to take apart here.
+        // This concerns servers that respond by themselves. The rules that a server which opens connections breaks in
+        // one request show in several messages, and it would take too long to separate them here.
         let opens = self.parts.iter().any(|events| events.iter().any(|it| matches!(it, Event::Accepted(_))));
         if opens {
             return;
@@ -299,7 +305,7 @@ impl Bench<'_> {
             match self.least_at_last(&strong) {
                 Ok(set) => match set[..] {
                     [_, _] => return blame.diagnoses.push(Diagnosis::of(&set, MOST_RULES as u32)),
-                    // One rule that counts twice is no plain breach, and was looked at before.
+                    // One rule that counts twice is no plain violation, and was tried before.
                     [only] => strong.retain(|rule| rule.name != only.name),
                     _ => return,
                 },
@@ -312,12 +318,14 @@ impl Bench<'_> {
         }
     }
 
-    /// Those of these rules that are needed to explain the trace by one deviation from each of at most two of them, in handling
-    /// the request that the last event answers. If all of them do not explain it: the verdict.
+    /// Returns those of these rules that are needed to explain the trace by at most two deviations in handling the
+    /// request to which the last event responds. Returns the verdict if all of them together do not explain the
+    /// trace.
     fn least_at_last<'r>(&self, rules: &[&'r Rule]) -> Result<Vec<&'r Rule>, Verdict> {
         let mut set = rules.to_vec();
         self.explained_at_last(&set, MOST_TURNS)?;
-        // From the end: of rules that explain it equally well the special ones are kept, and they stand first.
+        // From the end: of rules that explain the trace equally well the specific ones are kept, and they stand
+        // first.
         for place in (0..set.len()).rev() {
             let rule = set.remove(place);
             match self.explained_at_last(&set, MORE_TURNS) {
@@ -336,7 +344,7 @@ impl Bench<'_> {
                 relaxed: free.iter().copied().chain(set.iter().map(|rule| rule.name)).collect(),
                 free: free.clone(),
                 deviations: MOST_RULES as u32,
-                // Where nothing was answered last, nobody broke anything there.
+                // If the last event is no response, no rule was broken there.
                 at: Some(answered_last(events).unwrap_or(events.len())),
                 turns: self.options.turns.min(turns + 200 * events.len() as u64),
                 ..self.options.clone()
@@ -350,7 +358,8 @@ impl Bench<'_> {
     }
 }
 
-/// The place of the request that the last event answers, where each request on its connection has one answer.
+/// Returns the index of the request to which the last event responds, if each request on its connection has one
+/// response.
 fn answered_last<M>(events: &[Event<M>]) -> Option<usize> {
     let Some(Event::Received(last, _)) = events.last() else { return None };
     let answers =
@@ -367,7 +376,7 @@ impl Diagnosis {
     }
 }
 
-/// How many deviations to allow.
+/// Returns the number of deviations to allow.
 pub(super) fn most(deviations: u32) -> u32 {
     if deviations >= OFTEN { u32::MAX } else { deviations }
 }

@@ -1,4 +1,4 @@
-//! A trace as exchanges, and the same trace with some of them changed: the counterfactuals that reasons are made of.
+//! A trace as exchanges, and variants of it with some of them changed: the counterfactuals that proofs are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -6,12 +6,12 @@ use std::rc::Rc;
 use crate::erased::Message;
 use crate::trace::{Event, WireConn};
 
-/// A request on a connection that the tester opened, and what came back for it.
+/// A request on a connection that the tester opened, with its responses.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) conn: WireConn,
     pub(super) sent: usize,
-    /// In the order in which they came; the end of the connection counts as one.
+    /// Indices of the responses, in the order in which they came; the end of the connection counts as one.
     pub(super) answers: Vec<usize>,
 }
 
@@ -24,42 +24,45 @@ impl Exchange {
         [self.sent].into_iter().chain(self.answers.iter().copied())
     }
 
-    /// Whether it was over before the other began, or stands before it on the same connection. So it is behind a network that
-    /// keeps the order.
+    /// Returns `true` if this exchange was over before the other began, or was sent before it on the same connection.
+    /// In both cases it was handled first, if the network keeps the order.
     pub(super) fn precedes(&self, other: &Self) -> bool {
         self.answer().is_some_and(|answer| answer < other.sent)
             || (self.conn == other.conn && self.sent < other.sent)
     }
 }
 
-/// What is assumed about an exchange.
+/// An assumption about an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It was as it was.
+    /// The exchange happened as observed.
     Kept,
-    /// It was sent when it was sent, and nobody knows what came of it: a server may have handled it at any time since, or
-    /// never. Whatever explains a trace explains it after that, so what is refuted still needs no answer to it.
+    /// The request was sent when it was sent, with an unknown result: a server may have handled it at any time since,
+    /// or never. Whatever explains a trace also explains it after this change, so if the changed trace is still
+    /// refuted, the refutation does not need this response.
     Loose,
-    /// It was never sent.
+    /// The request was never sent.
     Gone,
 }
 
-/// A trace, and what it consists of.
+/// A trace, divided into exchanges.
 pub(super) struct Exchanges<'a> {
     pub(super) events: &'a [Event<Rc<Message>>],
     pub(super) all: Vec<Exchange>,
-    /// The exchange that an event belongs to.
+    /// Exchange that each event belongs to.
     owner: Vec<Option<usize>>,
-    /// The first connection that is not used.
+    /// Number of the first unused connection.
     fresh: u32,
-    /// Whether the server opened connections. What happened there belongs to no exchange.
+    /// `true` if the server opened connections. Events on these belong to no exchange.
     pub(super) accepts: bool,
-    /// Whether no connection carried two requests: then it is certain which answer is whose, whatever the network does.
+    /// `true` if no connection carried two requests: it is then certain to which request a response belongs, whatever
+    /// the network does.
     pub(super) is_single: bool,
 }
 
 impl<'a> Exchanges<'a> {
-    /// Answers go to the first request of their connection that has none, or to the last one.
+    /// Divides a trace into exchanges. A response goes to the first request of its connection that has none, or to
+    /// the last one.
     pub(super) fn new(events: &'a [Event<Rc<Message>>]) -> Self {
         let mut all: Vec<Exchange> = Vec::new();
         let mut owner = vec![None; events.len()];
@@ -95,12 +98,12 @@ impl<'a> Exchanges<'a> {
         self.owner[event]
     }
 
-    /// A connection that only this exchange uses.
+    /// Returns a connection that only this exchange uses.
     fn own(&self, one: usize) -> WireConn {
         WireConn(self.fresh + one as u32)
     }
 
-    /// The trace under these assumptions.
+    /// Returns the trace under these assumptions.
     pub(super) fn with(&self, fates: &[Fate]) -> Vec<Event<Rc<Message>>> {
         let is_used =
             |conn| self.all.iter().zip(fates).any(|(one, fate)| one.conn == conn && *fate == Fate::Kept);
@@ -112,7 +115,7 @@ impl<'a> Exchanges<'a> {
                     Fate::Loose if at == self.all[one].sent => trace.extend(self.loose(one)),
                     _ => {}
                 },
-                // The end of a connection on which nothing is left.
+                // The end of a connection on which nothing is left is dropped.
                 (Event::HungUp(conn), None)
                     if self.all.iter().any(|one| one.conn == *conn) && !is_used(*conn) => {}
                 _ => trace.push(event.clone()),
@@ -121,7 +124,7 @@ impl<'a> Exchanges<'a> {
         trace
     }
 
-    /// The trace, with the exchanges of this connection on connections of their own.
+    /// Returns the trace with the exchanges of this connection on connections of their own.
     pub(super) fn apart(&self, fates: &[Fate], conn: WireConn) -> Vec<Event<Rc<Message>>> {
         let events = self.events.iter().enumerate().filter_map(|(at, event)| match (event, self.owner[at]) {
             (_, Some(one)) if self.all[one].conn == conn => Some(moved(event, self.own(one))),
@@ -131,7 +134,7 @@ impl<'a> Exchanges<'a> {
         Exchanges::new(&events.collect::<Vec<_>>()).with(fates)
     }
 
-    /// The trace, with what these two were answered the other way round.
+    /// Returns the trace with the responses to these two requests swapped.
     pub(super) fn crossed(
         &self,
         fates: &[Fate],
@@ -152,7 +155,7 @@ impl<'a> Exchanges<'a> {
         Some(Exchanges::new(&events).with(fates))
     }
 
-    /// The trace without its last event, and with this answer to this request, on a connection of its own.
+    /// Returns the trace without its last event, and with this response to this request, on a connection of its own.
     pub(super) fn redirected(
         &self,
         fates: &[Fate],
@@ -169,8 +172,8 @@ impl<'a> Exchanges<'a> {
         trace
     }
 
-    /// One exchange after the other, in this order; each on its connection, or on one of its own. In between, what is loose,
-    /// not before it was sent.
+    /// Returns the exchanges one after the other, in this order, each on its connection, or (`is_apart`) on one of
+    /// its own. Loose requests are put in between, not before they were sent.
     pub(super) fn serial(&self, order: &[usize], is_apart: bool, loose: &[usize]) -> Vec<Event<Rc<Message>>> {
         let since = |one: usize| {
             let sent = self.all[one].sent;
@@ -197,7 +200,7 @@ impl<'a> Exchanges<'a> {
     }
 }
 
-/// The same on another connection.
+/// Returns the event on another connection.
 fn moved(event: &Event<Rc<Message>>, conn: WireConn) -> Event<Rc<Message>> {
     match event {
         Event::Opened(_) => Event::Opened(conn),

@@ -1,4 +1,4 @@
-//! What was expected instead of what was seen.
+//! Expectations of the model at the event that refutes a trace.
 
 use std::rc::Rc;
 
@@ -9,9 +9,9 @@ use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Refutation, Verdict};
 
-/// Adds to a refutation what the surviving hypotheses expected instead of what was seen.
+/// Adds to a refutation the messages that the surviving hypotheses expected instead of the observed one.
 ///
-/// The event that refutes is the first one that makes the trace unexplainable: the shortest refuted prefix ends in it.
+/// The refuting event is the first one that makes the trace unexplainable: the shortest refuted prefix ends in it.
 pub fn explain<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -32,7 +32,7 @@ pub(crate) fn explain_erased(
     refutation: &Refutation,
     options: &Options<'_>,
 ) -> Refutation {
-    // Refuted prefixes stay refuted when they grow.
+    // A refuted prefix stays refuted when it grows.
     let (mut explained, mut refuted) = (0, events.len());
     while refuted - explained > 1 {
         let middle = explained + (refuted - explained) / 2;
@@ -56,8 +56,8 @@ pub(crate) fn explain_erased(
         Event::Received(conn, message) => format!("{} on connection {}", Shown(&**message), conn.0),
         Event::Accepted(conn) => format!("connection {} opened by the server", conn.0),
         Event::Closed(conn) => format!("connection {} closed", conn.0),
-        Event::Quiescent => "no more answers, though some were owed".to_owned(),
-        // What the tester did, if no server explains what came before it.
+        Event::Quiescent => "no more responses, although some were due".to_owned(),
+        // An action of the tester is the refuting event if no server explains the events before it.
         Event::Sent(conn, message) => format!("{} sent on connection {}", Shown(&**message), conn.0),
         Event::Opened(conn) => format!("connection {} opened by the tester", conn.0),
         Event::HungUp(conn) => format!("connection {} closed by the tester", conn.0),

@@ -1,4 +1,4 @@
-//! Why a trace was refuted: what was expected instead, which rule must have been broken, and what proves it.
+//! Explanation of a refuted trace: the expected responses, the rule that must have been broken, and the proof.
 
 mod blame;
 mod exchange;
@@ -11,6 +11,6 @@ pub(crate) use blame::blame_erased;
 pub use blame::{Depth, blame, blame_by_parts};
 pub use expected::explain;
 pub(crate) use expected::explain_erased;
-pub(crate) use reasons::reasons_of;
-pub use reasons::{Bar, Deviation, Ground, Reasons, reasons};
+pub use reasons::{Bar, Counterfactual, Ground, Reasons, reasons};
+pub(crate) use reasons::{core_of, reasons_of};
 pub use say::Names;

@@ -1,7 +1,8 @@
-//! In which orders the requests that matter may have been handled, and what rules out each.
+//! Orders in which the relevant requests may have been handled, and what rules out each of them.
 //!
-//! An order that the times of sending and answering allow is ruled out by an answer: told one after the other, the exchanges are
-//! refuted. An order that would fit is ruled out by the times. Beginnings that are refuted need not be gone on with.
+//! An order that the times of requests and responses allow is ruled out by a response: performed one after the other,
+//! the exchanges are refuted. An order that would fit is ruled out by the times. Prefixes that are refuted need not
+//! be extended.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +11,12 @@ use super::expected::explain_erased;
 use super::reasons::{Bar, Bench, Ground};
 use crate::verdict::Refutation;
 
-/// More exchanges have too many orders.
+/// Maximum number of exchanges whose orders are searched; more have too many.
 const MOST_EXCHANGES: usize = 6;
-/// How many ways are told in which the exchanges would fit.
+/// Maximum number of reported orders in which the exchanges would fit.
 const MOST_FITTING: usize = 2;
 
-/// The grounds that speak of orders.
+/// Returns the grounds that concern orders.
 pub(super) fn grounds(
     bench: &Bench<'_>,
     parts: &Exchanges<'_>,
@@ -35,7 +36,7 @@ pub(super) fn grounds(
     let mut search =
         Search { bench, parts, kept, loose, fitting: Vec::new(), dead: Vec::new(), lawful: false };
     search.extend(&mut Vec::new());
-    // What the times allow must not fit, or these exchanges are not all that there is to it.
+    // If an order that the times allow fits, these exchanges are not the whole conflict.
     if search.lawful {
         return Vec::new();
     }
@@ -54,16 +55,16 @@ struct Search<'a, 'b> {
     parts: &'a Exchanges<'a>,
     kept: &'a [usize],
     loose: Vec<usize>,
-    /// Orders that fit, but for the times.
+    /// Orders that fit, except for the times.
     fitting: Vec<Vec<usize>>,
-    /// Beginnings of orders that the times allow, and that do not fit.
+    /// Prefixes of orders that the times allow, and that do not fit.
     dead: Vec<Vec<usize>>,
-    /// Whether an order fits that the times allow.
+    /// `true` if an order fits that the times allow.
     lawful: bool,
 }
 
 impl Search<'_, '_> {
-    /// Goes on with this beginning of an order.
+    /// Extends this prefix of an order by one exchange.
     fn extend(&mut self, order: &mut Vec<usize>) {
         for one in self.kept.iter().filter(|one| !order.contains(one)).copied().collect::<Vec<_>>() {
             order.push(one);
@@ -87,7 +88,8 @@ impl Search<'_, '_> {
         self.parts.all[one].precedes(&self.parts.all[other])
     }
 
-    /// Which of the times does this beginning of an order go against: the first was over when the second began.
+    /// Returns the pairs of exchanges that this prefix of an order reverses, though the first was over when the
+    /// second began.
     fn broken(&self, order: &[usize]) -> BTreeSet<(usize, usize)> {
         let rest = self.kept.iter().filter(|one| !order.contains(one));
         let all: Vec<usize> = order.iter().chain(rest).copied().collect();
@@ -98,7 +100,7 @@ impl Search<'_, '_> {
         pairs.filter(|(after, before)| self.precedes(*after, *before)).collect()
     }
 
-    /// The orders that go against least, and what they go against.
+    /// Returns the grounds for the fitting orders that contradict the times least.
     fn fitting(&self) -> Vec<Ground> {
         let mut ways: Vec<_> = self.fitting.iter().map(|order| (self.broken(order), order)).collect();
         ways.sort_by_key(|(broken, _)| broken.len());
@@ -116,7 +118,7 @@ impl Search<'_, '_> {
         grounds
     }
 
-    /// What is turned round in this order. What follows from the rest is not said.
+    /// Returns the ground for an order that reverses these pairs. Pairs that follow from the others are omitted.
     fn order(&self, broken: &BTreeSet<(usize, usize)>, order: &[usize]) -> Option<Ground> {
         let place = |one: usize| order.iter().position(|other| *other == one);
         let follows = |&(one, other): &(usize, usize)| {
@@ -143,7 +145,7 @@ impl Search<'_, '_> {
         })
     }
 
-    /// Where the orders end that the times allow, if there are several.
+    /// Returns the cases of the refuted prefixes of orders that the times allow, if there are several.
     fn dead(&self) -> Vec<Ground> {
         if self.dead.len() < 2 {
             return Vec::new();
@@ -160,13 +162,13 @@ impl Search<'_, '_> {
         let none =
             Refutation { event: 0, seen: String::new(), expected: Vec::new(), hypotheses: 0, more: false };
         let told = explain_erased(self.bench.model, self.bench.network, &trace, &none, &self.bench.options);
-        // Only what was open needs saying.
+        // Only requests whose place in the order was open need to be named.
         let is_open = |one: &&usize| {
             self.kept.iter().any(|other| {
                 *other != **one && !self.precedes(*other, **one) && !self.precedes(**one, *other)
             })
         };
-        // The others come after the last: that has to be said of those that could have come before it.
+        // The others come after the last: that has to be stated for those that could have come before it.
         let is_later = |one: &&usize| !order.contains(one) && !self.precedes(last, **one);
         let sent = |one: &usize| self.parts.all[*one].sent;
         let (expected, more) = (told.expected, told.more);

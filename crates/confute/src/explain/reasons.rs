@@ -1,7 +1,7 @@
-//! Why nothing explains a trace, as a proof: what matters, and what rules out each way to explain it.
+//! Proof that nothing explains a trace: the relevant events, and what rules out each way to explain them.
 //!
-//! Everything here is found by *counterfactuals*: the trace is changed, and the engine judges it again. What could not be
-//! judged within the budget is not claimed.
+//! Everything here is found by *counterfactuals*: the trace is changed, and the engine judges it again. Nothing is
+//! claimed that could not be judged within the budget.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,108 +17,109 @@ use crate::network::Network;
 use crate::trace::{Event, WireConn};
 use crate::verdict::{Diagnosis, Expectation, Inconclusive, Verdict};
 
-/// How many turns one judgement may take, besides two hundred for each event.
+/// Maximum number of turns for one judgement, besides two hundred for each event.
 const MOST_TURNS: u64 = 20_000;
-/// How often a changed trace may be judged.
+/// Maximum number of judgements of changed traces.
 const MOST_JUDGED: u32 = 1_000;
-/// How many grounds are given.
+/// Maximum number of grounds that are reported.
 const MOST_GROUNDS: usize = 6;
-/// So many other answers must not do in the place of one that would.
+/// Number of other responses that must not fit in the place of one that does.
 const MOST_OTHERS: usize = 4;
 
-/// Why nothing explains a trace. Events are told by their place in it, from 0.
+/// Proof that nothing explains a trace. Events are identified by their index in it, from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reasons {
-    /// The events that matter: the rest could have been anything, and still nothing would explain these. None of their
-    /// exchanges can be spared, unless `incomplete`.
+    /// Indices of the relevant events: the rest could have been anything, and still nothing would explain these. None
+    /// of their exchanges can be left out, unless `incomplete`.
     pub matter: Vec<usize>,
-    /// Whether there are others.
+    /// `true` if some exchanges are not relevant.
     pub spared: bool,
-    /// What rules out each class of hypotheses, the most telling first.
+    /// Grounds that rule out each class of hypotheses, the most informative first.
     pub grounds: Vec<Ground>,
-    /// How many more grounds there are.
+    /// Number of further grounds that are not listed.
     pub left_out: usize,
-    /// What must have happened instead, for each diagnosis.
-    pub deviations: Vec<Deviation>,
-    /// Whether the budget ran out before everything was looked at.
+    /// Deviations that explain the trace, for each diagnosis.
+    pub deviations: Vec<Counterfactual>,
+    /// `true` if the budget ran out before everything was tried.
     pub incomplete: bool,
 }
 
-/// What rules out a class of hypotheses about the events that matter.
+/// A ground that rules out a class of hypotheses about the relevant events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// They would fit if each first request had been handled after its second; but that cannot be.
+    /// The events would fit if the first request of each pair had been handled after the second; but that is
+    /// impossible.
     Order {
-        /// The requests, without what follows from the rest.
+        /// Pairs of requests, without those that follow from the others.
         swapped: Vec<(usize, usize)>,
-        /// The whole order in which they would fit.
+        /// The whole order in which the events would fit.
         order: Vec<usize>,
-        /// Why not.
+        /// Reason why this order is impossible.
         bar: Bar,
     },
-    /// If these requests were handled in this order, the last of them had to be answered otherwise.
+    /// If these requests had been handled in this order, the last of them would have required a different response.
     Case {
-        /// The requests.
+        /// The requests, in this order.
         order: Vec<usize>,
-        /// Those among them whose place was open, and the last.
+        /// Requests among them whose place was open, and the last.
         open: Vec<usize>,
-        /// Others that could have been handled before the last, but were not in this case.
+        /// Other requests that could have been handled before the last, but were not in this case.
         later: Vec<usize>,
-        /// The answer that was seen.
+        /// The response that was observed.
         answer: usize,
-        /// What was expected instead.
+        /// Messages that were expected instead.
         expected: Vec<Expectation>,
-        /// Whether that leaves some out.
+        /// `true` if `expected` leaves some out.
         more: bool,
     },
-    /// The whole trace would fit if these two answers were the other way round.
+    /// The whole trace would fit if these two responses were swapped.
     Crossed {
-        /// The answers.
+        /// The responses.
         answers: (usize, usize),
     },
-    /// The whole trace would fit if the last answer were the answer to this request, which had none.
+    /// The whole trace would fit if the last response were the one to this request, which had none.
     Astray {
-        /// The answer.
+        /// The response.
         answer: usize,
         /// The request.
         sent: usize,
     },
-    /// They would fit if each of these requests had a connection of its own.
+    /// The events would fit if each of these requests had a connection of its own.
     Together {
-        /// The requests that shared one.
+        /// The requests that shared a connection.
         sent: Vec<usize>,
-        /// Which.
+        /// The shared connection.
         conn: WireConn,
     },
-    /// This can never be the answer to that.
+    /// The response can never be one to the request.
     Never {
         /// The request.
         sent: usize,
-        /// The answer.
+        /// The response.
         answer: usize,
     },
-    /// They would fit without this request and its answers.
+    /// The events would fit without this request and its responses.
     Premise {
         /// The request.
         sent: usize,
-        /// The last of its answers, if it got one.
+        /// The last of its responses, if it got one.
         answer: Option<usize>,
     },
 }
 
-/// Why a request cannot have been handled after another.
+/// The reason why a request cannot have been handled after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bar {
-    /// It was answered before the other was sent.
+    /// The request got its response before the other was sent.
     Answered {
         /// The request.
         sent: usize,
-        /// Its answer.
+        /// Its response.
         answer: usize,
         /// The other request.
         before: usize,
     },
-    /// It was sent before the other on the same connection.
+    /// The request was sent before the other on the same connection.
     Queued {
         /// The request.
         sent: usize,
@@ -129,35 +130,36 @@ pub enum Bar {
     },
 }
 
-/// A way for a server to do what was seen.
+/// A set of deviations by which a server can have caused the observations.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deviation {
-    /// The rules that it must have broken.
+pub struct Counterfactual {
+    /// Rules that the server must have broken.
     pub rules: Vec<&'static str>,
-    /// How often at least.
+    /// Minimum number of deviations.
     pub times: u32,
-    /// The requests, among those that matter, in handling any of which it may have: if one alone is enough.
+    /// Requests for which deviations in handling that request alone explain the trace. Only relevant requests are
+    /// tried, unless the server opened connections.
     pub at: Vec<usize>,
 }
 
-/// Judges changed traces, as long as the budget lasts.
+/// Judge of changed traces, as long as the budget lasts.
 pub(super) struct Bench<'a> {
     pub(super) model: &'a dyn Model,
     pub(super) network: &'a dyn Network,
     pub(super) options: Options<'a>,
     left: Cell<u32>,
-    /// Whether something was left unjudged.
+    /// `true` if something was left unjudged.
     pub(super) short: Cell<bool>,
 }
 
 impl Bench<'_> {
-    /// `None` if nobody knows.
+    /// Returns `true` if nothing explains the events; `None` if that is unknown.
     pub(super) fn refuted(&self, events: &[Event<Rc<Message>>]) -> Option<bool> {
         self.judge(events, &self.options)
     }
 
     fn judge(&self, events: &[Event<Rc<Message>>], options: &Options<'_>) -> Option<bool> {
-        // A judgement that is soon done does not look at the watch.
+        // A judgement that is soon done does not call the watch.
         let pulse = Pulse { event: 0, turns: 0, open: 0, bytes: 0 };
         if options.watch.is_some_and(|watch| watch(&pulse)) {
             self.left.set(0);
@@ -180,8 +182,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Whether nothing explains it even if these rules were broken so often: anywhere, or in handling the message that was
-    /// sent there.
+    /// Returns `true` if nothing explains the events even with this many deviations from these rules: anywhere, or in
+    /// handling the message that was sent at `at`.
     fn refuted_by(
         &self,
         events: &[Event<Rc<Message>>],
@@ -195,8 +197,8 @@ impl Bench<'_> {
         self.judge(events, &options)
     }
 
-    /// How often the rules must be broken to explain all of it; nothing if that does not do, or nobody knows. What a
-    /// diagnosis rests on may have been less than this trace.
+    /// Returns the number of deviations from the diagnosed rules that is needed to explain all of the events; `None`
+    /// if no number suffices, or if it is unknown. The diagnosis may rest on less than this trace.
     fn times(&self, events: &[Event<Rc<Message>>], broken: &Diagnosis) -> Option<u32> {
         let mut times = broken.deviations.min(OFTEN)..=OFTEN;
         let enough = times.find_map(|times| match self.refuted_by(events, &broken.rules, times, None) {
@@ -206,7 +208,7 @@ impl Bench<'_> {
         enough.flatten()
     }
 
-    /// Whether nothing more is judged. Then there is no use in making traces to judge either.
+    /// Returns `true` if nothing more is judged. Then there is no use in making traces to judge either.
     fn is_over(&self) -> bool {
         self.left.get() == 0
     }
@@ -216,8 +218,9 @@ impl Bench<'_> {
     }
 }
 
-/// Why nothing explains these events, of which the last is the one that makes them unexplainable. `None` if that cannot be
-/// shown within the budget. `diagnoses` are what [`blame`](crate::blame) made of them.
+/// Proves that nothing explains these events, of which the last is the one that makes them unexplainable. Returns
+/// `None` if that cannot be shown within the budget. `diagnoses` are the result of [`blame`](crate::blame) for these
+/// events.
 pub fn reasons<S: ServerModel>(
     model: &S,
     network: &dyn Network,
@@ -229,6 +232,26 @@ where
     S::Msg: Clone,
 {
     reasons_of(model, network, &erased::events(events), diagnoses, options)
+}
+
+/// Returns the indices of messages sent by the tester whose exchanges contradict each other by themselves, whatever the
+/// results of the others; `None` if the events are not refuted within the budget.
+pub(crate) fn core_of(
+    model: &dyn Model,
+    network: &dyn Network,
+    events: &[Event<Rc<Message>>],
+    options: &Options<'_>,
+) -> Option<Vec<usize>> {
+    let turns = options.turns.min(MOST_TURNS + 200 * events.len() as u64);
+    let options = Options { turns, ..options.clone() };
+    let bench = Bench { model, network, options, left: Cell::new(MOST_JUDGED), short: Cell::new(false) };
+    let parts = Exchanges::new(events);
+    if bench.refuted(events) != Some(true) || !(network.is_reliable() || parts.is_single) {
+        return None;
+    }
+    let fates = conflict(&bench, &parts);
+    let kept = parts.all.iter().zip(fates).filter(|(_, fate)| *fate == Fate::Kept);
+    Some(kept.map(|(exchange, _)| exchange.sent).collect())
 }
 
 pub(crate) fn reasons_of(
@@ -247,7 +270,7 @@ pub(crate) fn reasons_of(
     }
     let ways: Vec<(&Diagnosis, u32)> =
         diagnoses.iter().filter_map(|one| Some((one, bench.times(events, one)?))).collect();
-    // Where answers get lost, doubled or overtaken, it is not known which request of a connection they belong to.
+    // If responses get lost, duplicated or reordered, it is not known to which request of a connection they belong.
     let is_known = network.is_reliable() || parts.is_single;
     let fates = if is_known { conflict(&bench, &parts) } else { vec![Fate::Kept; parts.all.len()] };
     let kept: Vec<usize> = (0..fates.len()).filter(|one| fates[*one] == Fate::Kept).collect();
@@ -258,7 +281,7 @@ pub(crate) fn reasons_of(
     let mut grounds = if is_known { grounds(&bench, &parts, &fates, &kept) } else { Vec::new() };
     let left_out = grounds.len().saturating_sub(MOST_GROUNDS);
     grounds.truncate(MOST_GROUNDS);
-    // What the server does on connections of its own, it may do for any request.
+    // Actions of the server on connections that it opened may serve any request.
     let is_suspect = |one: &usize| parts.accepts || fates[*one] == Fate::Kept;
     let suspects: Vec<usize> = (0..fates.len()).filter(is_suspect).map(|one| parts.all[one].sent).collect();
     let deviations = ways
@@ -266,7 +289,7 @@ pub(crate) fn reasons_of(
         .map(|(Diagnosis { rules, .. }, times)| {
             let is_enough = |at: &usize| bench.refuted_by(events, rules, times, Some(*at)) == Some(false);
             let at = suspects.iter().copied().filter(is_enough).collect();
-            Deviation { rules: rules.clone(), times, at }
+            Counterfactual { rules: rules.clone(), times, at }
         })
         .collect();
     Some(Reasons {
@@ -279,11 +302,11 @@ pub(crate) fn reasons_of(
     })
 }
 
-/// Which exchanges nothing explains, whatever the others came to: as few as possible.
+/// Finds as few exchanges as possible that nothing explains, whatever the results of the others.
 fn conflict(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Vec<Fate> {
     let mut fates = vec![Fate::Kept; parts.all.len()];
     let last = parts.owner(parts.events.len() - 1);
-    // The latest first: what is established early is easier to follow than what is seen of it later.
+    // The latest are spared first: a state established early is easier to follow than later observations of it.
     let others: Vec<usize> = (0..fates.len()).rev().filter(|one| Some(*one) != last).collect();
     let mut size = others.len();
     while size > 0 {
@@ -302,14 +325,14 @@ fn conflict(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Vec<Fate> {
     fates
 }
 
-/// What rules out each class of hypotheses.
+/// Returns the grounds that rule out each class of hypotheses.
 fn grounds(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usize]) -> Vec<Ground> {
     let mut grounds = Vec::new();
     if !parts.accepts {
         grounds.extend(shared(bench, parts, fates, kept));
         grounds.extend(crossed(bench, parts));
         grounds.extend(astray(bench, parts));
-        // Of requests that are handled in any order, or twice, the times say little.
+        // If requests are handled in any order, or twice, the times say little.
         if bench.network.is_reliable() {
             grounds.extend(orders::grounds(bench, parts, fates, kept));
         }
@@ -327,7 +350,7 @@ fn grounds(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usi
             grounds.push(Ground::Premise { sent: exchange.sent, answer: exchange.answer() });
         }
     }
-    // Without the answer it must fit: then it is the answer that does not.
+    // Without the response the trace must fit: then it is the response that does not.
     if let (&[one], []) = (kept, &grounds[..])
         && !parts.accepts
         && last == Some(one)
@@ -338,7 +361,7 @@ fn grounds(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usi
     grounds
 }
 
-/// Whether it matters that requests shared a connection, and which.
+/// Checks if it makes a difference that requests shared a connection, and returns these.
 fn shared(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usize]) -> Option<Ground> {
     let mut lines: BTreeMap<WireConn, Vec<usize>> = BTreeMap::new();
     for one in kept.iter().map(|one| &parts.all[*one]) {
@@ -350,8 +373,8 @@ fn shared(bench: &Bench<'_>, parts: &Exchanges<'_>, fates: &[Fate], kept: &[usiz
         .map(|(conn, sent)| Ground::Together { sent, conn })
 }
 
-/// Whether the last answer was mixed up with that to a request that was under way at the same time. What the others came to
-/// counts: it may be what speaks against it.
+/// Checks if the last response was swapped with that to a request in flight at the same time. The results of all
+/// other requests are kept: they may be what contradicts the swap.
 fn crossed(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     let right = parts.events.len() - 1;
     let last = parts.owner(right)?;
@@ -370,7 +393,8 @@ fn crossed(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     None
 }
 
-/// Whether the last event would do as the answer to another request, which had none. Here too all others count.
+/// Checks if the last event would fit as the response to another request, which had none. All other results are kept
+/// here too.
 fn astray(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     let answer = parts.events.len() - 1;
     parts.owner(answer)?;
@@ -384,7 +408,7 @@ fn astray(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
     };
     let Event::Received(_, seen) = &parts.events[answer] else { return None };
     let open = (0..fates.len()).filter(|one| parts.all[*one].answers.is_empty());
-    // Where anything would do, it says nothing that this does.
+    // If any response would fit, it is not informative that this one does.
     let is_choosy = |one: &usize| {
         let others: Vec<usize> = (0..answer).filter(|at| messages(at).is_some()).collect();
         let mut latest = others.iter().rev().take(MOST_OTHERS).filter_map(messages);
@@ -395,7 +419,7 @@ fn astray(bench: &Bench<'_>, parts: &Exchanges<'_>) -> Option<Ground> {
 }
 
 impl Ground {
-    /// The requests that it speaks of.
+    /// Returns the requests that the ground concerns.
     fn requests(&self) -> Vec<usize> {
         match self {
             Ground::Order { swapped, .. } => swapped.iter().flat_map(|(one, other)| [*one, *other]).collect(),

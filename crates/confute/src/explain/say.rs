@@ -1,18 +1,19 @@
-//! Reasons in sentences.
+//! Proofs in sentences.
 
-use super::reasons::{Bar, Deviation, Ground, Reasons};
+use super::reasons::{Bar, Counterfactual, Ground, Reasons};
 use crate::verdict::Expectation;
 
-/// How long the text of an expectation may be.
+/// Maximum length of the text of an expectation.
 const WIDTH: usize = 60;
-/// How many requests are named in whose handling a rule may have been broken.
+/// Maximum number of requests that are named as those in whose handling a rule may have been broken.
 const MOST_PLACES: usize = 2;
 
 /// The names of the events of a trace in sentences.
 pub struct Names<'a> {
-    /// Names an event in a word or two: of a message the short form, `{:#}` (see [`ServerModel`](crate::lang::ServerModel)).
+    /// Returns the name of an event in a word or two: of a message the short form, `{:#}` (see
+    /// [`ServerModel`](crate::lang::ServerModel)).
     pub word: &'a dyn Fn(usize) -> String,
-    /// Its number, as the reader sees it.
+    /// Returns the number of an event, as the reader sees it.
     pub number: &'a dyn Fn(usize) -> usize,
 }
 
@@ -27,26 +28,21 @@ impl Names<'_> {
 }
 
 impl Reasons {
-    /// The proof, one sentence a line. A no-break space keeps a name and its number together.
+    /// Returns the proof, one sentence per line. A no-break space keeps a name and its number together.
     pub fn sentences(&self, names: &Names<'_>) -> Vec<String> {
         let mut lines = Vec::new();
-        if self.spared && !matches!(self.grounds[..], [Ground::Never { .. }]) {
+        if self.names_the_core() {
             lines.push(format!(
-                "{} are enough, whatever came of the rest.",
+                "Messages {} alone are contradictory.",
                 ranges(self.matter.iter().map(|event| (names.number)(*event)))
             ));
         }
-        // Of what is not enumerated nobody says that it would fit as well.
-        let these = if self.spared { "These" } else { "It" };
+        // If only some events are listed, nothing is claimed about the others: it is the listed ones that would fit.
+        let these = if self.spared { "These messages" } else { "The trace" };
         for ground in &self.grounds {
             lines.push(match ground {
                 Ground::Never { sent, answer } => {
-                    let whatever = if self.spared { ", whatever came of the rest" } else { "" };
-                    format!(
-                        "{} cannot be the answer to {}{whatever}.",
-                        names.full(*answer),
-                        names.full(*sent)
-                    )
+                    format!("{} cannot be the response to {}.", names.full(*answer), names.full(*sent))
                 }
                 other => other.sentence(these, names),
             });
@@ -58,14 +54,24 @@ impl Reasons {
         }
         lines.extend(blame(&self.deviations, names));
         if self.incomplete {
-            lines.push("(Not everything could be looked at in time.)".to_owned());
+            lines.push("(Not every alternative was examined: the budget ran out.)".to_owned());
         }
         lines
+    }
+
+    /// Returns the index of the sentence that says most by itself: the first ground, or else the only sentence there is.
+    pub fn main_sentence(&self) -> usize {
+        usize::from(self.names_the_core() && !self.grounds.is_empty())
+    }
+
+    /// Returns `true` if the first sentence lists the messages that are contradictory alone.
+    fn names_the_core(&self) -> bool {
+        self.spared && !matches!(self.grounds[..], [Ground::Never { .. }])
     }
 }
 
 impl Ground {
-    /// `these` are the events that matter.
+    /// Returns the ground as a sentence. `these` denotes the relevant events.
     fn sentence(&self, these: &str, names: &Names<'_>) -> String {
         match self {
             Ground::Order { swapped, bar, .. } => {
@@ -73,7 +79,7 @@ impl Ground {
                     format!("{} was handled after {}", names.full(*one), names.full(*other))
                 });
                 format!(
-                    "{these} would fit if {}, but {}.",
+                    "{these} would be explained if {}, but {}.",
                     turned.collect::<Vec<_>>().join(" and "),
                     bar.clause(names)
                 )
@@ -88,25 +94,25 @@ impl Ground {
                 };
                 match &full(open)[..] {
                     [] => format!("Expected {instead}."),
-                    [only] if later.is_empty() => format!("The answer to {only} is {instead}."),
+                    [only] if later.is_empty() => format!("The response to {only} must be {instead}."),
                     [only] => {
                         format!(
-                            "If {only} was handled before {}, its answer is {instead}.",
+                            "If {only} was handled before {}, its response must be {instead}.",
                             listed(&full(later))
                         )
                     }
                     [first, second] => format!(
-                        "If {first} was handled before {second}{after}, the answer to {last} is {instead}."
+                        "If {first} was handled before {second}{after}, the response to {last} must be {instead}."
                     ),
                     all => format!(
-                        "If {} were handled in this order{after}, the answer to {last} is {instead}.",
+                        "If {} were handled in this order{after}, the response to {last} must be {instead}.",
                         listed(all)
                     ),
                 }
             }
             Ground::Crossed { answers: (one, other) } => {
                 format!(
-                    "It would all fit if {} and {} were the other way round.",
+                    "The trace would be explained if the responses {} and {} were swapped.",
                     names.full(*one),
                     names.full(*other)
                 )
@@ -114,26 +120,31 @@ impl Ground {
             Ground::Together { sent, conn } => {
                 let sent: Vec<String> = sent.iter().map(|one| names.full(*one)).collect();
                 format!(
-                    "{these} would fit with {} on different connections, but they shared c{}.",
+                    "{these} would be explained if {} were on different connections, but they shared c{}.",
                     listed(&sent),
                     conn.0
                 )
             }
             Ground::Premise { sent, answer: Some(answer) } => {
+                let these = if these == "The trace" { "the trace" } else { "the other messages" };
                 format!(
-                    "{these} would fit without {} and its answer {}.",
+                    "This rests on {} and its response {}: without them {these} would be explained.",
                     names.full(*sent),
                     names.full(*answer)
                 )
             }
             Ground::Premise { sent, answer: None } => {
-                format!("{} was never answered, and nothing more came.", names.full(*sent))
+                format!("{} got no response, and nothing more arrived.", names.full(*sent))
             }
             Ground::Astray { answer, sent } => {
-                format!("{} would fit as the answer to {}.", names.full(*answer), names.full(*sent))
+                format!(
+                    "{} would be explained as the response to {}.",
+                    names.full(*answer),
+                    names.full(*sent)
+                )
             }
             Ground::Never { sent, answer } => {
-                format!("{} cannot be the answer to {}.", names.full(*answer), names.full(*sent))
+                format!("{} cannot be the response to {}.", names.full(*answer), names.full(*sent))
             }
         }
     }
@@ -155,37 +166,39 @@ impl Bar {
     }
 }
 
-/// The counterfactual, in one sentence.
-fn blame(deviations: &[Deviation], names: &Names<'_>) -> Option<String> {
-    let mut ways: Vec<(Vec<String>, String)> = Vec::new();
-    for Deviation { rules, times, at } in deviations {
-        let often = match times {
-            _ if *times as usize <= rules.len() && rules.len() > 1 => "",
-            1 => " once",
-            2 => " twice",
-            _ => " again and again",
+/// Returns the counterfactual in one sentence.
+fn blame(deviations: &[Counterfactual], names: &Names<'_>) -> Option<String> {
+    let mut ways: Vec<(Vec<String>, (&str, String))> = Vec::new();
+    for Counterfactual { rules, times, at } in deviations {
+        let number = match times {
+            _ if *times as usize <= rules.len() && rules.len() > 1 => "violations",
+            1 => "one violation",
+            2 => "two violations",
+            _ => "repeated violations",
         };
         let at: Vec<String> = at.iter().map(|at| names.full(*at)).collect();
         let place = match at.len() {
-            1..=MOST_PLACES => format!(", with {}", at.join(" or ")),
+            1..=MOST_PLACES => format!(", at {}", at.join(" or ")),
             _ => String::new(),
         };
-        let (rules, how) = (rules.join(" and "), format!("{often}{place}"));
-        match ways.iter_mut().find(|(_, other)| *other == how) {
+        let rules = rules.join(" and ");
+        match ways.iter_mut().find(|(_, other)| *other == (number, place.clone())) {
             Some((known, _)) => known.push(rules),
-            None => ways.push((vec![rules], how)),
+            None => ways.push((vec![rules], (number, place))),
         }
     }
-    let ways: Vec<String> =
-        ways.into_iter().map(|(rules, how)| format!("{}{how}", rules.join(" or "))).collect();
-    (!ways.is_empty()).then(|| format!("It all fits if the server broke {}.", ways.join(", or ")))
+    let ways: Vec<String> = ways
+        .into_iter()
+        .map(|(rules, (number, place))| format!("{number} of {}{place}", rules.join(" or of ")))
+        .collect();
+    (!ways.is_empty()).then(|| format!("Explained only by {}.", ways.join(", or by ")))
 }
 
-/// What was expected.
+/// Returns the expected messages as text.
 fn instead(expected: &[Expectation], more: bool) -> String {
     let mut texts: Vec<String> = Vec::new();
     for one in expected {
-        let text = one.message.as_ref().map_or_else(|| "none".to_owned(), |message| clip(message));
+        let text = one.message.as_ref().map_or_else(|| "absent".to_owned(), |message| clip(message));
         if !texts.contains(&text) {
             texts.push(text);
         }
@@ -204,7 +217,7 @@ fn clip(text: &str) -> String {
     text.chars().take(WIDTH - 1).chain(['…']).collect()
 }
 
-/// `a, b and c`.
+/// Joins texts as in `a, b and c`.
 fn listed(texts: &[String]) -> String {
     match texts {
         [] => String::new(),
@@ -213,7 +226,7 @@ fn listed(texts: &[String]) -> String {
     }
 }
 
-/// `(1)-(4) and (7)`.
+/// Formats numbers as in `1-4 and 7`.
 fn ranges(numbers: impl Iterator<Item = usize>) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for number in numbers {
@@ -225,9 +238,9 @@ fn ranges(numbers: impl Iterator<Item = usize>) -> String {
     let told: Vec<String> = runs
         .into_iter()
         .flat_map(|(start, end)| match end - start {
-            0 => vec![format!("({start})")],
-            1 => vec![format!("({start})"), format!("({end})")],
-            _ => vec![format!("({start})-({end})")],
+            0 => vec![start.to_string()],
+            1 => vec![start.to_string(), end.to_string()],
+            _ => vec![format!("{start}-{end}")],
         })
         .collect();
     listed(&told)

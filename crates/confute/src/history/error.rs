@@ -1,116 +1,116 @@
-//! Why a file could not be read as a history: each error is one line that says where, what, and what to do.
+//! Errors of reading a history: each is one line with the place, the fault, and the remedy.
 //!
-//! As with traces, text from the file appears in a message shortened and escaped only.
+//! As in errors about traces, text from the file appears in a message only shortened and escaped.
 
 use super::Phase;
 use crate::trace::FileError;
 
-/// Why a file could not be read as a history.
+/// Reason why a file could not be read as a history.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HistoryError {
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("the file is empty; expected EDN maps, one a line, or jepsen.util lines")]
     Empty,
-    /// It is no text, a line is too long, or the operating system failed.
+    /// The file is not text, a line is too long, or the operating system failed.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is in none of the forms we know.
+    /// The file has none of the known formats.
     #[error(
         "line {line}, byte {offset}: neither a Confute trace, nor EDN maps, nor jepsen.util lines; \
          is it the right file? It starts with: {found}"
     )]
     UnknownForm {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Where the line starts, from 0.
+        /// Byte offset of the line in the file, from 0.
         offset: u64,
         /// The line, shortened and escaped.
         found: String,
     },
-    /// It is a trace.
+    /// The file is a Confute trace.
     #[error(
         "line {line}, byte {offset}: this is a Confute trace, not a history of operations; check it as a trace"
     )]
     IsTrace {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Where the line starts, from 0.
+        /// Byte offset of the line in the file, from 0.
         offset: u64,
     },
-    /// A line is no entry.
+    /// A line is not an entry.
     #[error("line {line}, column {column} (byte {offset}): {what}; correct or remove the line")]
     Broken {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// The byte in the line, from 1.
+        /// Byte in the line, from 1.
         column: usize,
-        /// The same place in the file, from 0.
+        /// Byte offset of the fault in the file, from 0.
         offset: u64,
-        /// What is wrong there.
+        /// Description of the fault.
         what: String,
     },
-    /// The last line stops short.
+    /// The last line is incomplete.
     #[error(
         "line {line}, byte {offset}: the file ends in the middle of an entry; was the writer killed? \
          Remove this line to use the rest"
     )]
     Truncated {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Where the line starts, from 0.
+        /// Byte offset of the line in the file, from 0.
         offset: u64,
     },
-    /// There are more entries than the limit.
+    /// The file has more entries than the limit.
     #[error("line {line}, byte {offset}: more than {limit} entries; raise the limit or split the history")]
     TooManyEntries {
-        /// The line of the first entry too many, from 1.
+        /// Number of the line of the first entry above the limit, from 1.
         line: usize,
-        /// Where that line starts, from 0.
+        /// Byte offset of that line in the file, from 0.
         offset: u64,
-        /// The limit it exceeds.
+        /// The exceeded limit.
         limit: usize,
     },
-    /// An operation ends that was never begun.
+    /// A completion has no invocation.
     #[error(
         "line {line}: process {process} completes an operation ({phase}) that it has not invoked; \
          is the start of the history missing?"
     )]
     NotInvoked {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// The process.
         process: u64,
-        /// How the operation is said to end.
+        /// Phase of the completion.
         phase: Phase,
     },
-    /// A process begins an operation before its last one ended.
+    /// A process invokes an operation before its last one is completed.
     #[error(
         "line {line}: process {process} invokes an operation while that of line {earlier} is still open; \
          give each concurrent operation a process of its own"
     )]
     InvokedTwice {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// The process.
         process: u64,
-        /// The line of the invocation that is still open.
+        /// Line of the invocation that is still open.
         earlier: usize,
     },
-    /// An operation ends as another than it began.
+    /// A completion names a different operation or key than its invocation.
     #[error(
         "line {line}: process {process} completes another operation or key than it invoked at line {earlier}; \
          are lines missing between the two?"
     )]
     Mismatch {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
         /// The process.
         process: u64,
-        /// The line of the invocation.
+        /// Line of the invocation.
         earlier: usize,
     },
-    /// The form is right, but there is no operation.
+    /// The format is valid, but the file contains no operation.
     #[error("the file holds no operation of any client; is it the right file?")]
     NoOperations,
 }

@@ -1,28 +1,29 @@
-//! The forms a history comes in: which one a file has, and what one line of it says.
+//! Formats of histories: detection of the format of a file, and parsers of single lines.
 //!
-//! It sees a line at a time and does not know what came before. A line is skipped only if it cannot be an operation:
-//! one that looks like an operation and is not understood is an error, since a lost operation changes the verdict.
+//! A parser sees one line and knows none of the lines before it. A line is skipped only if it cannot be an
+//! operation: a line that looks like an operation but cannot be parsed is an error, since a lost operation
+//! changes the verdict.
 
 use super::edn::{Edn, EdnError};
 use super::{Entry, Phase};
 
-/// The form of a file.
+/// Format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A trace of Confute's own: see [`crate::trace`].
+    /// A trace written by Confute: see [`crate::trace`].
     Trace,
-    /// A history as EDN maps, one a line.
+    /// A history as EDN maps, one per line.
     Edn,
-    /// A history as Jepsen logs it, in lines of `jepsen.util`.
+    /// A history as logged by Jepsen, in lines of `jepsen.util`.
     Jepsen,
 }
 
-/// Which form a file has, judged by its first bytes (a few thousand are plenty).
+/// Returns the format of a file, judged by its first bytes (a few thousand are enough).
 pub fn sniff(first_bytes: &[u8]) -> Option<Format> {
     let bytes = first_bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first_bytes);
     let line = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).find(|line| {
-        // A line of no consequence tells nothing of the form.
+        // Blank lines and comments do not identify the format.
         !line.is_empty() && !line.starts_with(b";")
     })?;
     let has = |needle: &[u8]| line.windows(needle.len()).any(|window| window == needle);
@@ -39,21 +40,21 @@ pub fn sniff(first_bytes: &[u8]) -> Option<Format> {
     (has(b"jepsen.util") || (logged && has(b"jepsen"))).then_some(Format::Jepsen)
 }
 
-/// What a line says.
+/// Content of a line.
 pub(super) enum Said {
     Entry(Entry),
-    /// Something about the nemesis, which breaks things and is no client.
+    /// An entry of the nemesis, which injects faults and is not a client.
     Nemesis,
-    /// Nothing about operations.
+    /// No operation.
     Nothing,
 }
 
-/// What is wrong with a line.
+/// Error in a line.
 pub(super) struct Fault {
-    /// Where, in bytes from the start of the line.
+    /// Position of the error, in bytes from the start of the line.
     pub(super) at: usize,
     pub(super) what: String,
-    /// Whether more text could have made it right.
+    /// `true` if the error is at the end of the text, so that more text could have corrected it.
     pub(super) at_end: bool,
 }
 
@@ -63,7 +64,7 @@ impl From<EdnError> for Fault {
     }
 }
 
-/// `{:process 9, :type :invoke, :f :append, :key "0", :value "x 9 0 y"}`; other keys are ignored.
+/// Parses `{:process 9, :type :invoke, :f :append, :key "0", :value "x 9 0 y"}`; other keys are ignored.
 pub(super) fn edn(text: &str, line: usize) -> Result<Said, Fault> {
     let fault = |what: &str| Fault { at: 0, what: what.to_owned(), at_end: false };
     let value = match Edn::parse_if_any(text)? {
@@ -93,8 +94,9 @@ pub(super) fn edn(text: &str, line: usize) -> Result<Said, Fault> {
     Ok(Said::Entry(Entry { line, process, phase, f, key, value: content }))
 }
 
-/// `INFO  jepsen.util - PROC<tab>:invoke<tab>:write<tab>4`, with any blanks in the place of tabs. What follows a tab after the value,
-/// or any blank if the operation failed, is the error, and ignored.
+/// Parses `INFO  jepsen.util - PROC<tab>:invoke<tab>:write<tab>4`, with any white space in place of the tabs.
+/// Text after a tab behind the value, or after any white space if the operation failed, is the error message
+/// and is ignored.
 pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     const MARK: &str = "INFO  jepsen.util - ";
     let Some(start) =
@@ -142,7 +144,8 @@ pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     let at = end + blanks(&text[end..]);
     let value = text[at..].split('\t').next().unwrap_or_default().trim_end();
     let ends = at + value.len() == text.len();
-    // Between blanks nobody can say where an error begins, so what succeeded has nothing behind its value.
+    // With white space as separator the start of an error message cannot be recognised, so a line of a
+    // successful operation must end with its value.
     let may_have_error = matches!(phase, Phase::Fail | Phase::Info);
     let value = if may_have_error { Edn::parse_first(value) } else { Edn::parse(value) };
     let value =
@@ -150,7 +153,7 @@ pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     Ok(Said::Entry(Entry { line, process, phase, f, key: None, value }))
 }
 
-/// The number of bytes of white space at the beginning.
+/// Returns the number of bytes of white space at the start of the text.
 fn blanks(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
@@ -159,7 +162,7 @@ fn is_phase(word: &str) -> bool {
     word.trim().strip_prefix(':').is_some_and(|name| Phase::from_name(name).is_some())
 }
 
-/// A number, a phase and a keyword follow each other.
+/// Returns `true` if the text contains a number, a phase and a keyword in a row.
 fn has_operation(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());

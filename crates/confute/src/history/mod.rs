@@ -1,15 +1,16 @@
-//! Histories of operations that others recorded: who called what, when, and what came of it.
+//! Histories of operations recorded by other tools: invocations and completions of each client, in order.
 //!
-//! [`read`] takes EDN maps, one a line, or the log lines of `jepsen.util`, and gives the same [`Entry`]s for both. It
-//! attaches no meaning to operations: what `cas` does, or whether a `:fail` happened, is for the model. The order of
-//! entries is that of the file, and every completion has its invocation.
+//! [`read`] accepts EDN maps, one per line, or log lines of `jepsen.util`, and returns the same [`Entry`]s
+//! for both. It does not interpret operations: the effect of `cas`, or of a `:fail`, is defined by the model.
+//! Entries keep the order of the file, and every completion has its invocation.
 //!
 //! ```
-//! use confute::history::{Edn, Limits, Phase, read};
+//! use confute::history::{Edn, Phase, read};
+//! use confute::trace::ReadLimits;
 //!
 //! let file = "{:process 9, :type :invoke, :f :append, :key \"0\", :value \"x\"}\n\
 //!             {:process 9, :type :ok, :f :append, :key \"0\", :value \"x\"}\n";
-//! let history = read(file.as_bytes(), Limits::default())?;
+//! let history = read(file.as_bytes(), ReadLimits::default())?;
 //! assert_eq!(history.entries[1].phase, Phase::Ok);
 //! assert_eq!(history.operations[0].end, Some(1));
 //! # Ok::<(), confute::history::HistoryError>(())
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use crate::trace::ReadLimits;
 use crate::trace::lines::{Lines, one_line};
 use form::Said;
 use pair::Pairs;
@@ -37,45 +39,45 @@ pub use form::{Format, sniff};
 /// A recorded history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
-    /// The form it was found in.
+    /// Format of the file.
     pub format: Format,
-    /// What the clients did, in order.
+    /// Entries of the clients, in the order of the file.
     pub entries: Vec<Entry>,
-    /// The same in pairs, in the order of invocation.
+    /// The entries paired into operations, in the order of invocation.
     pub operations: Vec<Operation>,
-    /// How many lines were about the nemesis.
+    /// Number of lines about the nemesis.
     pub nemesis: usize,
-    /// How many other lines were not about operations, blank ones aside.
+    /// Number of other lines without an operation, not counting blank lines.
     pub skipped: usize,
 }
 
-/// One line: an operation begins or ends.
+/// An entry of a history: the invocation or completion of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The line in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub line: usize,
-    /// The client.
+    /// Number of the client.
     pub process: u64,
-    /// Whether it begins or how it ends.
+    /// Phase of the operation: its invocation, or the kind of its completion.
     pub phase: Phase,
-    /// The name of the operation, without the colon.
+    /// Name of the operation, without the colon.
     pub f: Arc<str>,
-    /// What it is about, if the form says.
+    /// Key the operation applies to, if the format has one.
     pub key: Option<Edn>,
-    /// The argument at the beginning; the result, or the argument again, at the end.
+    /// Argument of an invocation; result of a completion, or its argument repeated.
     pub value: Edn,
 }
 
-/// Whether an operation begins or how it ends.
+/// Phase of an operation: its invocation, or the kind of its completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// It begins.
+    /// The operation is invoked.
     Invoke,
-    /// It ends and took effect.
+    /// The operation completed and took effect.
     Ok,
-    /// It ends; what that means depends on the operation.
+    /// The operation failed; whether it took effect depends on the operation.
     Fail,
-    /// It ends for the client, but may take effect at any later time or never.
+    /// The client gave up, but the operation may take effect at any later time or never.
     Info,
 }
 
@@ -102,37 +104,22 @@ impl fmt::Display for Phase {
     }
 }
 
-/// An operation, as indices into [`History::entries`].
+/// An operation as a pair of indices into [`History::entries`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Where it begins.
+    /// Index of the invocation.
     pub invoke: usize,
-    /// Where it ends; without an end it may take effect at any later time or never.
+    /// Index of the completion; an operation without one may take effect at any later time or never.
     pub end: Option<usize>,
 }
 
-/// How much [`read`] puts up with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest line, in bytes.
-    pub line: usize,
-    /// The most entries.
-    pub entries: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { line: 16 << 20, entries: 50_000_000 }
-    }
-}
-
-/// Reads a history, in whichever form it is.
-pub fn read(reader: impl BufRead, limits: Limits) -> Result<History, HistoryError> {
+/// Reads a history and detects its format.
+pub fn read(reader: impl BufRead, limits: ReadLimits) -> Result<History, HistoryError> {
     let mut lines = Lines::new(reader, limits.line);
     let mut format = None;
     let (mut entries, mut pairs) = (Vec::<Entry>::new(), Pairs::default());
     let (mut nemesis, mut skipped) = (0, 0);
-    // Few names, many entries: keep each name once.
+    // A history has few names and many entries, so each name is stored once.
     let mut names = FxHashSet::<Arc<str>>::default();
     while let Some(line) = lines.next()? {
         if line.is_blank() {
@@ -180,8 +167,8 @@ pub fn read(reader: impl BufRead, limits: Limits) -> Result<History, HistoryErro
             }
             Ok(Said::Entry(entry)) => entry,
         };
-        if entries.len() == limits.entries {
-            return Err(HistoryError::TooManyEntries { line: number, offset, limit: limits.entries });
+        if entries.len() == limits.events {
+            return Err(HistoryError::TooManyEntries { line: number, offset, limit: limits.events });
         }
         if let Some(name) = names.get(&entry.f) {
             entry.f = Arc::clone(name);

@@ -1,7 +1,8 @@
-//! Which completion belongs to which invocation.
+//! Pairing of completions with invocations.
 //!
-//! A process does one operation at a time, and that alone pairs them. It does not ask what the operations mean. An
-//! operation that ends in `:info` has no known end; Jepsen retires its process, but one that goes on is tolerated.
+//! A process runs one operation at a time, and that alone determines the pairs; the effect of the operations
+//! plays no part. An operation that ends in `:info` has no known end. Jepsen retires its process, but a
+//! process that continues is accepted.
 
 use rustc_hash::FxHashMap;
 
@@ -10,13 +11,13 @@ use super::{Entry, Operation, Phase};
 
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// By process, the index of its open operation.
+    /// Index of the open operation of each process.
     open: FxHashMap<u64, usize>,
     pub(super) operations: Vec<Operation>,
 }
 
 impl Pairs {
-    /// Takes note of an entry that comes right after these.
+    /// Adds the entry that follows the entries in `before`.
     pub(super) fn add(&mut self, before: &[Entry], entry: &Entry) -> Result<(), HistoryError> {
         let &Entry { line, process, phase, .. } = entry;
         if phase == Phase::Invoke {

@@ -1,10 +1,10 @@
-//! Tests of whole histories; those of a single line or value are with the code they test.
+//! Tests of whole histories; tests of single lines and values are beside the code they test.
 
 use super::*;
 use crate::trace::FileError;
 
 fn history(text: &str) -> Result<History, HistoryError> {
-    read(text.as_bytes(), Limits { line: 200, entries: 5 })
+    read(text.as_bytes(), ReadLimits { line: 200, events: 5 })
 }
 
 const EDN: &str = "; recorded by hand
@@ -49,9 +49,9 @@ fn jepsen_lines() {
     assert_eq!((history.format, history.nemesis, history.skipped), (Format::Jepsen, 1, 1));
     assert_eq!(history.entries[0].value, Edn::Vector(vec![Edn::Int(1), Edn::Int(2)]));
     assert_eq!(history.entries[2].value, Edn::keyword("timed-out"));
-    // Process 0 goes on after `:info`.
+    // Process 0 continues after `:info`.
     assert_eq!(history.operations[2], Operation { invoke: 4, end: None });
-    // Windows was here.
+    // Windows line endings are accepted.
     assert_eq!(self::history(&JEPSEN.replace('\n', "\r\n")).unwrap(), history);
 }
 
@@ -66,7 +66,7 @@ fn truncated_wherever_it_stops() {
     for length in last + 1..JEPSEN.len() {
         match history(&JEPSEN[..length]) {
             Err(HistoryError::Truncated { line: 7, .. }) => {}
-            // Nothing can tell that these stop short.
+            // Here the truncated value is itself a valid value.
             Ok(_) if JEPSEN[..length].ends_with(":write\t3") => {}
             other => panic!("{length}: {other:?}"),
         }

@@ -1,30 +1,31 @@
-//! Why a fact could not be added. Small and without allocation: in a search most hypotheses end in one.
+//! The error of asserting a fact. It is small and needs no allocation: most hypotheses of a search end in
+//! one.
 
-/// No assignment satisfies every fact.
+/// Error: no assignment satisfies every fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("contradiction: {reason}")]
 pub struct Contradiction {
-    /// What kind of facts clashed.
+    /// Kind of the facts that conflict.
     pub reason: Reason,
 }
 
-/// What kind of facts clashed.
+/// Kind of the facts that conflict in a [`Contradiction`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Two values known to differ would have to be the same.
+    /// Two values known to differ would have to be equal.
     #[error("different values would have to be equal")]
     Different,
-    /// Two values known to be the same would have to differ.
+    /// Two values known to be equal would have to differ.
     #[error("equal values would have to differ")]
     Same,
     /// Bounds or differences of integers exclude each other.
     #[error("the order of integers leaves no value")]
     Order,
-    /// Order was asked of values that have none.
+    /// An order was asserted between values that are not ordered.
     #[error("only integers are ordered")]
     Unordered,
-    /// Facts taken over from elsewhere do not agree with those already here.
+    /// Absorbed facts conflict with the facts already present.
     #[error("absorbed facts disagree")]
     Absorbed,
 }

@@ -1,13 +1,16 @@
-//! Bounds of integers and of their differences, always closed: every bound that follows is there.
+//! Bounds of integers and of their differences, always closed: every implied bound is stored or can be read
+//! off.
 //!
-//! A graph whose edges `a − b ≤ c` join the variables and zero; a bound of one variable is an edge to or from zero.
-//! Closed means that no path is shorter than the edge it goes along, so deciding is looking up, a negative cycle shows
-//! at the edge that would close it, and taking a variable away loses nothing among the others.
+//! The bounds form a graph whose edges `a − b ≤ c` connect the variables and zero; a bound of one variable is
+//! an edge to or from zero. The graph is closed if no path is shorter than the edge between its ends. A
+//! literal is then decided by a lookup, a negative cycle shows at the edge that would close it, and removing
+//! a variable loses no bound among the others.
 //!
-//! Between two variables only an edge that is shorter than the way through zero is kept. Variables that have bounds
-//! but no relation therefore cost one entry each, and the form is canonical still.
+//! An edge between two variables is stored only if it is shorter than the path through zero. Variables that
+//! have bounds but no relation to each other therefore cost one entry each, and the form is still canonical.
 //!
-//! Exact: sums are made of at most as many 64-bit bounds as there are variables, which 128 bits hold.
+//! The arithmetic is exact: a sum has at most as many 64-bit bounds as there are variables, which fits into
+//! 128 bits.
 
 use std::cmp::Ordering;
 
@@ -19,13 +22,13 @@ use super::contradiction::{Contradiction, Reason};
 use super::factset::{Fact, FactSet};
 use super::term::Var;
 
-/// No bound.
+/// Length of a missing edge: no bound.
 pub(super) const NONE: i128 = i128::MAX / 4;
 
-/// A variable, or zero.
+/// Node of the graph: a variable, or zero.
 pub(super) type Node = Option<Var>;
 
-/// Zero, through which constants act.
+/// The node zero, which connects variables with constants.
 pub(super) const ZERO: Node = None;
 
 /// A closed set of bounds.
@@ -35,17 +38,18 @@ pub(super) struct Differences {
     pairs: FactSet<Pair, 2>,
 }
 
-/// `low ≤ var ≤ high`.
+/// Bounds of one variable: `low ≤ var ≤ high`.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     pub(super) var: Var,
     pub(super) low: i128,
     pub(super) high: i128,
-    /// What the sort of `var` says without any fact: this many choices from zero up, or anything if `None`.
+    /// Number of choices, from zero up, that the sort of `var` implies without any fact; `None` if it is
+    /// unlimited.
     choices: Option<u32>,
 }
 
-/// `left − right ≤ by`, and shorter than through zero.
+/// An edge between two variables, `left − right ≤ by`, that is shorter than the path through zero.
 #[derive(Clone, Copy)]
 pub(super) struct Pair {
     pub(super) left: Var,
@@ -61,7 +65,7 @@ impl Range {
         }
     }
 
-    /// The only value left, if it is one that can be written down.
+    /// Returns the only possible value, if there is only one and it fits into an `i64`.
     pub(super) fn fixed(&self) -> Option<i64> {
         if self.low == self.high { i64::try_from(self.low).ok() } else { None }
     }
@@ -106,17 +110,17 @@ impl Differences {
         self.pairs.iter()
     }
 
-    /// What a variable can be; everything if nothing is known.
+    /// Returns the bounds of a variable, unlimited if none are known.
     pub(super) fn range(&self, var: Var) -> Range {
         self.ranges.get(|range| range.var.cmp(&var)).copied().unwrap_or(Range::of_sort(var, None))
     }
 
-    /// Introduces a variable with this many choices.
+    /// Introduces a variable with this number of choices.
     pub(super) fn declare_choice(&mut self, var: Var, choices: u32) {
         self.ranges.put(Range::of_sort(var, Some(choices)));
     }
 
-    /// The smallest `c` with `a − b ≤ c`, or [`NONE`].
+    /// Returns the smallest `c` with `a − b ≤ c`, or [`NONE`].
     pub(super) fn distance(&self, a: Node, b: Node) -> i128 {
         match (a, b) {
             (None, None) => 0,
@@ -130,7 +134,7 @@ impl Differences {
         }
     }
 
-    /// Adds `a − b ≤ by`. Says whether anything changed.
+    /// Adds `a − b ≤ by`. Returns `true` if any bound changed.
     pub(super) fn tighten(&mut self, a: Node, b: Node, by: i128) -> Result<bool, Contradiction> {
         if self.distance(a, b) <= by {
             return Ok(false);
@@ -138,8 +142,8 @@ impl Differences {
         if sum(by, self.distance(b, a)) < 0 {
             return Err(Reason::Order.into());
         }
-        // Whatever gets shorter does so along u → a → b → v. Ways to `a` or from `b` through zero need no look: they
-        // only make shorter ways from or to zero, which are the new ranges.
+        // Every path that becomes shorter runs along u → a → b → v. Paths that reach `a` or leave `b` through
+        // zero need not be examined: they only shorten paths from or to zero, and those are the new ranges.
         let before_a = self.around(a, |pair| (pair.right, pair.left));
         let after_b = self.around(b, |pair| (pair.left, pair.right));
         let (to_a, from_b) = (self.distance(ZERO, a), self.distance(b, ZERO));
@@ -178,13 +182,13 @@ impl Differences {
         Ok(true)
     }
 
-    /// Takes a variable out. What it implied among the others stays.
+    /// Removes a variable. The bounds it implied among the others are stored already, and stay.
     pub(super) fn remove(&mut self, var: Var) {
         self.ranges.drop_if(|range| range.var == var);
         self.pairs.drop_if(|pair| pair.left == var || pair.right == var);
     }
 
-    /// Calls a variable by another name, one of a sort with this many choices.
+    /// Renames a variable to `new`, whose sort has this number of choices.
     pub(super) fn rename(&mut self, old: Var, new: Var, choices: Option<u32>) {
         let range = Range { var: new, choices, ..self.range(old) };
         let mut moved = SmallVec::<[Pair; 4]>::new();
@@ -200,7 +204,7 @@ impl Differences {
         }
     }
 
-    /// Takes over bounds of other variables. They must have none in common.
+    /// Adds the bounds of `other`. The two must have no variable in common.
     pub(super) fn absorb(&mut self, other: &Self) {
         for range in other.ranges() {
             self.ranges.put(*range);
@@ -214,7 +218,7 @@ impl Differences {
         self.pairs.get(|pair| (pair.left, pair.right).cmp(&(left, right))).map_or(NONE, |pair| pair.by)
     }
 
-    /// The node itself and those that a kept edge joins to it, each with its way; nothing for zero.
+    /// Returns the node itself and its neighbours along stored edges, each with its distance; empty for zero.
     fn around(&self, node: Node, ends: impl Fn(&Pair) -> (Var, Var)) -> SmallVec<[(Var, i128); 4]> {
         let Some(node) = node else { return SmallVec::new() };
         let mut found = SmallVec::from_slice(&[(node, 0)]);
@@ -228,7 +232,7 @@ impl Differences {
     }
 }
 
-/// The length of two ways, one after the other.
+/// Returns the length of two consecutive edges.
 fn sum(a: i128, b: i128) -> i128 {
     if a >= NONE || b >= NONE { NONE } else { a + b }
 }

@@ -1,8 +1,9 @@
-//! The canonical form of what is known, and what can be read off it.
+//! The canonical form of knowledge, and the queries it answers.
 //!
-//! - Each variable is bound to a value, the same as another (the smallest of its class), or speaks for its class.
-//! - Disequalities, bounds and differences name variables that speak for a class, never bound ones.
-//! - Nothing is kept that something else here implies, as far as the solver can tell.
+//! - Each variable is bound to a value, equal to another variable (the smallest of its class), or the
+//!   representative of its class.
+//! - Disequalities, bounds and differences refer to representatives of classes, never to bound variables.
+//! - No fact is stored that other stored facts imply, as far as the solver can decide.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,39 +15,39 @@ use super::difference::{Differences, NONE, Node, ZERO};
 use super::factset::{Fact, FactSet};
 use super::term::{Literal, Sort, Term, Value, Var};
 
-/// All that is known.
+/// All facts of one hypothesis.
 #[derive(Clone, Default)]
 pub(super) struct Facts {
     pub(super) entries: FactSet<Entry, 6>,
-    /// Classes that differ.
+    /// Pairs of classes that differ.
     pub(super) apart: FactSet<Apart, 2>,
-    /// Values that classes do not have.
+    /// Values that a class does not have.
     pub(super) excluded: FactSet<Excluded, 2>,
     pub(super) differences: Differences,
-    /// Facts were absorbed that cannot hold together with those that were here.
+    /// `true` if absorbed facts contradict the facts that were present.
     pub(super) refuted: bool,
 }
 
-/// A variable and what it is.
+/// A variable and its binding.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) var: Var,
-    /// `None` for a variable that was not declared and of which no fact gives the sort away.
+    /// Sort of the variable; `None` if it was not declared and no fact implies the sort.
     pub(super) sort: Option<Sort>,
     pub(super) slot: Slot,
 }
 
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// Speaks for its class.
+    /// The variable is the representative of its class.
     Free,
-    /// The same as this one, which is smaller and speaks for the class.
+    /// The variable equals this one, which is smaller and the representative of the class.
     Same(Var),
-    /// Has this value.
+    /// The variable has this value.
     Bound(Value),
 }
 
-/// Two classes that differ, the smaller first.
+/// Two classes that differ, the smaller representative first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Apart(pub(super) Var, pub(super) Var);
 
@@ -54,7 +55,7 @@ pub(super) struct Apart(pub(super) Var, pub(super) Var);
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Excluded(pub(super) Var, pub(super) Value);
 
-/// What values can be equal at all.
+/// Kind of values; values of different kinds are never equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Opaque,
@@ -62,7 +63,7 @@ pub(super) enum Kind {
     Bool,
 }
 
-/// Where looking a term up ends.
+/// Result of looking up a term.
 pub(super) enum Place<'a> {
     Known(&'a Value),
     Class(Var, Option<Kind>),
@@ -86,14 +87,15 @@ impl Kind {
     }
 }
 
-/// Whether values of these kinds can be equal: of an unknown kind, everything can.
+/// Returns `true` if values of these kinds can be equal; a value of unknown kind can equal any value.
 pub(super) fn compatible(a: Option<Kind>, b: Option<Kind>) -> bool {
     a.is_none() || b.is_none() || a == b
 }
 
-/// How many values the sort of integers has, if that is limited.
+/// Returns the number of values of a sort of integers, if it is limited.
 pub(super) fn choices(sort: Option<Sort>) -> Option<u32> {
-    // A choice among nothing is a slip of the model: not the server's fault, so no contradiction.
+    // A choice among no values is a mistake of the model, not of the server, so it must not become a
+    // contradiction.
     if let Some(Sort::Choice(count)) = sort { Some(count.max(1)) } else { None }
 }
 
@@ -117,7 +119,7 @@ impl Apart {
         Self(a.min(b), a.max(b))
     }
 
-    /// The other one, if this is one of them.
+    /// Returns the other class of the pair, if `var` is one of the two.
     pub(super) fn partner(self, var: Var) -> Option<Var> {
         if self.0 == var {
             Some(self.1)
@@ -176,7 +178,7 @@ impl Facts {
         self.entries.get(|entry| entry.var.cmp(&var))
     }
 
-    /// Introduces a variable that is not there yet.
+    /// Introduces a variable that has no entry yet.
     pub(super) fn declare(&mut self, var: Var, sort: Sort) {
         let slot = match choices(Some(sort)) {
             Some(1) => Slot::Bound(Value::Int(0)),
@@ -233,7 +235,7 @@ impl Facts {
         }
     }
 
-    /// Why a literal that was decided to be false is so.
+    /// Returns the reason why a literal was decided to be false.
     pub(super) fn objection(&self, literal: &Literal) -> Reason {
         match literal {
             Literal::Eq(..) => Reason::Different,
@@ -285,7 +287,8 @@ impl Facts {
         (self.differences.distance(Some(a), Some(b)), self.differences.distance(Some(b), Some(a)))
     }
 
-    /// A term in the graph of differences, as a node and what must be added to it; an error if it has no order.
+    /// Returns the node of a term in the graph of differences and the constant to add to it, or an error if
+    /// the term is not ordered.
     pub(super) fn node(&self, term: &Term) -> Result<(Node, i128), Reason> {
         match self.place(term) {
             Place::Known(Value::Int(value)) => Ok((ZERO, i128::from(*value))),
@@ -295,7 +298,7 @@ impl Facts {
     }
 }
 
-/// Whether the bounds leave this value to the variable.
+/// Returns `true` if the bounds of the variable allow this value.
 fn in_range(differences: &Differences, var: Var, value: &Value) -> bool {
     let &Value::Int(value) = value else { return true };
     let range = differences.range(var);

@@ -1,7 +1,8 @@
-//! Sorted sets of facts that know the sum of their fingerprints.
+//! Sorted sets of facts that maintain the sum of their fingerprints.
 //!
-//! Vectors, not trees or tables: a hypothesis has a handful of live variables, and copying a few words beats chasing
-//! pointers. Every change goes through here, so the sum always agrees with the content.
+//! They are vectors, not trees or hash tables: a hypothesis has a handful of live variables, and copying a
+//! few words is faster than following pointers. Every change goes through this type, so the sum always agrees
+//! with the content.
 
 use std::cmp::Ordering;
 
@@ -9,16 +10,17 @@ use smallvec::SmallVec;
 
 use crate::fingerprint::Fingerprint;
 
-/// Something that can be kept in a [`FactSet`].
+/// An element of a [`FactSet`].
 pub(super) trait Fact {
-    /// Where it goes among the others. Two facts that compare equal replace each other.
+    /// Compares two facts for sorting. A fact replaces the one it compares equal to.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// What it adds to the fingerprint; `None` if it says nothing that its variable's sort does not say already.
+    /// Returns the contribution to the fingerprint; `None` if the sort of the variable already implies the
+    /// fact.
     fn fingerprint(&self) -> Option<Fingerprint>;
 }
 
-/// A sorted set with room for `N` facts before it allocates.
+/// Sorted set with room for `N` facts before it allocates.
 #[derive(Clone)]
 pub(super) struct FactSet<T, const N: usize> {
     items: SmallVec<[T; N]>,
@@ -33,7 +35,7 @@ impl<T, const N: usize> Default for FactSet<T, N> {
 }
 
 impl<T: Fact, const N: usize> FactSet<T, N> {
-    /// How many of them say something.
+    /// Returns the number of facts that contribute to the fingerprint.
     pub(super) fn telling(&self) -> usize {
         self.telling
     }
@@ -46,12 +48,12 @@ impl<T: Fact, const N: usize> FactSet<T, N> {
         self.items.iter()
     }
 
-    /// The fact for which `order` (the fact compared to what is sought) is equal.
+    /// Returns the fact for which `order` (comparing the fact with the sought one) is equal.
     pub(super) fn get(&self, order: impl FnMut(&T) -> Ordering) -> Option<&T> {
         self.items.binary_search_by(order).ok().map(|at| &self.items[at])
     }
 
-    /// Adds a fact, in place of the one it compares equal to.
+    /// Adds a fact, replacing the one it compares equal to.
     pub(super) fn put(&mut self, fact: T) {
         self.count(&fact);
         match self.items.binary_search_by(|item| item.order(&fact)) {
@@ -63,7 +65,7 @@ impl<T: Fact, const N: usize> FactSet<T, N> {
         }
     }
 
-    /// Changes facts without changing their place.
+    /// Changes the facts selected by `which`, without changing their order.
     pub(super) fn update(&mut self, which: impl Fn(&T) -> bool, change: impl Fn(&mut T)) {
         for item in &mut self.items {
             if !which(item) {
@@ -81,7 +83,7 @@ impl<T: Fact, const N: usize> FactSet<T, N> {
         }
     }
 
-    /// Takes out every fact that `which` names, and gives them to `each`.
+    /// Removes every fact selected by `which`, and passes it to `each`.
     pub(super) fn extract(&mut self, mut which: impl FnMut(&T) -> bool, mut each: impl FnMut(T)) {
         let mut at = 0;
         while at < self.items.len() {
@@ -95,7 +97,7 @@ impl<T: Fact, const N: usize> FactSet<T, N> {
         }
     }
 
-    /// Drops every fact that `which` names.
+    /// Removes every fact selected by `which`.
     pub(super) fn drop_if(&mut self, which: impl FnMut(&T) -> bool) {
         self.extract(which, drop);
     }

@@ -1,8 +1,9 @@
-//! Projection: forgetting dead variables without forgetting what they imply.
+//! Projection: removes dead variables and keeps every fact they imply among the live ones.
 //!
-//! A dead variable goes if, whatever values the others take within their own facts, a value is left for it. Then the
-//! facts about it say nothing about the others that is not written down among them already, since differences are
-//! closed and bound values are substituted. Otherwise it stays, which is safe.
+//! A dead variable is removed if, for every assignment of the others that satisfies their own facts, some
+//! value is left for it. The facts about it then imply nothing about the others that is not already stored
+//! among them, since differences are closed and bound values are substituted. Otherwise the variable stays,
+//! which is safe.
 
 use smallvec::SmallVec;
 
@@ -14,7 +15,7 @@ impl Facts {
     pub(super) fn forget(&mut self, live: &dyn Fn(Var) -> bool) {
         self.hand_over(live);
         self.entries.drop_if(|entry| entry.slot != Slot::Free && !live(entry.var));
-        // One that goes may free another.
+        // Removing one variable may make another removable.
         while let Some(var) =
             self.entries.iter().find(|entry| !live(entry.var) && self.spare(entry)).map(|e| e.var)
         {
@@ -25,7 +26,7 @@ impl Facts {
         }
     }
 
-    /// Lets the smallest live variable of each class speak for it.
+    /// Makes the smallest live variable of each class its representative.
     fn hand_over(&mut self, live: &dyn Fn(Var) -> bool) {
         let mut heirs = SmallVec::<[(Var, Var); 4]>::new();
         for entry in self.entries.iter() {
@@ -56,7 +57,7 @@ impl Facts {
         }
     }
 
-    /// Whether a value is always left for this variable, whatever the others are.
+    /// Returns `true` if a value is left for this variable under every assignment of the others.
     fn spare(&self, entry: &Entry) -> bool {
         let var = entry.var;
         let differing = self.apart.iter().filter(|fact| fact.partner(var).is_some()).count()

@@ -1,18 +1,19 @@
-//! What one hypothesis knows about values the server chose in secret.
+//! Facts of one hypothesis about secrets: values that the server chose and has not revealed.
 //!
-//! The model names an entity tag or a timestamp with a [`Var`] and moves on. [`Knowledge`] collects what observations
-//! imply: that it is these bytes, is none of those, comes no earlier than another. Asserting a fact refines the
-//! knowledge or yields a [`Contradiction`], which ends this hypothesis only.
+//! The model names an entity tag or a timestamp with a [`Var`] and continues. [`Knowledge`] collects the
+//! facts that observations imply about it: its bytes, bytes it differs from, an earlier value it does not
+//! precede. Asserting a fact refines the knowledge or yields a [`Contradiction`], which ends this hypothesis
+//! only.
 //!
-//! A contradiction means that no assignment satisfies every fact: a false one would condemn a correct server.
-//! Completeness is weaker, on purpose. Equality and difference of opaque values and of booleans are decided exactly,
-//! and so are equalities, bounds and bounded differences of integers. A disequality of integers is used where it
-//! touches the end of a bound, and what takes counting (three choices among two values) goes unnoticed until values
-//! are known.
+//! A contradiction states that no assignment satisfies every fact: a false one would refute a correct server.
+//! Completeness is weaker, on purpose. Equality and difference of opaque values and of booleans are decided
+//! exactly, and so are equalities, bounds and bounded differences of integers. A disequality of integers is
+//! used only where it touches the end of a bound, and a conflict that requires counting (three different
+//! variables with two values) goes unnoticed until values are known.
 //!
-//! Facts are kept in one canonical form whatever the order they came in, so equal knowledge has equal fingerprints.
-//! Where to start reading: `facts` is the canonical form, `solve` brings a new fact into it, `difference` is the part
-//! about integers, `forget` projects.
+//! Facts are stored in one canonical form regardless of the order in which they were asserted, so equal
+//! knowledge has equal fingerprints. Start reading at `facts`, the canonical form; `solve` adds a fact to it,
+//! `difference` is the part about integers, `forget` is the projection.
 
 mod contradiction;
 mod difference;
@@ -33,9 +34,9 @@ use facts::Facts;
 pub use contradiction::{Contradiction, Reason};
 pub use term::{Literal, Sort, Term, Value, Var};
 
-/// A conjunction of facts about variables, always satisfiable as far as it can tell.
+/// A conjunction of facts about variables, satisfiable as far as the solver can decide.
 ///
-/// Cloning shares the facts; the next fact asserted on either copy parts them.
+/// Cloning shares the facts; the next fact asserted on either copy separates them.
 ///
 /// ```
 /// use confute::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
@@ -53,41 +54,42 @@ pub use term::{Literal, Sort, Term, Value, Var};
 /// ```
 #[derive(Clone, Default)]
 pub struct Knowledge {
-    /// Absent while nothing was declared or asserted: most hypotheses of most models never need it.
+    /// Facts; `None` while nothing was declared or asserted, as in most hypotheses of most models.
     facts: Option<Rc<Facts>>,
 }
 
 impl Knowledge {
-    /// Knows nothing. Allocates nothing.
+    /// Returns knowledge without facts. Allocates nothing.
     pub const fn new() -> Self {
         Self { facts: None }
     }
 
-    /// Whether there are no facts at all. Declared variables are no facts.
+    /// Returns `true` if there are no facts. Declarations of variables are not facts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many facts are retained, in canonical form: bindings, equalities, disequalities, bounds, differences.
+    /// Returns the number of facts in canonical form: bindings, equalities, disequalities, bounds,
+    /// differences.
     pub fn len(&self) -> usize {
         self.facts.as_ref().map_or(0, |facts| facts.len())
     }
 
-    /// Introduces a variable, before its first use. A variable that is known already stays as it is; one that is never
-    /// declared may be of any sort until a fact says more.
+    /// Introduces a variable, before its first use. A variable that exists already stays unchanged; one that
+    /// is never declared may be of any sort until a fact determines it.
     pub fn declare(&mut self, var: Var, sort: Sort) {
         if !self.mentions(var) {
             self.facts_mut().declare(var, sort);
         }
     }
 
-    /// Adds a fact, or says that no assignment satisfies all facts. After an error this knowledge must not be used
-    /// any further.
+    /// Adds a fact, or returns an error if no assignment satisfies all facts. After an error this knowledge
+    /// must not be used any further.
     pub fn assert(&mut self, literal: &Literal) -> Result<(), Contradiction> {
         if self.facts.as_ref().is_some_and(|facts| facts.refuted) {
             return Err(Reason::Absorbed.into());
         }
-        // What is decided changes nothing: neither a copy nor an allocation is needed to say so.
+        // A decided literal changes nothing, so it needs neither a copy nor an allocation.
         match self.decide(literal) {
             Some(true) => Ok(()),
             Some(false) => Err(self.read(|facts| facts.objection(literal)).into()),
@@ -95,8 +97,8 @@ impl Knowledge {
         }
     }
 
-    /// `Some(true)` if every assignment makes it true, `Some(false)` if none does, `None` if both are possible as far
-    /// as it can tell.
+    /// Returns `Some(true)` if every assignment satisfies the literal, `Some(false)` if none does, and `None`
+    /// if both are possible as far as the solver can decide.
     pub fn decide(&self, literal: &Literal) -> Option<bool> {
         match literal {
             Literal::Eq(Term::Const(a), Term::Const(b)) => Some(a == b),
@@ -110,7 +112,7 @@ impl Knowledge {
         }
     }
 
-    /// The value, if the facts fix it.
+    /// Returns the value of the term, if the facts determine it.
     pub fn value(&self, term: &Term) -> Option<Value> {
         match term {
             Term::Const(value) => Some(value.clone()),
@@ -118,23 +120,23 @@ impl Knowledge {
         }
     }
 
-    /// A value that this variable can take together with all facts: the choice a simulated server makes. `pick` gives
+    /// Returns a value that is consistent with all facts, as the choice of a simulated server. `pick` returns
     /// a random number below its argument.
     ///
-    /// Asserting the equality afterwards never contradicts where the knowledge is exact (see the module); elsewhere
-    /// the value has at least passed that test here.
+    /// Asserting the equality afterwards never leads to a contradiction where the knowledge is exact (see the
+    /// module); elsewhere the value has at least been tested here.
     pub fn witness(&self, var: Var, pick: &mut dyn FnMut(u64) -> u64) -> Value {
         witness::witness(self, var, pick)
     }
 
-    /// Depends on the facts, not on the order in which they were asserted. Variables that are merely declared
-    /// contribute nothing: a variable of one name is taken to have one sort.
+    /// Returns a fingerprint of the facts, independent of the order in which they were asserted. Variables
+    /// that are only declared contribute nothing: a variable of one name is assumed to have one sort.
     pub fn fingerprint(&self) -> Fingerprint {
         self.facts.as_ref().map_or(Fingerprint::default(), |facts| facts.fingerprint())
     }
 
-    /// Takes over all facts of the other. Cheap when the two share no variables, as parts of a split state do;
-    /// if they do and disagree, the next assertion says so.
+    /// Adds all facts of `other`. Cheap if the two share no variable, as parts of a split state do; if they
+    /// do share one and conflict, the next assertion returns an error.
     pub fn absorb(&mut self, other: &Knowledge) {
         let Some(theirs) = &other.facts else { return };
         if self.facts.is_none() {
@@ -144,15 +146,16 @@ impl Knowledge {
         }
     }
 
-    /// Whether anything was said of this variable, were it only that there is one.
+    /// Returns `true` if the variable was declared or occurs in a fact.
     pub(crate) fn mentions(&self, var: Var) -> bool {
         self.facts.as_ref().is_some_and(|facts| facts.contains(var))
     }
 
-    /// Forgets every variable for which `live` is false, and keeps what the facts imply among the live ones.
+    /// Forgets every variable for which `live` is false, and keeps the facts implied among the live ones.
     ///
-    /// No implied fact is lost. Too much may be kept: a dead variable that can run out of values (an integer between
-    /// tight bounds that must also differ from others) still constrains the living, and stays.
+    /// No implied fact is lost. More than necessary may be kept: a dead variable that can run out of values
+    /// (an integer between tight bounds that must also differ from others) still constrains the live ones,
+    /// and stays.
     pub fn forget(&mut self, live: &dyn Fn(Var) -> bool) {
         let Some(facts) = &mut self.facts else { return };
         if facts.vars().all(live) {

@@ -1,9 +1,9 @@
-//! Brings a new fact into the canonical form.
+//! Solver: adds a fact to the canonical form.
 //!
-//! One step takes one fact in and puts what follows on an agenda: a bound variable excludes its value from those that
-//! differ from it, merged classes unite their disequalities, a bound that touches an excluded value moves on. Facts
-//! only ever get stronger, and each step uses a disequality up or shrinks the number of classes, so it ends. Where it
-//! ends does not depend on the order of steps.
+//! One step adds one fact and puts its consequences on an agenda: a bound variable excludes its value from
+//! those that differ from it, merged classes unite their disequalities, a bound that touches an excluded
+//! value moves by one. Facts only become stronger, and each step uses up a disequality or reduces the number
+//! of classes, so the process terminates. Its result does not depend on the order of the steps.
 
 use smallvec::SmallVec;
 
@@ -12,11 +12,11 @@ use super::difference::{NONE, Node, ZERO};
 use super::facts::{Apart, Entry, Excluded, Facts, Kind, Place, Slot, compatible};
 use super::term::{Literal, Sort, Term, Value, Var};
 
-/// What is still to be taken in.
+/// Facts still to be added.
 #[derive(Default)]
 struct Agenda {
     tasks: SmallVec<[Task; 4]>,
-    /// Bounds have changed since disequalities were last held against them.
+    /// `true` if bounds have changed since they were last compared with the disequalities.
     tightened: bool,
 }
 
@@ -29,7 +29,7 @@ enum Task {
 const NIL: Term = Term::Const(Value::Int(0));
 
 impl Facts {
-    /// Takes in a fact. After an error the facts are in disarray.
+    /// Adds a fact. After an error the facts are inconsistent and must not be used.
     pub(super) fn assert(&mut self, literal: &Literal) -> Result<(), Contradiction> {
         let mut agenda = Agenda::default();
         match literal {
@@ -40,7 +40,7 @@ impl Facts {
         self.finish(agenda)
     }
 
-    /// Takes over the facts of another.
+    /// Adds the facts of `other`.
     pub(super) fn absorb(&mut self, other: &Facts) {
         self.refuted |= other.refuted;
         if other.vars().any(|var| self.contains(var)) {
@@ -164,7 +164,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Gives a class its value.
+    /// Binds a class to a value.
     fn bind(
         &mut self,
         root: Var,
@@ -197,7 +197,7 @@ impl Facts {
         Ok(())
     }
 
-    /// Makes two classes one; the smaller variable speaks for it.
+    /// Merges two classes; the smaller variable becomes the representative.
     fn merge(
         &mut self,
         (root, gone): (Var, Var),
@@ -259,7 +259,7 @@ impl Facts {
     fn part(&mut self, (a, b): (Var, Var), kinds: (Option<Kind>, Option<Kind>), agenda: &mut Agenda) {
         match kinds {
             (Some(Kind::Bool), Some(Kind::Bool)) => {
-                // There are but two: what differs from the same is the same.
+                // There are only two booleans, so two classes that differ from the same class are equal.
                 if let Some(like_b) = self.opposite(a) {
                     agenda.same(Term::Var(like_b), Term::Var(b));
                 } else if let Some(like_a) = self.opposite(b) {
@@ -287,20 +287,20 @@ impl Facts {
         }
     }
 
-    /// The class of booleans that is what this one is not.
+    /// Returns a class of booleans that differs from this one.
     fn opposite(&self, root: Var) -> Option<Var> {
         let is_bool = |var: &Var| matches!(self.place_of(*var), Place::Class(_, Some(Kind::Bool)));
         self.apart.iter().filter_map(|fact| fact.partner(root)).find(is_bool)
     }
 
-    /// Makes sure that a variable nobody declared has an entry.
+    /// Creates an entry for a variable that was not declared.
     fn meet(&mut self, var: Var) {
         if !self.contains(var) {
             self.entries.put(Entry { var, sort: None, slot: Slot::Free });
         }
     }
 
-    /// Gives a class of unknown kind its kind, and looks at its disequalities again.
+    /// Sets the kind of a class of unknown kind, and processes its disequalities again.
     fn refine(&mut self, root: Var, kind: Kind, agenda: &mut Agenda) {
         let sort = match kind {
             Kind::Opaque => Sort::Opaque,
@@ -321,7 +321,7 @@ impl Facts {
         );
     }
 
-    /// Holds bounds that have changed against everything else.
+    /// Derives the consequences of changed bounds for equalities and disequalities.
     fn follow_bounds(&mut self, agenda: &mut Agenda) {
         let differences = &self.differences;
         for range in differences.ranges() {
@@ -334,7 +334,8 @@ impl Facts {
                 agenda.same(Term::Var(pair.left), Term::Var(pair.right));
             }
         }
-        // Those that a bound touches are taken out and come back through `exclude` and `part`, which use them up.
+        // Disequalities that a bound touches are removed and processed again by `exclude` and `part`, which
+        // turn them into bounds.
         self.excluded.extract(
             |fact| {
                 let Value::Int(value) = fact.1 else { return false };

@@ -1,19 +1,20 @@
 //! Values, variables and the literals that relate them: the vocabulary of [`Knowledge`](super::Knowledge).
 //!
-//! Untyped on purpose: models speak of [`Sym`](crate::lang::Sym) values of a sort, which are made of these.
+//! They are untyped on purpose: models use [`Sym`](crate::lang::Sym) values of a sort, which are built from
+//! these.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A value chosen in secret, named after its cause: which delivery (or cell, or internal turn) made it, and its place
-/// among what that cause made. Different orders of the same events therefore use the same names.
+/// A secret, named after its cause: the delivery (or cell, or internal turn) that created it, and its
+/// index among the values of that cause. Different orders of the same events therefore use the same names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Var(pub(crate) u64);
 
 impl Var {
-    /// A variable by its number. Models never need this: they get variables from `fresh`.
+    /// Returns the variable with this number. Models never need this: they get variables from `fresh`.
     pub const fn numbered(number: u64) -> Self {
         Self(number)
     }
@@ -35,11 +36,11 @@ impl fmt::Display for Var {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// True or false, or one of two choices.
+    /// A boolean, or one of two choices.
     Bool(bool),
-    /// An integer or a time: ordered, with differences.
+    /// An integer or a time, with order and differences.
     Int(i64),
-    /// An opaque value: only equality is known of it.
+    /// An opaque value, with equality only.
     Opaque(Arc<str>),
 }
 
@@ -59,25 +60,25 @@ impl fmt::Display for Value {
     }
 }
 
-/// What values a variable can take.
+/// Set of values a variable can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {
-    /// `Value::Opaque`: infinitely many, under equality only.
+    /// `Value::Opaque`: infinitely many values, with equality only.
     Opaque,
-    /// `Value::Int`: under equality, order and bounded difference.
+    /// `Value::Int`, with equality, order and bounded differences.
     Int,
     /// `Value::Bool`.
     Bool,
-    /// `Value::Int` from 0 up to, not including, this number: a finite choice.
+    /// `Value::Int` from 0 up to, but not including, this number: a finite choice.
     Choice(u32),
 }
 
-/// A value, known or not.
+/// A value, known or secret.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Term {
-    /// Known.
+    /// A known value.
     Const(Value),
-    /// Chosen in secret.
+    /// A secret.
     Var(Var),
 }
 
@@ -96,12 +97,12 @@ impl fmt::Display for Term {
     }
 }
 
-/// One fact, as the solver takes it.
+/// One fact, in the form the solver accepts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Literal {
-    /// Both are the same value.
+    /// The two terms are equal.
     Eq(Term, Term),
-    /// They are different values.
+    /// The two terms differ.
     Ne(Term, Term),
     /// `left − right ≤ by`, for integers and times.
     AtMost {
@@ -115,7 +116,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The literal that holds exactly when this one does not.
+    /// Returns the literal that holds exactly when this one does not.
     #[must_use]
     pub fn negated(&self) -> Literal {
         match self {

@@ -1,4 +1,4 @@
-//! What is known, case by case. The property test against z3 is `tests/knowledge_z3.rs`.
+//! Unit tests of knowledge. The property test against z3 is `tests/knowledge_z3.rs`.
 
 use super::*;
 
@@ -181,7 +181,7 @@ fn forgetting_keeps_what_is_implied() {
 
 #[test]
 fn a_dead_variable_that_can_run_out_of_values_stays() {
-    // Y is 0 or 1 and differs from both others: they cannot be 0 and 1.
+    // Y is 0 or 1 and differs from both others, so X and Z cannot be 0 and 1.
     let mut knowledge = with(Sort::Choice(2), &[ne(X, Y), ne(Y, Z)]);
     knowledge.forget(&|var| var != Y);
     knowledge.assert(&eq(X, int(0))).unwrap();

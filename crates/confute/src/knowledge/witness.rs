@@ -1,17 +1,17 @@
-//! Choosing a value for a variable, as a simulated server does.
+//! Choice of a value for a variable, as a simulated server makes it.
 //!
-//! Not a model finder: the facts are asked whether the choice is possible, and the knowledge is exact only for some
-//! of them.
+//! This is not a model finder: each candidate is checked against the facts, and the knowledge is exact only
+//! for some of them.
 
 use super::Knowledge;
 use super::difference::{NONE, Range};
 use super::facts::{Kind, Place, Slot};
 use super::term::{Literal, Term, Value, Var};
 
-/// How many integers to try before taking the last one.
+/// Number of integers tried in each direction before the starting value is taken unchecked.
 const TRIES: i128 = 256;
 
-/// How many values there are to choose from for an opaque value: enough to be new, and short to read.
+/// Number of possible new opaque values: enough to be new, and short to read.
 const FRESH: u64 = 1 << 24;
 
 pub(super) fn witness(knowledge: &Knowledge, var: Var, pick: &mut dyn FnMut(u64) -> u64) -> Value {
@@ -30,7 +30,7 @@ pub(super) fn witness(knowledge: &Knowledge, var: Var, pick: &mut dyn FnMut(u64)
     }
 }
 
-/// Mostly a new value; now and then, where allowed, one that is in use for something else.
+/// Returns mostly a new value, and now and then, if the facts allow it, a value that another variable has.
 fn opaque(knowledge: &Knowledge, var: Var, pick: &mut dyn FnMut(u64) -> u64) -> Value {
     if pick(8) == 0 {
         let used: Vec<&Value> = known(knowledge).filter(|value| possible(knowledge, var, value)).collect();
@@ -52,7 +52,7 @@ fn fresh(knowledge: &Knowledge, pick: &mut dyn FnMut(u64) -> u64) -> Value {
     }
 }
 
-/// Every opaque value that the facts speak of.
+/// Returns every opaque value that occurs in the facts.
 fn known(knowledge: &Knowledge) -> impl Iterator<Item = &Value> {
     let facts = knowledge.facts.as_deref();
     let bound =
@@ -64,7 +64,7 @@ fn known(knowledge: &Knowledge) -> impl Iterator<Item = &Value> {
     bound.chain(excluded).filter(|value| matches!(value, Value::Opaque(_)))
 }
 
-/// A small step above the lower bound, or anything among few; the next possible one from there.
+/// Returns the first possible integer near the lower bound, or near a random one if there are few.
 fn integer(range: Range, pick: &mut dyn FnMut(u64) -> u64, possible: impl Fn(i64) -> bool) -> Value {
     let low = range.low.max(i64::MIN.into());
     let high = range.high.min(i64::MAX.into());
@@ -77,7 +77,7 @@ fn integer(range: Range, pick: &mut dyn FnMut(u64) -> u64, possible: impl Fn(i64
     } else {
         i128::from(pick(100))
     };
-    // Upwards to the end, then downwards from the start.
+    // First upwards to the upper bound, then downwards from the start.
     let up = (0..TRIES).map(|step| start + step).filter(|value| *value <= high);
     let down = (1..TRIES).map(|step| start - step).filter(|value| *value >= low);
     let narrow = |value: i128| i64::try_from(value).ok();

@@ -1,11 +1,13 @@
-//! What a model remembers between turns: tables of cells.
+//! State of a model between turns: tables of cells.
 //!
-//! A model's state is not a value of its own type but a set of *cells*, each named by table and key, read and written
-//! through [`Io`]. That way every access passes the engine: it knows which cells a turn touches (so turns on different
-//! cells are searched apart), can show a late read an earlier version of a cell, and can compare two states without
-//! hashing a large map anew. [`Table`]s and [`Register`]s are just typed names: declare them as constants.
+//! A model's state is not a value of its own type but a set of *cells*, each identified by table and key,
+//! read and written through [`Io`]. Every access thus passes through the engine: it knows the cells a turn
+//! touches (so turns on different cells are searched separately), can show a late read an earlier version of
+//! a cell, and can compare two states without hashing a large map again. [`Table`]s and [`Register`]s are
+//! only typed names: declare them as constants.
 //!
-//! A cell starts empty (`None`), or, in a table made with [`Table::unknown`], with secrets that nobody has seen yet.
+//! A cell starts empty (`None`) or, in a table made with [`Table::unknown`], with secrets that have not been
+//! observed yet.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -21,16 +23,16 @@ use super::{Io, ServerModel};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Sort, Var};
 
-/// Names the secrets inside a value, so that the engine can forget those that nothing mentions any more.
+/// Enumerates the secrets in a value, so that the engine can forget those that no value contains any more.
 ///
-/// Leaving one out is a mistake that could lose facts about it, so there is no default. For a struct without secrets
-/// write `confute::plain!(Type)`, otherwise `confute::secrets!(Type { field, field })`.
+/// Omitting one is a mistake that could lose facts about it, so there is no default. For a struct without
+/// secrets write `confute::plain!(Type)`, otherwise `confute::secrets!(Type { field, field })`.
 pub trait HasVars {
-    /// Calls `visit` with every variable in it.
+    /// Calls `visit` with every variable in the value.
     fn vars(&self, visit: &mut dyn FnMut(Var));
 }
 
-/// Declares that values of these types hold no secrets.
+/// Declares that values of these types contain no secrets.
 #[macro_export]
 macro_rules! plain {
     ($($type:ty),+ $(,)?) => {$(
@@ -40,7 +42,7 @@ macro_rules! plain {
     )+};
 }
 
-/// Declares which fields of a struct may hold secrets.
+/// Declares the fields of a struct that may contain secrets.
 #[macro_export]
 macro_rules! secrets {
     ($type:ty { $($field:ident),+ $(,)? }) => {
@@ -80,11 +82,11 @@ impl<A: HasVars, B: HasVars> HasVars for (A, B) {
     }
 }
 
-/// What can lie in a cell. Implemented for everything suitable.
+/// Content of a cell, with its type erased. Implemented for every suitable type.
 pub trait CellData: Any + Debug {
-    /// The secrets in it.
+    /// Calls `visit` with every secret in the value.
     fn secrets(&self, visit: &mut dyn FnMut(Var));
-    /// For the way back to the typed value.
+    /// Returns the value as [`Any`], for downcasting.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -99,25 +101,25 @@ impl<T: Clone + Eq + Hash + Debug + HasVars + 'static> CellData for T {
 
 /// A value in a cell, with its fingerprint.
 #[derive(Debug)]
-pub struct Stored<T: ?Sized> {
-    /// Of the value.
+pub struct CellValue<T: ?Sized> {
+    /// Fingerprint of the value.
     pub fingerprint: Fingerprint,
     /// The value.
     pub data: T,
 }
 
 /// A shared value of any type.
-pub type Val = Rc<Stored<dyn CellData>>;
+pub type Val = Rc<CellValue<dyn CellData>>;
 
-/// What can be the key of a cell. Implemented for everything suitable.
+/// Key of a cell, with its type erased. Implemented for every suitable type.
 pub trait CellKey: Any + Debug {
-    /// Its fingerprint.
+    /// Returns the fingerprint of the key.
     fn fingerprint(&self) -> Fingerprint;
-    /// Whether another is the same key.
+    /// Returns `true` if both keys are equal.
     fn same(&self, other: &dyn CellKey) -> bool;
-    /// A copy to keep.
+    /// Returns an owned copy.
     fn keep(&self) -> Rc<dyn CellKey>;
-    /// For the way back to the typed key.
+    /// Returns the key as [`Any`], for downcasting.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -136,13 +138,13 @@ impl<K: Clone + Eq + Hash + Debug + 'static> CellKey for K {
     }
 }
 
-/// Which cell, and what it holds before anybody wrote it.
+/// Specification of a cell: its identity and its initial content.
 pub struct CellSpec<'a> {
-    /// The table's name.
+    /// Name of the table.
     pub table: &'static str,
-    /// The key in it.
+    /// Key of the cell in the table.
     pub key: &'a dyn CellKey,
-    /// Makes the unknown initial content.
+    /// Constructor of the unknown initial content; `None` if the cell starts empty.
     pub initial: Option<&'a dyn Fn(&mut Fresh<'_>) -> Val>,
 }
 
@@ -152,7 +154,7 @@ impl Debug for CellSpec<'_> {
     }
 }
 
-/// Makes the secrets of a cell's unknown initial content.
+/// Source of the secrets in a cell's unknown initial content.
 pub struct Fresh<'a> {
     pub(crate) cause: Cause,
     pub(crate) next: u32,
@@ -160,7 +162,7 @@ pub struct Fresh<'a> {
 }
 
 impl Fresh<'_> {
-    /// A secret.
+    /// Returns a new secret.
     pub fn fresh<T: Secret>(&mut self) -> Sym<T> {
         let var = Var(self.cause.named(self.next));
         self.next += 1;
@@ -169,7 +171,7 @@ impl Fresh<'_> {
     }
 }
 
-/// A table of cells of the same kind. Just a typed name; the content belongs to the hypothesis.
+/// A table of cells of the same kind. It is only a typed name; the content belongs to the hypothesis.
 pub struct Table<K, V> {
     name: &'static str,
     initial: Option<fn(&mut Fresh<'_>, &K) -> V>,
@@ -181,17 +183,17 @@ where
     K: Clone + Eq + Hash + Debug + 'static,
     V: Clone + Eq + Hash + Debug + HasVars + 'static,
 {
-    /// A table whose cells start empty. Names must differ within a model.
+    /// Returns a table whose cells start empty. Names of tables must differ within a model.
     pub const fn new(name: &'static str) -> Self {
         Self { name, initial: None, kind: PhantomData }
     }
 
-    /// A table whose cells start with content that nobody knows.
+    /// Returns a table whose cells start with unknown content.
     pub const fn unknown(name: &'static str, initial: fn(&mut Fresh<'_>, &K) -> V) -> Self {
         Self { name, initial: Some(initial), kind: PhantomData }
     }
 
-    /// Its name.
+    /// Returns the name of the table.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -216,12 +218,12 @@ where
         self.edit(io, key)?.set(io, value)
     }
 
-    /// The key of some cell that was ever opened: how an internal turn says where it happens.
+    /// Returns the key of some cell that was ever opened. An internal turn uses it to choose its cell.
     pub fn pick<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<K, Stop> {
         self.key(io.handler().pick(self.name)?.as_any())
     }
 
-    /// Every cell that is not empty, ordered by key. Needs [`Io::whole`].
+    /// Returns every cell that is not empty, ordered by key. Requires [`Io::whole`].
     pub fn entries<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<Vec<(K, V)>, Stop>
     where
         K: Ord,
@@ -255,15 +257,15 @@ where
 }
 
 impl<K: Clone + Eq + Hash + Debug + 'static> Table<K, Text> {
-    /// Opens a cell to add to its end. Whoever promises not to do more (see [`Slot::append`]) makes the search faster:
-    /// what was read later tells which additions came first.
+    /// Opens a cell to append to its text. A turn that only appends (see [`Slot::append`]) makes the search
+    /// faster: later reads reveal the order of the additions.
     pub fn grow<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, key: &K) -> Result<Slot<Text>, Stop> {
         self.open(io, key, Access::Grow)
     }
 }
 
 impl Slot<Text> {
-    /// Adds to the end of the text in it.
+    /// Appends to the text in the cell.
     pub fn append<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, more: &Text) -> Turn {
         self.update(io, |before| Some(before.unwrap_or_default().append(more)))
     }
@@ -277,19 +279,19 @@ pub struct Slot<V> {
 }
 
 impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Slot<V> {
-    /// What is in it.
+    /// Returns the content of the cell.
     pub fn get<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<Option<V>, Stop> {
         let value = io.handler().read(self.cell)?;
         self.typed(value)
     }
 
-    /// Puts a value into it.
+    /// Sets the content of the cell.
     pub fn set<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, value: V) -> Turn {
         io.handler().write(self.cell, Some(store(value)))
     }
 
-    /// Changes what is in it without a look: the turn does not learn what that was, so nothing else it does can depend
-    /// on it. Where that is enough, the search has less to try.
+    /// Changes the content without reading it: the turn does not learn the old content, so nothing else it
+    /// does can depend on it. Where that suffices, the search has fewer alternatives to try.
     pub fn update<S: ServerModel + ?Sized>(
         &self,
         io: &mut Io<'_, S>,
@@ -306,7 +308,7 @@ impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Slot<V> {
         }
     }
 
-    /// Empties it.
+    /// Empties the cell.
     pub fn clear<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Turn {
         io.handler().write(self.cell, None)
     }
@@ -316,31 +318,31 @@ impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Slot<V> {
 pub struct Register<V>(Table<(), V>);
 
 impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Register<V> {
-    /// A register that starts empty.
+    /// Returns a register that starts empty.
     pub const fn new(name: &'static str) -> Self {
         Self(Table::new(name))
     }
 
-    /// Opens it for writing.
+    /// Opens the register for writing.
     pub fn edit<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<Slot<V>, Stop> {
         self.0.edit(io, &())
     }
 
-    /// Reads it.
+    /// Reads the register.
     pub fn get<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Result<Option<V>, Stop> {
         self.0.get(io, &())
     }
 
-    /// Writes it.
+    /// Writes the register.
     pub fn set<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>, value: V) -> Turn {
         self.0.set(io, &(), value)
     }
 }
 
-/// Wraps a value for a cell.
+/// Wraps a value with its fingerprint, for a cell.
 fn store<V: Clone + Eq + Hash + Debug + HasVars + 'static>(value: V) -> Val {
     let mut hasher = crate::fingerprint::FingerprintHasher::default();
     value.hash(&mut hasher);
     hasher.write_u8(0xce);
-    Rc::new(Stored { fingerprint: hasher.fingerprint(), data: value })
+    Rc::new(CellValue { fingerprint: hasher.fingerprint(), data: value })
 }

@@ -1,8 +1,8 @@
-//! What an interpreter of models implements: one method an effect.
+//! The interface of interpreters of models: one method per effect.
 //!
-//! The paper's interpreters transform one interaction tree into another (Fig 8). Here a model calls a [`Handler`], and
-//! an interpreter is a handler around another handler: it sees every effect on its way out and every answer on its way
-//! in. The search, the dry run and the simulator are handlers too.
+//! The paper's interpreters transform one interaction tree into another (Fig 8). Here a model calls a
+//! [`Handler`], and an interpreter is a handler around another handler: it sees every effect on its way out
+//! and every answer on its way in. The search, the dry run and the simulator are handlers too.
 
 use std::fmt;
 use std::rc::Rc;
@@ -12,21 +12,22 @@ use super::mistake::Mistake;
 use super::rule::Rule;
 use crate::knowledge::{Literal, Sort, Var};
 
-/// How a turn ends.
+/// Result of a turn.
 pub type Turn = Result<(), Stop>;
 
-/// Why a turn stopped before its end.
+/// Reason why a turn stopped before its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It waits for a message that has not come.
+    /// The turn waits for a message that has not arrived.
     Blocked,
-    /// It does not take this message now (it waits for another connection, or does not care about closing).
+    /// The turn does not accept this message now (it waits for another connection, or does not handle
+    /// closing).
     Refused,
-    /// This hypothesis contradicts itself.
+    /// The hypothesis contradicts itself.
     Dead,
-    /// An internal turn that does nothing.
+    /// The internal turn does nothing.
     Idle,
-    /// A dry run saw enough.
+    /// A dry run has seen enough.
     Looked,
     /// The model's author made a mistake.
     Mistake(Box<Mistake>),
@@ -38,34 +39,36 @@ impl From<Mistake> for Stop {
     }
 }
 
-/// A connection as a model sees it: opened by a client, or by the model itself and then named after its cause.
+/// A connection as a model sees it: opened by a client, or by the model itself and then named after its
+/// cause.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conn(pub(crate) u64);
 
 const OPENED_BY_SERVER: u64 = 1 << 63;
 
 impl Conn {
-    /// The connection of the client with this number.
+    /// Returns the connection of the client with this number.
     pub const fn client(number: u32) -> Self {
         Self(number as u64)
     }
 
-    /// A connection that the server opened, the `index`-th of this cause.
+    /// Returns the connection that the server opened as the `index`-th of this cause.
     pub const fn opened(cause: Cause, index: u32) -> Self {
         Self(OPENED_BY_SERVER | cause.named(index))
     }
 
-    /// Stands for a connection that the tester accepted, before anybody knows which of the server's it is.
+    /// Returns a placeholder for a connection that the tester accepted, before the search knows which of the
+    /// server's connections it is.
     pub(crate) const fn accepted(number: u32) -> Self {
         Self((1 << 62) | number as u64)
     }
 
-    /// Whether the server opened it.
+    /// Returns `true` if the server opened the connection.
     pub const fn is_opened_by_server(self) -> bool {
         self.0 & OPENED_BY_SERVER != 0
     }
 
-    /// The client's number, if a client opened it.
+    /// Returns the client's number, if a client opened the connection.
     pub const fn wire(self) -> Option<u32> {
         if self.is_opened_by_server() { None } else { Some(self.0 as u32) }
     }
@@ -86,21 +89,22 @@ impl fmt::Display for Conn {
     }
 }
 
-/// What made something: so that names do not depend on the order in which independent things happen.
+/// Origin of a secret or a connection. Names derived from it do not depend on the order of independent
+/// events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// This copy of the message sent as number `sent`.
+    /// One copy of the message sent as number `sent`.
     Delivery {
-        /// Which message, in the order of sending.
+        /// Index of the message, in the order of sending.
         sent: u32,
-        /// Which of its copies (a network may duplicate).
+        /// Index of the copy (a network may duplicate messages).
         copy: u8,
     },
     /// The `n`-th internal turn of this hypothesis, at this cell.
     Internal {
-        /// The cell it picked, or `u32::MAX`.
+        /// The cell that the turn picked, or `u32::MAX`.
         cell: u32,
-        /// How many came before.
+        /// Number of internal turns before this one.
         n: u32,
     },
     /// The initial content of the cell with this number.
@@ -108,7 +112,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// 63 bits: 2 of kind, 32 of number, 29 of the rest.
+    /// Returns a name of 63 bits: 2 for the kind, 32 for the number, 29 for the rest.
     pub(crate) const fn named(self, index: u32) -> u64 {
         let (kind, number, rest) = match self {
             Cause::Delivery { sent, copy } => {
@@ -121,12 +125,12 @@ impl Cause {
     }
 }
 
-/// What a connection brings.
+/// An incoming event on a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Incoming<M: ?Sized> {
     /// A message.
     Message(Rc<M>),
-    /// The peer closed it.
+    /// The peer closed the connection.
     Closed,
 }
 
@@ -139,86 +143,88 @@ impl<M: ?Sized> Clone for Incoming<M> {
     }
 }
 
-/// What a turn wants to do with a cell.
+/// Kind of access to a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
-    /// Only read it.
+    /// The turn only reads the cell.
     Read,
-    /// Add to the end of the text in it, and no more.
+    /// The turn only appends to the text in the cell.
     Grow,
-    /// Write it, perhaps after reading it.
+    /// The turn writes the cell, perhaps after reading it.
     Write,
 }
 
-/// What a turn says about itself before its first look.
+/// Declaration of a turn about itself, made before its first read or choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// It may touch anything.
+    /// The turn may touch any cell and any connection.
     Whole,
-    /// It sends so many messages to the connection it received from.
+    /// The turn sends this number of messages to the connection it received from.
     Replies(u32),
 }
 
-/// How a cell's content changes, whatever it is.
+/// A function from the old content of a cell to the new one.
 pub type Change<'a> = dyn Fn(Option<Val>) -> Result<Option<Val>, Stop> + 'a;
 
-/// An interpreter of models. Each method is an effect; its result is the world's answer.
+/// An interpreter of models. Each method is an effect; its result is the answer of the environment.
 ///
-/// `M` is the type of messages, `O` what models send.
+/// `M` is the type of messages, `O` the type of what models send.
 pub trait Handler<M, O> {
-    /// A message, from this connection or (`None`) from any. With `closes` the news of a closed connection counts too.
+    /// Receives a message, from this connection or (`None`) from any. If `closes` is set, the close of a
+    /// connection is also received.
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop>;
-    /// A message goes out.
+    /// Sends a message.
     fn send(&mut self, to: Conn, message: O) -> Turn;
-    /// A connection is opened.
+    /// Opens a connection.
     fn connect(&mut self) -> Result<Conn, Stop>;
-    /// A connection is closed.
+    /// Closes a connection.
     fn close(&mut self, conn: Conn) -> Turn;
-    /// A value is chosen in secret.
+    /// Creates a secret.
     fn fresh(&mut self, sort: Sort) -> Result<Var, Stop>;
-    /// Is this so? May be answered either way if nothing known forbids it.
+    /// Decides a literal. Both answers are possible if no known fact excludes one.
     fn decide(&mut self, literal: &Literal) -> Result<bool, Stop>;
-    /// This is so.
+    /// Assumes a literal.
     fn assume(&mut self, literal: &Literal) -> Turn;
-    /// One of so many ways to go on.
+    /// Chooses one of `options` alternatives.
     fn choose(&mut self, options: usize) -> Result<usize, Stop>;
-    /// Is this rule broken here?
+    /// Returns `true` if the server breaks this rule here.
     fn deviates(&mut self, rule: &'static Rule) -> Result<bool, Stop>;
-    /// May this rule be broken anywhere, without anybody counting? See [`Io::forgives`](super::Io::forgives).
+    /// Returns `true` if this rule may be broken anywhere without being counted. See
+    /// [`Io::forgives`](super::Io::forgives).
     fn forgives(&mut self, rule: &'static Rule) -> bool {
         let _ = rule;
         false
     }
-    /// The turn says how far it reaches.
+    /// Declares the scope of the turn.
     fn scope(&mut self, scope: Scope) -> Turn;
-    /// The turn will touch this cell. The number stands for the cell from then on.
+    /// Opens a cell that the turn will touch. The returned number identifies the cell from then on.
     fn open(&mut self, cell: &CellSpec<'_>, access: Access) -> Result<u32, Stop>;
-    /// The content of an open cell.
+    /// Returns the content of an open cell.
     fn read(&mut self, cell: u32) -> Result<Option<Val>, Stop>;
-    /// New content for a cell open for writing.
+    /// Sets the content of a cell open for writing.
     fn write(&mut self, cell: u32, value: Option<Val>) -> Turn;
-    /// New content for a cell open for writing, made of the old without the turn learning what that is.
+    /// Computes the content of a cell open for writing from the old content, which the turn does not learn.
     fn update(&mut self, cell: u32, change: &Change<'_>) -> Turn {
         let before = self.read(cell)?;
         self.write(cell, change(before)?)
     }
-    /// Any cell of this table that was ever opened: for internal turns.
+    /// Returns the key of any cell of this table that was ever opened, for internal turns.
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop>;
-    /// Every cell of this table that was ever opened; needs [`Scope::Whole`].
+    /// Returns every cell of this table that was ever opened; requires [`Scope::Whole`].
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop>;
 }
 
-/// An interpreter around another: what it does not say itself is handed down. The methods are those of [`Handler`];
-/// [`Layered`] makes a handler of it.
+/// An interpreter around another: methods without an implementation are forwarded. The methods are those of
+/// [`Handler`]; [`Layered`] turns a layer into a handler.
 ///
-/// The messages inside need not be those outside, so receiving and sending are always said.
+/// The messages inside may differ from those outside, so `recv` and `send` have no default.
 pub trait Layer<M, O> {
-    /// What travels outside.
+    /// Type of the messages outside.
     type Msg;
-    /// What is sent outside.
+    /// Type of what is sent outside.
     type Out;
 
-    /// The interpreter around which this is one.
+    /// Returns the interpreter that this one wraps.
     fn below(&mut self) -> &mut dyn Handler<Self::Msg, Self::Out>;
     /// See [`Handler::recv`].
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop>;
@@ -286,7 +292,7 @@ pub trait Layer<M, O> {
     }
 }
 
-/// The handler that a layer is.
+/// Handler made of a layer.
 pub struct Layered<L>(pub L);
 
 impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {

@@ -1,11 +1,11 @@
-//! What models send, against what is seen.
+//! Comparison of the messages that models send with the messages observed.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 
 use crate::knowledge::{Contradiction, Knowledge, Value, Var};
 
-/// What was seen is not what the model sent.
+/// Error: the observed message is not the one the model sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch;
 
@@ -15,18 +15,18 @@ impl From<Contradiction> for Mismatch {
     }
 }
 
-/// A message that may have unknown parts, which seeing it makes known.
+/// A message that may have unknown parts, which observing it reveals.
 ///
-/// Every type is a pattern of itself, so models without secrets write their plain messages. Otherwise the model's
-/// outgoing type holds [`Sym`](super::Sym)s, and this trait relates it to the plain one.
+/// Every type is a pattern of itself, so models without secrets send plain messages. Otherwise the model's
+/// outgoing type contains [`Sym`](super::Sym)s, and this trait relates it to the plain one.
 pub trait Pattern<M>: Clone + Eq + Hash + Debug + 'static {
-    /// Learns from seeing `seen`, or says that this was not what was sent.
+    /// Adds the facts that follow from observing `seen`, or fails if `seen` is not the message sent.
     fn unify(&self, seen: &M, facts: &mut Knowledge) -> Result<(), Mismatch>;
 
-    /// The plain message, with `value` telling what each secret is: for simulation.
+    /// Returns the plain message, with `value` assigning a value to each secret: for simulation.
     fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> M;
 
-    /// The secrets in it.
+    /// Calls `visit` with every secret in the message.
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
         let _ = visit;
     }

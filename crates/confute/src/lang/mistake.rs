@@ -1,14 +1,15 @@
-//! Mistakes of model authors, each with what to do about it.
+//! Mistakes of model authors, each with a remedy.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Turn;
 
-/// The most characters of a message that are shown.
+/// Maximum number of characters of a message that are printed.
 const SHOWN: usize = 200;
 
-/// Runs a turn. If it panics, the message of the panic is the error. Whoever runs it drops what the turn changed.
+/// Runs a turn. If it panics, the panic message is the error, and the caller discards everything the turn
+/// changed.
 pub(crate) fn guarded(turn: impl FnOnce() -> Turn) -> Result<Turn, String> {
     let message = |panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
@@ -18,7 +19,7 @@ pub(crate) fn guarded(turn: impl FnOnce() -> Turn) -> Result<Turn, String> {
         .map_err(|panic| message(panic).unwrap_or_else(|| "no message".to_owned()))
 }
 
-/// A name for the turn that handles this message, or that has none.
+/// Returns a name for the turn that handles this message; `None` is an internal turn.
 pub(crate) fn turn_of(message: Option<String>) -> String {
     let Some(message) = message else { return "an internal turn".to_owned() };
     let shown: String = message.chars().take(SHOWN).collect();
@@ -26,41 +27,41 @@ pub(crate) fn turn_of(message: Option<String>) -> String {
     format!("the turn of `{shown}{more}`")
 }
 
-/// A mistake in a model. It ends a judgement as inconclusive: nothing that such a model says can be trusted.
+/// A mistake in a model. It makes the judgement inconclusive: no verdict of such a model can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// Asked the same, the turn did something else.
+    /// The turn did something different when it was run again over the same answers.
     #[error(
-        "the turn is not deterministic: run twice over the same answers it did `{first}`, then `{second}`. A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables (choices: `io.choose`, secrets: `io.fresh`)"
+        "the turn is not deterministic: run twice over the same answers it did `{first}`, then `{second}`. A turn may depend only on values from `io`: no clock, no random numbers, no state outside tables (choices: `io.choose`, secrets: `io.fresh`)"
     )]
     NotDeterministic {
-        /// What it did first.
+        /// Effect of the first run.
         first: String,
-        /// What it did the second time.
+        /// Effect of the second run.
         second: String,
     },
-    /// A panic.
+    /// The turn panicked.
     #[error(
-        "`{model}` panicked in {turn}: {why}. A turn has to cope with every message, in every state that its tables can be in; where it panicked is on standard error"
+        "`{model}` panicked in {turn}: {why}. A turn must handle every message in every state; the location of the panic is on standard error"
     )]
     Panicked {
         /// The [name](super::ServerModel::name) of the model.
         model: &'static str,
-        /// Which turn it was.
+        /// Name of the turn.
         turn: String,
-        /// The message of the panic.
+        /// Message of the panic.
         why: String,
     },
-    /// Far too many effects in one turn.
+    /// The turn has far too many effects.
     #[error(
-        "the turn does not end: it made {effects} calls to `io`. One turn of the loop handles one message and returns; do not loop over `io.recv` inside a turn"
+        "the turn does not end: it made {effects} calls to `io`. A turn handles one message and returns; do not loop over `io.recv` inside a turn"
     )]
     Endless {
-        /// How many calls were made.
+        /// Number of calls to `io`.
         effects: usize,
     },
-    /// A send after a close.
+    /// The turn sends on a connection that the model closed.
     #[error(
         "the turn sends on {conn}, which the model itself closed before. Keep open connections in the state, or send before `io.close`"
     )]
@@ -68,51 +69,51 @@ pub enum Mistake {
         /// The connection.
         conn: String,
     },
-    /// A cell opened too late.
+    /// The turn opens a cell too late.
     #[error(
         "the turn opens `{cell}` ({access}) after it has read a cell or made a choice. Open every cell before the first look (`TABLE.edit` to write, `TABLE.view` to read), or begin the turn with `io.whole()?`"
     )]
     OpenedLate {
-        /// Which cell.
+        /// The cell.
         cell: String,
-        /// For reading or writing.
+        /// Access to the cell: reading or writing.
         access: &'static str,
     },
-    /// A write to a cell opened for reading.
+    /// The turn writes a cell that it opened for reading.
     #[error(
         "the turn writes `{cell}`, which it opened only to read. Open it with `TABLE.edit` before the first look"
     )]
     WriteToView {
-        /// Which cell.
+        /// The cell.
         cell: String,
     },
-    /// A text was replaced instead of added to.
+    /// The turn replaces a text that it opened only to append to.
     #[error(
-        "the turn replaces `{cell}`, which it opened with `TABLE.grow`, by something that does not begin with what was there. Open it with `TABLE.edit`"
+        "the turn replaces `{cell}`, which it opened with `TABLE.grow`, by a text that does not begin with the old one. Open it with `TABLE.edit`"
     )]
     NotGrown {
-        /// Which cell.
+        /// The cell.
         cell: String,
     },
-    /// Beyond one's own connection, too late.
+    /// The turn does too late what only a whole turn may do.
     #[error(
         "the turn calls `io.{what}` after it has read a cell or made a choice. Begin the turn with `io.whole()?`"
     )]
     WidenedLate {
-        /// The operation.
+        /// Name of the operation.
         what: &'static str,
     },
-    /// Not the announced number of answers.
+    /// The turn did not send the announced number of messages.
     #[error(
         "the turn sent {sent} message(s) to the connection it received from, but announced {announced}. Call `io.replies({sent})?` before the first look, or begin the turn with `io.whole()?`"
     )]
     Replies {
-        /// What it sent.
+        /// Number of messages sent.
         sent: u32,
-        /// What it had announced.
+        /// Number of messages announced.
         announced: u32,
     },
-    /// An answer to somebody else.
+    /// The turn sends to a connection other than the one it received from.
     #[error(
         "the turn sends to {conn}, which is not the connection it received from. Begin the turn with `io.whole()?`"
     )]
@@ -120,26 +121,24 @@ pub enum Mistake {
         /// The connection.
         conn: String,
     },
-    /// Two types in one cell.
-    #[error(
-        "table `{table}` holds values of another type than the one asked for. Give every table a name of its own"
-    )]
+    /// A table contains values of different types.
+    #[error("table `{table}` holds values of another type than requested. Give every table its own name")]
     WrongType {
         /// The table.
         table: &'static str,
     },
-    /// A choice without options.
+    /// A choice has no options.
     #[error("`io.choose(0)`: there is nothing to choose from")]
     EmptyChoice,
-    /// Something else than a receive at the beginning of a turn.
+    /// The turn does not begin with a receive.
     #[error(
         "the turn {what} before it has received a message. Begin the turn with `io.recv()?`; what happens without a message is a turn of `ServerModel::internal`"
     )]
     NotReceived {
-        /// What it does instead.
+        /// Description of the effect before the first receive.
         what: String,
     },
-    /// A second receive in a turn that is not whole.
+    /// A turn that is not whole receives a second message.
     #[error("the turn receives a second message. Begin the turn with `io.whole()?`")]
     SecondReceive,
 }

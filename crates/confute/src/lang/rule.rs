@@ -1,21 +1,21 @@
-//! Rules: the demands of a model, by name.
+//! Rules: the named requirements of a model.
 
 use serde::{Deserialize, Serialize};
 
-/// How binding a rule is, from the weakest level to the strongest.
+/// Level of a rule, from the weakest requirement to the strongest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// An answer must come at all: seen only by waiting.
+    /// A response must arrive at all: only observable by waiting.
     Live,
     /// The standard recommends it.
     Should,
-    /// Availability and stability: requests are served, and validators change only with the content. No standard
-    /// demands it, and correct servers refuse requests or compute validators anew.
+    /// Availability and stability: requests are served, and validators change only with the content. No
+    /// standard requires it, and correct servers refuse requests or recompute validators.
     Steady,
-    /// What a store with one copy does, though no standard says so.
+    /// Behaviour of a store with a single copy, though no standard requires it.
     Store,
-    /// The standard demands it.
+    /// The standard requires it.
     Must,
 }
 
@@ -23,7 +23,7 @@ impl Level {
     /// All levels, the weakest first.
     pub const ALL: [Level; 5] = [Level::Live, Level::Should, Level::Steady, Level::Store, Level::Must];
 
-    /// Its name.
+    /// Returns the name of the level.
     pub fn name(self) -> &'static str {
         match self {
             Level::Live => "live",
@@ -35,13 +35,13 @@ impl Level {
     }
 }
 
-/// A demand that a model makes, and from which a server may deviate once the rule is relaxed.
+/// A requirement of a model, from which a server may deviate once the rule is relaxed.
 #[derive(Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Rule {
-    /// Its name, for reports and for `--allow`.
+    /// Name of the rule, for reports and for `--allow`.
     pub name: &'static str,
-    /// How binding it is.
+    /// Level of the rule.
     pub level: Level,
-    /// What it asks, in one sentence.
+    /// The requirement, in one sentence.
     pub summary: &'static str,
 }

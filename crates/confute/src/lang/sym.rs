@@ -9,19 +9,19 @@ use super::handler::Stop;
 use super::message::Mismatch;
 use crate::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
 
-/// A kind of secret: what it is in plain Rust and which facts can be known of it.
+/// A kind of secret: its plain Rust type and its sort in the solver.
 pub trait Secret: 'static {
-    /// The plain value.
+    /// Type of the plain value.
     type Plain: Clone + 'static;
-    /// What the solver makes of it.
+    /// Sort of the value in the solver.
     const SORT: Sort;
-    /// To the solver's form.
+    /// Converts a plain value to the solver's form.
     fn encode(plain: &Self::Plain) -> Value;
-    /// From the solver's form.
+    /// Converts a value from the solver's form; `None` if it has another sort.
     fn decode(value: &Value) -> Option<Self::Plain>;
 }
 
-/// An opaque secret: a tag, a token, an id. Only equality is known of it.
+/// An opaque secret, such as a tag, a token or an id, with equality only.
 #[derive(Clone, Copy, Debug)]
 pub struct Token;
 
@@ -36,7 +36,7 @@ impl Secret for Token {
     }
 }
 
-/// An integer or a time: equality, order, differences.
+/// An integer or a time, with equality, order and differences.
 #[derive(Clone, Copy, Debug)]
 pub struct Number;
 
@@ -51,7 +51,7 @@ impl Secret for Number {
     }
 }
 
-/// A yes or no.
+/// A boolean.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag;
 
@@ -73,7 +73,7 @@ pub struct Sym<T: Secret> {
 }
 
 impl<T: Secret> Sym<T> {
-    /// A known value.
+    /// Returns a known value.
     pub fn known(plain: &T::Plain) -> Self {
         Self { term: Term::Const(T::encode(plain)), kind: PhantomData }
     }
@@ -82,22 +82,22 @@ impl<T: Secret> Sym<T> {
         Self { term: Term::Var(var), kind: PhantomData }
     }
 
-    /// The untyped term.
+    /// Returns the untyped term.
     pub fn term(&self) -> &Term {
         &self.term
     }
 
-    /// Both are the same.
+    /// Returns the formula that both values are equal.
     pub fn equals(&self, other: &Self) -> Formula {
         Formula::Literal(Literal::Eq(self.term.clone(), other.term.clone()))
     }
 
-    /// It is this value.
+    /// Returns the formula that the value is `plain`.
     pub fn is(&self, plain: &T::Plain) -> Formula {
         self.equals(&Self::known(plain))
     }
 
-    /// Learns that it is this value, inside [`Pattern::unify`](super::Pattern::unify).
+    /// Adds the fact that the value is `plain`, inside [`Pattern::unify`](super::Pattern::unify).
     pub fn unify(&self, plain: &T::Plain, facts: &mut Knowledge) -> Result<(), Mismatch> {
         let known = Term::Const(T::encode(plain));
         if let Term::Const(_) = self.term {
@@ -106,10 +106,11 @@ impl<T: Secret> Sym<T> {
         Ok(facts.assert(&Literal::Eq(self.term.clone(), known))?)
     }
 
-    /// The plain value under an assignment, inside [`Pattern::instantiate`](super::Pattern::instantiate).
+    /// Returns the plain value under an assignment, inside
+    /// [`Pattern::instantiate`](super::Pattern::instantiate).
     ///
     /// # Panics
-    /// If the assignment gives a value of another sort.
+    /// If the assignment returns a value of another sort.
     pub fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> T::Plain {
         let value = match &self.term {
             Term::Const(value) => value.clone(),
@@ -118,12 +119,12 @@ impl<T: Secret> Sym<T> {
         T::decode(&value).expect("an assignment keeps to the sort of its variable")
     }
 
-    /// The plain value, if these facts fix it.
+    /// Returns the plain value, if these facts determine it.
     pub fn value(&self, facts: &Knowledge) -> Option<T::Plain> {
         facts.value(&self.term).and_then(|value| T::decode(&value))
     }
 
-    /// Names the variable, if it is one.
+    /// Calls `visit` with the variable, if the value is a secret.
     pub fn vars(&self, visit: &mut dyn FnMut(Var)) {
         if let Term::Var(var) = self.term {
             visit(var);
@@ -132,19 +133,19 @@ impl<T: Secret> Sym<T> {
 }
 
 impl Sym<Number> {
-    /// `self < other`.
+    /// Returns the formula `self < other`.
     pub fn less_than(&self, other: &Self) -> Formula {
         self.at_most(other, -1)
     }
 
-    /// `self − other ≤ by`.
+    /// Returns the formula `self − other ≤ by`.
     pub fn at_most(&self, other: &Self, by: i64) -> Formula {
         Formula::Literal(Literal::AtMost { left: self.term.clone(), right: other.term.clone(), by })
     }
 }
 
 impl Sym<Flag> {
-    /// It is true.
+    /// Returns the formula that the flag is true.
     pub fn holds(&self) -> Formula {
         self.is(&true)
     }
@@ -176,8 +177,9 @@ impl<T: Secret> fmt::Debug for Sym<T> {
     }
 }
 
-/// Shows a known value, text in quotes, and otherwise a name of the secret that begins with `?`. In expectations the engine
-/// replaces that name by the value, where the facts fix it, or by a short number.
+/// Prints a known value, text in quotes, and otherwise a name of the secret that begins with `?`. In
+/// expectations the engine replaces that name by the value, where the facts determine it, or by a short
+/// number.
 impl<T: Secret> fmt::Display for Sym<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.term, f)
@@ -187,15 +189,15 @@ impl<T: Secret> fmt::Display for Sym<T> {
 /// A condition over secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Formula {
-    /// Known to hold, or not to.
+    /// A formula known to be true or false.
     Known(bool),
-    /// One fact.
+    /// A single literal.
     Literal(Literal),
-    /// All of these.
+    /// The conjunction of these formulas.
     And(Vec<Formula>),
-    /// Any of these.
+    /// The disjunction of these formulas.
     Or(Vec<Formula>),
-    /// Not this.
+    /// The negation of this formula.
     Not(Box<Formula>),
 }
 
@@ -206,26 +208,26 @@ impl From<bool> for Formula {
 }
 
 impl Formula {
-    /// Both.
+    /// Returns the conjunction of the two formulas.
     #[must_use]
     pub fn and(self, other: impl Into<Formula>) -> Formula {
         Formula::And(vec![self, other.into()])
     }
 
-    /// At least one.
+    /// Returns the disjunction of the two formulas.
     #[must_use]
     pub fn or(self, other: impl Into<Formula>) -> Formula {
         Formula::Or(vec![self, other.into()])
     }
 
-    /// The contrary.
+    /// Returns the negation.
     #[must_use]
     pub fn negate(self) -> Formula {
         Formula::Not(Box::new(self))
     }
 
-    /// Evaluates from left to right, asking only for the literals that still matter. A disjunction thus becomes
-    /// branches that exclude each other.
+    /// Evaluates from left to right, deciding only the literals that can still change the result. A
+    /// disjunction thus becomes branches that exclude each other.
     pub fn evaluate(&self, decide: &mut dyn FnMut(&Literal) -> Result<bool, Stop>) -> Result<bool, Stop> {
         match self {
             Formula::Known(known) => Ok(*known),

@@ -1,8 +1,10 @@
-//! Text that grows cheaply: appending costs what is appended, cloning and comparing cost nothing.
+//! Text with cheap appends: appending costs the length of the addition, cloning and comparing take constant
+//! time.
 //!
-//! A key-value store with `append` makes a new text of every order of appends that is tried. A plain `String` would be
-//! copied and hashed whole each time; this one shares its past. Two texts are equal when length and 128-bit fingerprint
-//! of their content are: however they were put together.
+//! A key-value store with `append` creates a new text for every order of appends that is tried. A plain
+//! `String` would be copied and hashed whole each time; this one shares its earlier pieces. Two texts are
+//! equal if their length and the 122-bit digest of their content are equal, regardless of the pieces they
+//! were built from.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -25,18 +27,18 @@ pub struct Text {
 struct Piece {
     chunk: Box<str>,
     before: Option<Rc<Piece>>,
-    /// Length and digest of what comes before.
+    /// Length and digest of the text before this piece.
     start: usize,
     digest: Digest,
-    /// Digests inside the chunk, every [`MARK`] bytes, made when first asked for.
+    /// Digests inside the chunk, every [`MARK`] bytes, computed on first use.
     marks: OnceCell<Box<[Digest]>>,
 }
 
-/// How many bytes lie between two marks.
+/// Number of bytes between two marks.
 const MARK: usize = 16;
 
 impl Piece {
-    /// The digest of the text up to so many bytes into the chunk.
+    /// Returns the digest of the text up to `into` bytes into the chunk.
     fn digest_at(&self, into: usize) -> Digest {
         let bytes = self.chunk.as_bytes();
         let mut digest = self.digest;
@@ -58,7 +60,7 @@ impl Piece {
     }
 }
 
-// A long chain of pieces must not be dropped recursively.
+// The derived drop would recurse, and a long chain of pieces would overflow the stack.
 impl Drop for Piece {
     fn drop(&mut self) {
         let mut next = self.before.take();
@@ -71,7 +73,7 @@ impl Drop for Piece {
     }
 }
 
-/// Polynomial hash over two 61-bit prime fields: appending needs the old digest and the new bytes, no more.
+/// Polynomial hash over two 61-bit prime fields: appending needs only the old digest and the new bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Digest([u64; 2]);
 
@@ -94,12 +96,12 @@ impl Digest {
 }
 
 impl Text {
-    /// The empty text.
+    /// Returns the empty text.
     pub const fn new() -> Self {
         Self { len: 0, digest: Digest([0, 0]), last: None }
     }
 
-    /// This text with another after it.
+    /// Returns this text followed by another.
     #[must_use]
     pub fn append(&self, chunk: &Text) -> Self {
         let mut pieces = Vec::new();
@@ -111,7 +113,7 @@ impl Text {
         pieces.iter().rev().fold(self.clone(), |text, piece| text.append_str(&piece.chunk))
     }
 
-    /// This text with a string after it.
+    /// Returns this text followed by a string.
     #[must_use]
     pub fn append_str(&self, chunk: &str) -> Self {
         if chunk.is_empty() {
@@ -131,7 +133,7 @@ impl Text {
         Self { len: self.len + chunk.len(), digest, last }
     }
 
-    /// Whether it is another one with more after it, or just the other one.
+    /// Returns `true` if `other` is a prefix of this text, or equal to it.
     pub fn starts_with(&self, other: &Text) -> bool {
         if other.len >= self.len {
             return self == other;
@@ -146,12 +148,12 @@ impl Text {
         other.is_empty()
     }
 
-    /// How many bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns `true` if the text is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

@@ -1,15 +1,15 @@
 //! Models of the network between server and tester (the paper's Fig 5).
 //!
-//! Fig 5 is a machine that absorbs packets and emits them again. What distinguishes one such machine from another is
-//! which packets may overtake which, which may be lost, and which may come twice; so that is what a [`Network`] says,
-//! and the engine keeps the packets. Saying it rather than running it lets the search be lazy: a packet is emitted only
-//! when an observation needs it.
+//! Fig 5 is a machine that absorbs packets and emits them again. Such machines differ in the packets that may
+//! overtake each other, be lost, or be duplicated. A [`Network`] declares these properties, and the engine
+//! stores the packets. Declaring them instead of running a machine lets the search be lazy: a packet is
+//! delivered only when an observation requires it.
 //!
-//! A network does not route: who talks to whom is the model's affair.
+//! A network does not route: the model decides which peers communicate.
 
 use crate::lang::Conn;
 
-/// Which way a packet travels.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the tester to the server.
@@ -18,48 +18,49 @@ pub enum Direction {
     ToTester,
 }
 
-/// How packets of one connection and direction are kept.
+/// Order of the packets of one connection and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Packets in the lane of this number keep their order, whatever their connection.
+    /// Packets in the lane with this number keep their order, even across connections.
     Ordered(u64),
-    /// Each packet travels by itself.
+    /// Each packet travels independently.
     Unordered,
 }
 
-/// A model of the network. Users can write their own.
+/// A model of the network. Users can implement their own.
 pub trait Network {
-    /// Its name, for traces.
+    /// Returns the name of the network, for traces.
     fn name(&self) -> &'static str;
 
-    /// In which lane the packets of a connection travel. The lanes of the two directions are never the same lane, even
-    /// if their numbers are.
+    /// Returns the lane of the packets of a connection. Lanes of different directions are different, even if
+    /// their numbers are equal.
     fn lane(&self, conn: Conn, direction: Direction) -> Lane;
 
-    /// Whether a packet may be lost.
+    /// Returns `true` if a packet may be lost.
     fn loses(&self, direction: Direction) -> bool {
         let _ = direction;
         false
     }
 
-    /// How many copies of a packet may arrive (at least 1).
+    /// Returns the number of copies of a packet that may arrive (at least 1).
     fn copies(&self, direction: Direction) -> u8 {
         let _ = direction;
         1
     }
 
-    /// Whether there is no network at all: a message is handled at the moment of sending, seen at the moment of its
-    /// being sent, and the tester sends only while the server waits for a message.
+    /// Returns `true` if there is no network: the server handles a message at the moment it is sent, the
+    /// tester observes one at the moment it is sent, and the tester sends only while the server waits for a
+    /// message.
     fn is_direct(&self) -> bool {
         false
     }
 
-    /// Whether a connection may break at any time, by nobody's fault.
+    /// Returns `true` if a connection may break at any time without a fault of the server or the tester.
     fn breaks(&self) -> bool {
         false
     }
 
-    /// Whether every packet arrives exactly once and in the order of its connection.
+    /// Returns `true` if every packet arrives exactly once and in the order of its connection.
     fn is_reliable(&self) -> bool {
         [Direction::ToServer, Direction::ToTester].into_iter().all(|direction| {
             !self.loses(direction)
@@ -69,7 +70,7 @@ pub trait Network {
     }
 }
 
-/// No network: tester and server in lock-step (§4.2 of the paper).
+/// No network: tester and server run in lock-step (§4.2 of the paper).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Direct;
 
@@ -85,10 +86,11 @@ impl Network for Direct {
     }
 }
 
-/// Concurrent TCP connections (Fig 5): order is kept within a connection and direction, nothing else is.
+/// Concurrent TCP connections (Fig 5): packets keep their order within a connection and direction, and only
+/// there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tcp {
-    /// Whether connections may break at any time.
+    /// `true` if connections may break at any time.
     pub breaks: bool,
 }
 
@@ -104,14 +106,14 @@ impl Network for Tcp {
     }
 }
 
-/// Datagrams: each property can be switched off.
+/// Datagrams; each of the three faults can be switched off.
 #[derive(Clone, Copy, Debug)]
 pub struct Udp {
-    /// Packets may vanish.
+    /// `true` if packets may be lost.
     pub loss: bool,
-    /// Packets may arrive twice.
+    /// `true` if packets may arrive twice.
     pub duplication: bool,
-    /// Packets may overtake each other.
+    /// `true` if packets may overtake each other.
     pub reordering: bool,
 }
 

@@ -1,8 +1,8 @@
-//! One attempt at a turn: the [`Handler`] that answers a model's questions at random.
+//! One attempt at a turn: the [`Handler`] that answers a model's effects at random.
 //!
-//! Answers are written down in order. A turn that must wait for a second message is run again over them, and what it
-//! has sent already is not sent again. Nothing of an attempt touches the server before it has succeeded, except for
-//! facts and newly opened cells: [`super::machine`] takes those back when it fails.
+//! Answers are recorded in order. A turn that must wait for a second message is run again over them, and
+//! messages it has already sent are not sent again. An attempt does not change the server before it has
+//! succeeded, except for facts and newly opened cells: [`super::machine`] reverts those when it fails.
 
 use std::rc::Rc;
 
@@ -17,9 +17,9 @@ use crate::lang::{
 };
 use crate::random::Random;
 
-/// What a turn was told, or did, once and for all.
+/// Recorded answer to an effect of a turn.
 #[derive(Clone)]
-pub(super) enum Answer<M, O> {
+pub(super) enum MakeResponse<M, O> {
     Received(Conn, Incoming<M>),
     Sent(Conn, O),
     Connected(Conn),
@@ -32,24 +32,24 @@ pub(super) enum Answer<M, O> {
     Picked(Rc<dyn CellKey>),
 }
 
-impl<M, O> Answer<M, O> {
+impl<M, O> MakeResponse<M, O> {
     fn name(&self) -> &'static str {
         match self {
-            Answer::Received(..) => "recv",
-            Answer::Sent(..) => "send",
-            Answer::Connected(_) => "connect",
-            Answer::Closed(_) => "close",
-            Answer::Fresh => "fresh",
-            Answer::Decided(_) => "branch",
-            Answer::Assumed => "assume",
-            Answer::Chosen(_) => "choose",
-            Answer::Deviated(_) => "deviates",
-            Answer::Picked(_) => "pick",
+            MakeResponse::Received(..) => "recv",
+            MakeResponse::Sent(..) => "send",
+            MakeResponse::Connected(_) => "connect",
+            MakeResponse::Closed(_) => "close",
+            MakeResponse::Fresh => "fresh",
+            MakeResponse::Decided(_) => "branch",
+            MakeResponse::Assumed => "assume",
+            MakeResponse::Chosen(_) => "choose",
+            MakeResponse::Deviated(_) => "deviates",
+            MakeResponse::Picked(_) => "pick",
         }
     }
 }
 
-/// An attempt under way.
+/// A running attempt.
 pub(super) struct Attempt<'a, M, O> {
     pub(super) store: &'a mut Store,
     pub(super) facts: &'a mut Knowledge,
@@ -57,35 +57,35 @@ pub(super) struct Attempt<'a, M, O> {
     pub(super) random: &'a mut Random,
     pub(super) deviant: &'a Deviant,
     pub(super) cause: Cause,
-    /// The answers so far: those before `at` have been given in this attempt.
-    pub(super) answers: Vec<Answer<M, O>>,
+    /// Answers so far; those before `at` have been used in this attempt.
+    pub(super) answers: Vec<MakeResponse<M, O>>,
     pub(super) at: usize,
     /// The message to be received.
     pub(super) offer: Option<(Conn, Incoming<M>)>,
     pub(super) habits: Habits,
     pub(super) writes: Vec<(u32, Option<Val>)>,
     pub(super) declared: usize,
-    /// Which internal action this is: what it chose before it opened anything, and what it picked.
+    /// Identity of the internal action: the choices before the first opened cell, and the picked cells.
     pub(super) action: Fingerprint,
     pub(super) fresh: u32,
     pub(super) connects: u32,
 }
 
 impl<M: Clone, O: Clone> Attempt<'_, M, O> {
-    /// The recorded answer to this question, if it was asked before.
-    fn recorded(&mut self) -> Option<Answer<M, O>> {
+    /// Returns the recorded answer to this effect, if an earlier run had it.
+    fn recorded(&mut self) -> Option<MakeResponse<M, O>> {
         let answer = self.answers.get(self.at).cloned();
         self.at += usize::from(answer.is_some());
         answer
     }
 
-    fn record(&mut self, answer: Answer<M, O>) {
+    fn record(&mut self, answer: MakeResponse<M, O>) {
         self.answers.push(answer);
         self.at += 1;
     }
 }
 
-fn changed<T, M, O>(before: &Answer<M, O>, now: &'static str) -> Result<T, Stop> {
+fn changed<T, M, O>(before: &MakeResponse<M, O>, now: &'static str) -> Result<T, Stop> {
     Err(Mistake::NotDeterministic { first: before.name().to_owned(), second: now.to_owned() }.into())
 }
 
@@ -94,7 +94,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.effect()?;
         self.habits.receive(from.is_some())?;
         let (conn, incoming) = match self.recorded() {
-            Some(Answer::Received(conn, incoming)) => (conn, incoming),
+            Some(MakeResponse::Received(conn, incoming)) => (conn, incoming),
             Some(other) => return changed(&other, "recv"),
             None => {
                 let (conn, incoming) = self.offer.take().ok_or(Stop::Blocked)?;
@@ -102,7 +102,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
                 if !wanted || (matches!(incoming, Incoming::Closed) && !closes) {
                     return Err(Stop::Refused);
                 }
-                self.record(Answer::Received(conn, incoming.clone()));
+                self.record(MakeResponse::Received(conn, incoming.clone()));
                 (conn, incoming)
             }
         };
@@ -114,15 +114,15 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.effect()?;
         self.habits.send(to)?;
         match self.recorded() {
-            Some(Answer::Sent(conn, before)) if conn == to && before == message => return Ok(()),
+            Some(MakeResponse::Sent(conn, before)) if conn == to && before == message => return Ok(()),
             Some(other) => return changed(&other, "send"),
             None => {}
         }
-        let closed = |answer: &Answer<M, O>| matches!(answer, Answer::Closed(own) if *own == to);
+        let closed = |answer: &MakeResponse<M, O>| matches!(answer, MakeResponse::Closed(own) if *own == to);
         if self.peers.is_closed(to) || self.answers.iter().any(closed) {
             return Err(Mistake::SendOnClosed { conn: to.to_string() }.into());
         }
-        self.record(Answer::Sent(to, message));
+        self.record(MakeResponse::Sent(to, message));
         Ok(())
     }
 
@@ -132,9 +132,9 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         let conn = Conn::opened(self.cause, self.connects);
         self.connects += 1;
         match self.recorded() {
-            Some(Answer::Connected(_)) => {}
+            Some(MakeResponse::Connected(_)) => {}
             Some(other) => return changed(&other, "connect"),
-            None => self.record(Answer::Connected(conn)),
+            None => self.record(MakeResponse::Connected(conn)),
         }
         Ok(conn)
     }
@@ -143,11 +143,11 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.effect()?;
         self.habits.close(conn)?;
         match self.recorded() {
-            Some(Answer::Closed(before)) if before == conn => return Ok(()),
+            Some(MakeResponse::Closed(before)) if before == conn => return Ok(()),
             Some(other) => return changed(&other, "close"),
             None => {}
         }
-        self.record(Answer::Closed(conn));
+        self.record(MakeResponse::Closed(conn));
         Ok(())
     }
 
@@ -156,12 +156,12 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         let var = Var(self.cause.named(self.fresh));
         self.fresh += 1;
         match self.recorded() {
-            Some(Answer::Fresh) => {}
+            Some(MakeResponse::Fresh) => {}
             Some(other) => return changed(&other, "fresh"),
             None => {
                 self.facts.declare(var, sort);
                 self.declared += 1;
-                self.record(Answer::Fresh);
+                self.record(MakeResponse::Fresh);
             }
         }
         Ok(var)
@@ -173,7 +173,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
             self.habits.look()?;
         }
         match self.recorded() {
-            Some(Answer::Decided(holds)) => return Ok(holds),
+            Some(MakeResponse::Decided(holds)) => return Ok(holds),
             Some(other) => return changed(&other, "branch"),
             None => {}
         }
@@ -181,19 +181,19 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
             Some(entailed) => entailed,
             None => guess(literal, self.facts, self.random)?,
         };
-        self.record(Answer::Decided(holds));
+        self.record(MakeResponse::Decided(holds));
         Ok(holds)
     }
 
     fn assume(&mut self, literal: &Literal) -> Turn {
         self.habits.effect()?;
         match self.recorded() {
-            Some(Answer::Assumed) => return Ok(()),
+            Some(MakeResponse::Assumed) => return Ok(()),
             Some(other) => return changed(&other, "assume"),
             None => {}
         }
         self.facts.assert(literal).map_err(|_| Stop::Dead)?;
-        self.record(Answer::Assumed);
+        self.record(MakeResponse::Assumed);
         Ok(())
     }
 
@@ -203,11 +203,11 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
             return Err(Mistake::EmptyChoice.into());
         }
         let chosen = match self.recorded() {
-            Some(Answer::Chosen(chosen)) => chosen,
+            Some(MakeResponse::Chosen(chosen)) => chosen,
             Some(other) => return changed(&other, "choose"),
             None => {
                 let chosen = self.random.below(options as u64) as usize;
-                self.record(Answer::Chosen(chosen));
+                self.record(MakeResponse::Chosen(chosen));
                 chosen
             }
         };
@@ -222,11 +222,11 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.effect()?;
         self.habits.look()?;
         match self.recorded() {
-            Some(Answer::Deviated(deviates)) => Ok(deviates),
+            Some(MakeResponse::Deviated(deviates)) => Ok(deviates),
             Some(other) => changed(&other, "deviates"),
             None => {
                 let deviates = self.deviant.breaks(rule, self.random);
-                self.record(Answer::Deviated(deviates));
+                self.record(MakeResponse::Deviated(deviates));
                 Ok(deviates)
             }
         }
@@ -273,7 +273,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop> {
         self.habits.effect()?;
         let key = match self.recorded() {
-            Some(Answer::Picked(key)) => key,
+            Some(MakeResponse::Picked(key)) => key,
             Some(other) => return changed(&other, "pick"),
             None => {
                 let mut cells = self.store.table(table);
@@ -281,7 +281,7 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
                     return Err(Stop::Idle);
                 }
                 let (key, _) = cells.swap_remove(self.random.below(cells.len() as u64) as usize);
-                self.record(Answer::Picked(Rc::clone(&key)));
+                self.record(MakeResponse::Picked(Rc::clone(&key)));
                 key
             }
         };
@@ -302,7 +302,7 @@ fn is_constant(literal: &Literal) -> bool {
     matches!((left, right), (Term::Const(_), Term::Const(_))) || left == right
 }
 
-/// Takes one side of an open question, and remembers it.
+/// Decides an open literal at random, and adds the decision to the facts.
 fn guess(literal: &Literal, facts: &mut Knowledge, random: &mut Random) -> Result<bool, Stop> {
     let first = random.chance(1, 2);
     for holds in [first, !first] {

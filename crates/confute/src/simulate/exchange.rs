@@ -1,7 +1,8 @@
-//! Traffic for a simulation: clients that keep it busy, and origins that answer what it forwards.
+//! Traffic for a simulation: clients that send requests, and origins that respond to forwarded ones.
 //!
-//! The traffic has random numbers of its own, so the same requests meet the same server under another network as far
-//! as that is possible. It waits for nothing in particular: a connection with room for a request gets one soon.
+//! The traffic has random numbers of its own, so the same requests reach the same server under another
+//! network as far as possible. It does not wait for particular events: a connection with room for a request
+//! gets one soon.
 
 use rustc_hash::FxHashMap;
 
@@ -11,31 +12,32 @@ use crate::network::Network;
 use crate::random::Random;
 use crate::trace::{Event, WireConn};
 
-/// How many received messages a request can refer to.
+/// Number of received messages that a request can refer to.
 const WINDOW: usize = 64;
 
-/// What to exchange.
+/// Parameters of an exchange.
 #[derive(Clone, Debug)]
-pub struct Plan {
-    /// Determines everything.
+pub struct ExchangePlan {
+    /// Seed of all random choices.
     pub seed: u64,
-    /// How many clients there are, a connection each.
+    /// Number of clients, with one connection each.
     pub connections: u32,
-    /// How many requests they send in all.
+    /// Total number of requests.
     pub messages: u64,
-    /// How many requests a client sends before it waits for an answer.
+    /// Number of requests a client sends before it waits for a response.
     pub outstanding: u32,
-    /// How many requests are outstanding at once over all connections: the harder to explain, the more there are.
+    /// Maximum number of outstanding requests over all connections: the more there are, the harder the trace
+    /// is to explain.
     pub at_once: u32,
-    /// After how many requests all wait until nothing is under way; never if 0.
+    /// Number of requests after which all clients wait until nothing is in flight; 0 for never.
     pub rest_every: u64,
-    /// The rules that the server breaks.
+    /// Names of the rules that the server breaks.
     pub deviate: Vec<&'static str>,
-    /// It breaks them one time in so many.
+    /// The server breaks a rule on average once in this number of opportunities.
     pub one_in: u64,
 }
 
-impl Default for Plan {
+impl Default for ExchangePlan {
     fn default() -> Self {
         Self {
             seed: 0,
@@ -50,21 +52,22 @@ impl Default for Plan {
     }
 }
 
-/// What an exchange came to.
+/// Statistics of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Requests sent by clients.
+    /// Number of requests sent by clients.
     pub requests: u64,
-    /// Messages received, on any connection.
+    /// Number of messages received, on any connection.
     pub received: u64,
-    /// How often the server broke a rule.
+    /// Number of deviations of the server.
     pub deviations: u64,
-    /// How often so many requests (the index) were outstanding just after one was sent.
+    /// Histogram of outstanding requests: how many requests left `n` outstanding just after they were sent,
+    /// at index `n`.
     pub outstanding: Vec<u64>,
 }
 
 impl Statistics {
-    /// Half of the requests were sent with at least so many outstanding.
+    /// Returns the median number of outstanding requests, counted just after each request was sent.
     pub fn median(&self) -> usize {
         let half = self.outstanding.iter().sum::<u64>().div_ceil(2);
         let mut below = 0;
@@ -75,7 +78,7 @@ impl Statistics {
         self.outstanding.iter().position(reached).unwrap_or(0)
     }
 
-    /// Counts another exchange in.
+    /// Adds the statistics of another exchange.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.received += other.received;
@@ -86,31 +89,33 @@ impl Statistics {
         }
     }
 
-    /// The most that were outstanding at any time.
+    /// Returns the maximum number of outstanding requests.
     pub fn max(&self) -> usize {
         self.outstanding.len().saturating_sub(1)
     }
 }
 
-/// Makes the next request of a client, given the latest messages received.
-pub type Request<'a, M> = dyn FnMut(&mut Random, &[M]) -> M + 'a;
+/// Generator of a client's next request, given the latest messages received.
+pub type MakeRequest<'a, M> = dyn FnMut(&mut Random, &[M]) -> M + 'a;
 
-/// Makes what an origin sends back, given what it received.
-pub type Answer<'a, M> = dyn FnMut(&mut Random, &M) -> Option<M> + 'a;
+/// Generator of an origin's response, given the message it received.
+pub type MakeResponse<'a, M> = dyn FnMut(&mut Random, &M) -> Option<M> + 'a;
 
-/// Runs a model behind a network under random traffic, and tells `sink` every event until it returns false.
+/// Runs a model behind a network under random traffic, and passes every event to `sink` until it returns
+/// `false`.
 ///
-/// Origins answer on the connections that the server opens. The last event is [`Event::Quiescent`] if all came to rest.
+/// Origins respond on the connections that the server opens. The last event is [`Event::Quiescent`] if all
+/// traffic came to rest.
 pub fn exchange<S: ServerModel<Msg: Clone>, N: Network + ?Sized>(
     model: &S,
     network: &N,
-    plan: &Plan,
-    request: &mut Request<'_, S::Msg>,
-    answer: &mut Answer<'_, S::Msg>,
+    plan: &ExchangePlan,
+    request: &mut MakeRequest<'_, S::Msg>,
+    answer: &mut MakeResponse<'_, S::Msg>,
     sink: &mut dyn FnMut(Event<S::Msg>) -> bool,
 ) -> Result<Statistics, Mistake> {
     let simulation = Simulation::new(model, network, plan.seed).deviating(&plan.deviate, plan.one_in);
-    // Only where packets get lost is there a reason to give up soon.
+    // Only an unreliable network, which may lose a response, is a reason to give up early.
     let patience = if network.is_reliable() { 4096 } else { 64 } * u64::from(plan.connections.max(1));
     let mut traffic = Traffic {
         plan,
@@ -136,25 +141,25 @@ pub fn exchange<S: ServerModel<Msg: Clone>, N: Network + ?Sized>(
 struct Client {
     wire: WireConn,
     outstanding: u32,
-    /// When it sent its last request.
+    /// Move at which the client sent its last request.
     since: u64,
 }
 
 struct Traffic<'a, S: ServerModel, N: Network + ?Sized> {
-    plan: &'a Plan,
+    plan: &'a ExchangePlan,
     patience: u64,
     simulation: Simulation<'a, S, N>,
     random: Random,
     clients: Vec<Client>,
     by_wire: FxHashMap<WireConn, usize>,
-    /// Answers that origins have not sent yet.
+    /// Responses that origins have not sent yet.
     owed: Vec<(WireConn, S::Msg)>,
     seen: Vec<S::Msg>,
     moves: u64,
     outstanding: u32,
     statistics: Statistics,
-    request: &'a mut Request<'a, S::Msg>,
-    answer: &'a mut Answer<'a, S::Msg>,
+    request: &'a mut MakeRequest<'a, S::Msg>,
+    answer: &'a mut MakeResponse<'a, S::Msg>,
     sink: &'a mut dyn FnMut(Event<S::Msg>) -> bool,
 }
 
@@ -210,7 +215,7 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
         }
     }
 
-    /// A client that may send now, half of the time if there is one.
+    /// Returns a client that may send now, half of the time if there is one.
     fn free_client(&mut self, may_send: bool) -> Option<usize> {
         if !may_send || self.random.chance(1, 2) {
             return None;
@@ -227,7 +232,8 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
         (start..count).chain(0..start).find(free)
     }
 
-    /// Nothing is under way: whoever still waits for an answer will not get it. Whether there is anything left to do.
+    /// Abandons all outstanding requests: nothing is in flight, so no response will arrive. Returns `true` if
+    /// anything is left to do.
     fn wait(&mut self, more: bool) -> bool {
         self.outstanding = 0;
         for client in &mut self.clients {
@@ -240,7 +246,7 @@ impl<S: ServerModel<Msg: Clone>, N: Network + ?Sized> Traffic<'_, S, N> {
         Client { wire: self.simulation.open(), outstanding: 0, since: 0 }
     }
 
-    /// Makes a client's new connection known.
+    /// Registers a client's new connection and reports it.
     fn settle(&mut self, client: usize) -> bool {
         let wire = self.clients[client].wire;
         self.by_wire.insert(wire, client);

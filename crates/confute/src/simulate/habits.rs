@@ -1,20 +1,20 @@
-//! The three habits of a turn (see [`crate::lang`]), checked while it runs.
+//! Checker of the three conventions of a turn (see [`crate::lang`]) while it runs.
 //!
-//! A little stricter than one run needs, on purpose: to ask whether a rule is broken counts as a look even while it is
-//! in force, so that a model which passes here will not surprise its author once rules are relaxed.
+//! It is slightly stricter than one run needs, on purpose: checking for a deviation counts as a choice even
+//! while the rule is in force, so that a model which passes here still passes once rules are relaxed.
 
 use crate::lang::{Access, Conn, Mistake, Scope};
 
-/// Far more than any sensible turn does.
+/// Number of effects far above that of any sensible turn.
 const TOO_MANY: usize = 100_000;
 
-/// What a turn did so far, as far as its manners go.
+/// State of a turn as far as the conventions are concerned.
 pub(super) struct Habits {
     internal: bool,
     effects: usize,
     looked: bool,
     whole: bool,
-    /// Whom it received from last.
+    /// Connection of the last received message.
     peer: Option<Conn>,
     announced: Option<u32>,
     sent: u32,
@@ -23,7 +23,7 @@ pub(super) struct Habits {
 }
 
 impl Habits {
-    /// Of a turn that starts with a message, or of an internal one.
+    /// Returns the state at the start of a turn with a message, or of an internal one.
     pub(super) fn new(internal: bool) -> Self {
         Self {
             internal,
@@ -37,7 +37,7 @@ impl Habits {
         }
     }
 
-    /// Every effect passes here.
+    /// Counts an effect; every effect calls this.
     pub(super) fn effect(&mut self) -> Result<(), Mistake> {
         self.effects += 1;
         if self.effects > TOO_MANY { Err(Mistake::Endless { effects: TOO_MANY }) } else { Ok(()) }
@@ -51,7 +51,7 @@ impl Habits {
         Ok(())
     }
 
-    /// The turn should have received first.
+    /// Returns `true` if the turn should have received a message first.
     fn has_not_received(&self) -> bool {
         self.peer.is_none() && !self.whole && !self.internal
     }
@@ -82,7 +82,7 @@ impl Habits {
         }
     }
 
-    /// The turn does what only a whole one may.
+    /// Records an operation that only a whole turn may perform.
     pub(super) fn widen(&mut self, what: &'static str) -> Result<(), Mistake> {
         if self.looked && !self.whole {
             return Err(Mistake::WidenedLate { what });
@@ -133,7 +133,8 @@ impl Habits {
         Err(Mistake::WriteToView { cell: describe() })
     }
 
-    /// The turn came to its end. One that never looked has shown all it does, and need not have announced it.
+    /// Checks the end of the turn. A turn without reads and choices has shown all its messages, and need not
+    /// have announced their number.
     pub(super) fn end(&self) -> Result<(), Mistake> {
         if self.peer.is_none() && !self.internal {
             return Err(Mistake::NotReceived { what: "ends".to_owned() });
@@ -145,7 +146,7 @@ impl Habits {
         Err(Mistake::Replies { sent: self.sent, announced })
     }
 
-    /// The cells it touched; `None` if it may have touched any.
+    /// Returns the cells the turn touched; `None` if it may have touched any.
     pub(super) fn footprint(&self) -> Option<Vec<u32>> {
         if self.whole { None } else { Some(self.opened.iter().map(|(cell, _)| *cell).collect()) }
     }

@@ -1,4 +1,4 @@
-//! Packets under way in one direction, kept as the network says.
+//! Packets in flight in one direction, ordered as the network specifies.
 //!
 //! A lane is a queue of which only the head may move. A packet that keeps no order has a lane of its own.
 
@@ -21,7 +21,7 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// How many packets may move now.
+    /// Returns the number of packets that may move now.
     pub(super) fn heads(&self) -> usize {
         self.queues.len()
     }
@@ -42,12 +42,12 @@ impl<T> Lanes<T> {
         self.queues[place].1.push_back(packet);
     }
 
-    /// The packet that may move in this place, from 0 up to [`Lanes::heads`].
+    /// Returns the packet that may move at this index, from 0 up to [`Lanes::heads`].
     pub(super) fn head(&mut self, place: usize) -> Option<&mut T> {
         self.queues.get_mut(place)?.1.front_mut()
     }
 
-    /// Takes that packet out.
+    /// Removes the packet that may move at this index.
     pub(super) fn take(&mut self, place: usize) -> Option<T> {
         let packet = self.queues.get_mut(place)?.1.pop_front();
         if self.queues[place].1.is_empty() {

@@ -1,11 +1,12 @@
 //! The simulated server: runs turns of a model, one at a time.
 //!
-//! A turn happens as a whole or not at all. One that contradicts itself is tried again with other choices, a few times;
-//! then it does not happen for now. One that waits for another message is kept with its answers, and no other starts.
+//! A turn happens completely or not at all. A turn that contradicts itself is tried again with other choices,
+//! a few times; after that it does not happen for now. A turn that waits for another message is suspended
+//! with its answers, and no other starts.
 
 use rustc_hash::FxHashMap;
 
-use super::attempt::{Answer, Attempt};
+use super::attempt::{Attempt, MakeResponse};
 use super::habits::Habits;
 use super::peers::Peers;
 use super::store::Store;
@@ -14,29 +15,29 @@ use crate::knowledge::{Knowledge, Literal, Term, Value, Var};
 use crate::lang::{Cause, Conn, Incoming, Io, Mistake, Pattern, Rule, ServerModel, Stop, guarded, turn_of};
 use crate::random::Random;
 
-/// How often a turn that contradicts itself is tried anew.
+/// Number of attempts at a turn that contradicts itself.
 const ATTEMPTS: usize = 16;
 
-/// How many secrets to make before forgetting those that nobody mentions.
+/// Number of new secrets after which those that no cell contains are forgotten.
 const MANY: usize = 32;
 
-/// What a turn puts on the wire.
+/// Output of a turn.
 pub(super) enum Posted<M> {
     Message(Conn, M),
     Close(Conn),
 }
 
-/// What came of a turn.
+/// Result of a turn.
 pub(super) enum Made<M> {
-    /// It happened, as far as it could, and sent this.
+    /// The turn ran, at least up to a wait for another message, and sent this.
     Happened(Vec<Posted<M>>),
-    /// It does not take this message now.
+    /// The turn does not accept this message now.
     Refused,
-    /// It did not happen.
+    /// The turn did not happen.
     Nothing,
 }
 
-/// Which rules this server breaks, and how often.
+/// Rules that this server breaks, and their frequency.
 #[derive(Default)]
 pub(super) struct Deviant {
     rules: Vec<Box<str>>,
@@ -60,7 +61,8 @@ struct Spent {
 }
 
 impl Spent {
-    /// A message turn touched these cells, or (`None`) anything.
+    /// Makes the internal actions at these cells available again, after a message turn touched them; `None`
+    /// for all.
     fn renew(&mut self, footprint: Option<&[u32]>) {
         let Some(footprint) = footprint else { return self.by_action.clear() };
         self.by_action.retain(|_, cells| match cells {
@@ -74,7 +76,7 @@ impl Spent {
 struct Suspended<M, O> {
     cause: Cause,
     internal: bool,
-    answers: Vec<Answer<M, O>>,
+    answers: Vec<MakeResponse<M, O>>,
 }
 
 /// The server's side of a simulation.
@@ -113,14 +115,15 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
         self.suspended.is_some()
     }
 
-    /// A turn without a message.
+    /// Runs a turn without a message.
     pub(super) fn internal(&mut self, random: &mut Random) -> Result<Made<S::Msg>, Mistake> {
-        // The name only has to be new; where it happens matters to those who compare different orders.
+        // The name only has to be new: the cell of the turn is needed only where different orders are
+        // compared.
         let cause = Cause::Internal { cell: self.internals, n: 0 };
         self.turn(None, Suspended { cause, internal: true, answers: Vec::new() }, random)
     }
 
-    /// A turn for this message, or the rest of the one that waits.
+    /// Runs a turn for this message, or continues the suspended turn.
     pub(super) fn deliver(
         &mut self,
         conn: Conn,
@@ -212,13 +215,13 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
         let Attempt { facts, random, answers, habits, writes, declared, .. } = attempt;
         let posted = post(&answers[start.answers.len()..], facts, random)?;
 
-        // The attempt has succeeded.
+        // The attempt has succeeded: from here on its effects are applied.
         self.declared += declared;
         for answer in &answers[start.answers.len()..] {
             match answer {
-                Answer::Connected(conn) => self.peers.connect(*conn),
-                Answer::Closed(conn) => self.peers.close(*conn),
-                Answer::Deviated(true) => self.deviations += 1,
+                MakeResponse::Connected(conn) => self.peers.connect(*conn),
+                MakeResponse::Closed(conn) => self.peers.close(*conn),
+                MakeResponse::Deviated(true) => self.deviations += 1,
                 _ => {}
             }
         }
@@ -239,7 +242,8 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
         Ok(posted)
     }
 
-    /// Facts about secrets that no cell mentions any more are of no use: every message was made plain when it was sent.
+    /// Forgets facts about secrets that no cell contains: every message was made concrete when it was sent,
+    /// so these facts have no further use.
     fn forget(&mut self) {
         if self.declared > MANY.max(self.live) {
             let live = self.store.secrets();
@@ -250,9 +254,9 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
     }
 }
 
-/// What these answers put on the wire, with a value chosen for every secret that is still open.
+/// Returns the output of these answers, with a value chosen for every secret that has none yet.
 fn post<M, O: Pattern<M>>(
-    answers: &[Answer<M, O>],
+    answers: &[MakeResponse<M, O>],
     facts: &mut Knowledge,
     random: &mut Random,
 ) -> Result<Vec<Posted<M>>, Stop> {
@@ -268,10 +272,10 @@ fn post<M, O: Pattern<M>>(
     };
     for answer in answers {
         match answer {
-            Answer::Sent(to, message) => {
+            MakeResponse::Sent(to, message) => {
                 posted.push(Posted::Message(*to, message.instantiate(&mut reveal)));
             }
-            Answer::Closed(conn) => posted.push(Posted::Close(*conn)),
+            MakeResponse::Closed(conn) => posted.push(Posted::Close(*conn)),
             _ => {}
         }
     }

@@ -1,13 +1,13 @@
-//! Any model as a server, behind any network, in this process: the world in which testers are tested.
+//! Simulation: runs any model as a server, behind any network, in this process, to test testers.
 //!
-//! A [`Simulation`] makes one random move at a time, all of them determined by its seed: a packet reaches the server,
-//! which takes a turn; the server acts unprompted; a packet reaches the tester. What a model leaves open is chosen at
-//! random; what it names as a secret gets a value when it is first sent. A rule may be broken now and then
-//! ([`Simulation::deviating`]). [`exchange`] keeps a simulation busy with traffic.
+//! A [`Simulation`] makes one random move at a time, all determined by its seed: a packet reaches the server,
+//! which runs a turn; the server runs an internal turn; a packet reaches the tester. Choices that a model
+//! leaves open are made at random; a secret gets a value when it is first sent. A rule may be broken now and
+//! then ([`Simulation::deviating`]). [`exchange`] provides a simulation with traffic.
 //!
-//! It takes no clock, no threads and no sockets, and it judges nothing: that a trace of it is explainable by its model
-//! is what the tests of the search are about. Connections never break by themselves here, and where packets keep no
-//! order closing is not announced: datagrams have no end.
+//! A simulation uses no clock, no threads and no sockets, and it judges nothing: the tests of the search
+//! check that its traces are explained by its model. Connections never break by themselves here, and where
+//! packets keep no order a close is not announced: datagrams have no end.
 
 mod attempt;
 mod exchange;
@@ -20,7 +20,7 @@ mod store;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-pub use exchange::{Answer, Plan, Request, Statistics, exchange};
+pub use exchange::{ExchangePlan, MakeRequest, MakeResponse, Statistics, exchange};
 
 use crate::lang::{Cause, Conn, Incoming, Mistake, ServerModel};
 use crate::network::{Direction, Lane, Network};
@@ -29,10 +29,10 @@ use crate::trace::{Event, WireConn};
 use lanes::Lanes;
 use machine::{Deviant, Machine, Made, Posted};
 
-/// One packet in so many is lost, and as many come twice, where the network allows it.
+/// One packet in this number is lost, and one in this number is duplicated, where the network allows it.
 const RARE: u64 = 10;
 
-/// One move in so many is the server's own, where it has any.
+/// One move in this number is an internal turn of the server.
 const UNPROMPTED: u64 = 16;
 
 /// A packet on its way to the server.
@@ -43,7 +43,7 @@ struct Inbound<M> {
     copy: u8,
 }
 
-/// A packet on its way to the tester; without a message it is the news of a close.
+/// A packet on its way to the tester; without a message it announces a close.
 struct Outbound<M> {
     conn: Conn,
     message: Option<M>,
@@ -57,13 +57,13 @@ pub struct Simulation<'m, S: ServerModel, N: Network + ?Sized> {
     machine: Machine<'m, S>,
     inbound: Lanes<Inbound<S::Msg>>,
     outbound: Lanes<Outbound<S::Msg>>,
-    /// What the tester has not been told yet.
+    /// Events that the tester has not observed yet.
     news: VecDeque<Event<S::Msg>>,
     sent: u32,
 }
 
 impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
-    /// A server that has just started. Equal seeds and equal calls give equal events.
+    /// Returns a server that has just started. Equal seeds and equal calls produce equal events.
     pub fn new(model: &'m S, network: &'m N, seed: u64) -> Self {
         Self {
             network,
@@ -76,25 +76,26 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         }
     }
 
-    /// Lets the server break each of these rules, by name, one time in `one_in` that it has the occasion.
+    /// Makes the server break each of the named rules once in `one_in` opportunities on average.
     #[must_use]
     pub fn deviating(mut self, rules: &[&str], one_in: u64) -> Self {
         self.machine.deviant = Deviant::new(rules, one_in);
         self
     }
 
-    /// How often the server broke a rule so far.
+    /// Returns the number of deviations so far.
     pub fn deviations(&self) -> u64 {
         self.machine.deviations
     }
 
-    /// The tester opens a connection.
+    /// Opens a connection of the tester.
     pub fn open(&mut self) -> WireConn {
         self.machine.peers.open()
     }
 
-    /// The tester sends a message. Without a network the server handles it at once, so send only when
-    /// [`Simulation::is_ready`]. On a connection that does not exist, or that the tester hung up, nothing is sent.
+    /// Sends a message of the tester. Without a network the server handles it at once, so call this only when
+    /// [`Simulation::is_ready`]. On a connection that does not exist, or that the tester closed, nothing is
+    /// sent.
     pub fn send(&mut self, wire: WireConn, message: S::Msg) -> Result<(), Mistake> {
         if self.machine.peers.is_hung_up(wire) {
             return Ok(());
@@ -107,7 +108,8 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         Ok(())
     }
 
-    /// The tester closes a connection: it will see nothing more of it, and what it has sent may still arrive.
+    /// Closes a connection of the tester: it observes nothing more of it, and messages it has sent may still
+    /// arrive.
     pub fn hang_up(&mut self, wire: WireConn) {
         if self.machine.peers.is_hung_up(wire) {
             return;
@@ -120,18 +122,18 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         }
     }
 
-    /// Whether the tester may send now. Always so, unless there is no network: then all that the server has sent must
-    /// be seen first.
+    /// Returns `true` if the tester may send now. This is always the case, unless there is no network: then
+    /// every message of the server must be observed first.
     pub fn is_ready(&self) -> bool {
         !self.network.is_direct() || self.is_idle()
     }
 
-    /// Whether nothing is under way, in either direction.
+    /// Returns `true` if nothing is in flight, in either direction.
     pub fn is_idle(&self) -> bool {
         self.news.is_empty() && self.inbound.is_empty() && self.outbound.is_empty()
     }
 
-    /// Makes one random move of the world, and returns what the tester sees of it, if anything.
+    /// Makes one random move, and returns the tester's observation of it, if any.
     pub fn step(&mut self) -> Result<Option<Event<S::Msg>>, Mistake> {
         if let Some(event) = self.news.pop_front() {
             return Ok(Some(event));
@@ -157,7 +159,7 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         self.sent += 1;
     }
 
-    /// The server acts unprompted.
+    /// Runs an internal turn of the server.
     fn act(&mut self) -> Result<(), Mistake> {
         if let Made::Happened(posted) = self.machine.internal(&mut self.random)? {
             self.absorb(posted);
@@ -165,7 +167,7 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         Ok(())
     }
 
-    /// A packet reaches the server, or gets lost.
+    /// Delivers a packet to the server, or loses it.
     fn deliver(&mut self, place: usize) -> Result<(), Mistake> {
         let Some(packet) = self.inbound.head(place) else { return Ok(()) };
         let (conn, incoming) = (packet.conn, packet.incoming.clone());
@@ -185,14 +187,14 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
                 }
                 self.absorb(posted);
             }
-            // A model that does not ask for closing where a turn starts never will.
+            // A model that does not handle a close at the start of a turn never will.
             Made::Refused if closes && !waiting => drop(self.inbound.take(place)),
             Made::Refused | Made::Nothing => {}
         }
         Ok(())
     }
 
-    /// The network takes what the server sent.
+    /// Passes the output of the server to the network.
     fn absorb(&mut self, posted: Vec<Posted<S::Msg>>) {
         for item in posted {
             let (conn, message) = match item {
@@ -200,7 +202,7 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
                 Posted::Close(conn) => (conn, None),
             };
             let lane = self.network.lane(conn, Direction::ToTester);
-            // A connection that nobody opened leads nowhere.
+            // A connection that neither side opened has no peer.
             let leads_somewhere = self.machine.peers.is_known(conn);
             if leads_somewhere && (message.is_some() || lane != Lane::Unordered) {
                 self.outbound.push(lane, Outbound { conn, message, copy: 0 });
@@ -208,7 +210,7 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
         }
     }
 
-    /// A packet reaches the tester, or gets lost.
+    /// Delivers a packet to the tester, or loses it.
     fn emit(&mut self, place: usize) -> Option<Event<S::Msg>> {
         let packet = self.outbound.head(place)?;
         let (conn, copy, closes) = (packet.conn, packet.copy, packet.message.is_none());
@@ -233,7 +235,7 @@ impl<'m, S: ServerModel<Msg: Clone>, N: Network + ?Sized> Simulation<'m, S, N> {
                 self.news.push_back(Event::Received(wire, message));
                 Some(Event::Accepted(wire))
             }
-            // Nobody saw it open.
+            // The tester never observed this connection, so it does not observe its close.
             (None, None) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! Who is connected: the server's names of connections, and the tester's.
+//! Connections of a simulation, with the server's names and the tester's numbers.
 
 use rustc_hash::FxHashMap;
 
@@ -26,24 +26,24 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// The tester opens a connection.
+    /// Opens a connection of the tester.
     pub(super) fn open(&mut self) -> WireConn {
         let conn = Conn::client(self.wires.len() as u32);
         self.known.insert(conn, Known::default());
         self.bind(conn)
     }
 
-    /// The server opens one. The tester will see it when it carries something.
+    /// Opens a connection of the server. The tester observes it when it carries a message.
     pub(super) fn connect(&mut self, conn: Conn) {
         self.known.insert(conn, Known::default());
     }
 
-    /// The server closes one.
+    /// Closes a connection on the server's side.
     pub(super) fn close(&mut self, conn: Conn) {
         self.known.entry(conn).or_default().closed = true;
     }
 
-    /// The tester closes one.
+    /// Closes a connection on the tester's side.
     pub(super) fn hang_up(&mut self, wire: WireConn) {
         if let Some(wire) = self.wires.get_mut(wire.0 as usize) {
             wire.hung_up = true;
@@ -62,17 +62,17 @@ impl Peers {
         self.wires.get(wire.0 as usize).is_none_or(|wire| wire.hung_up)
     }
 
-    /// The server's name of a connection.
+    /// Returns the server's name of a connection.
     pub(super) fn conn(&self, wire: WireConn) -> Option<Conn> {
         self.wires.get(wire.0 as usize).map(|wire| wire.conn)
     }
 
-    /// The tester's name of a connection, if it has seen it.
+    /// Returns the tester's number of a connection, if the tester has observed it.
     pub(super) fn wire(&self, conn: Conn) -> Option<WireConn> {
         self.known.get(&conn).and_then(|known| known.wire)
     }
 
-    /// Gives a connection the tester's next number.
+    /// Assigns the tester's next number to a connection.
     pub(super) fn bind(&mut self, conn: Conn) -> WireConn {
         let wire = WireConn(self.wires.len() as u32);
         self.wires.push(Wire { conn, hung_up: false });

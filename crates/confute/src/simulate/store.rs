@@ -1,4 +1,4 @@
-//! The simulated server's memory: its cells, as they are now.
+//! State of the simulated server: the current content of its cells.
 
 use std::rc::Rc;
 
@@ -25,7 +25,8 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// The number of a cell. `declare` hears of the secrets in its initial content when it is new.
+    /// Returns the number of a cell. If the cell is new, `declare` is called with the secrets in its initial
+    /// content.
     pub(super) fn open(&mut self, spec: &CellSpec<'_>, declare: &mut dyn FnMut(Var, Sort)) -> u32 {
         let name = (spec.table, spec.key.fingerprint());
         let next = self.cells.len() as u32;
@@ -42,7 +43,7 @@ impl Store {
         self.cells.len()
     }
 
-    /// Forgets the cells from this number on: the turn that opened them did not happen.
+    /// Removes the cells from this number on: the turn that opened them did not happen.
     pub(super) fn truncate(&mut self, len: usize) {
         for cell in self.cells.drain(len..) {
             self.index.remove(&cell.name);
@@ -57,19 +58,19 @@ impl Store {
         self.cells[cell as usize].value = value;
     }
 
-    /// For messages to the model's author.
+    /// Returns a description of the cell, for messages to the model's author.
     pub(super) fn describe(&self, cell: u32) -> String {
         let cell = &self.cells[cell as usize];
         format!("{}[{:?}]", cell.table, cell.key)
     }
 
-    /// The cells of a table, in the order of their first opening.
+    /// Returns the cells of a table, in the order of their first opening.
     pub(super) fn table(&self, table: &'static str) -> Vec<(Rc<dyn CellKey>, u32)> {
         let cells = self.cells.iter().zip(0..).filter(|(cell, _)| cell.table == table);
         cells.map(|(cell, number)| (Rc::clone(&cell.key), number)).collect()
     }
 
-    /// The secrets that some cell still mentions.
+    /// Returns the secrets that some cell contains.
     pub(super) fn secrets(&self) -> FxHashSet<Var> {
         let mut live = FxHashSet::default();
         for value in self.cells.iter().filter_map(|cell| cell.value.as_ref()) {

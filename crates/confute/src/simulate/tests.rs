@@ -1,4 +1,4 @@
-//! What turns may do, one litmus model each.
+//! Tests of the effects of turns, with one litmus model each.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::network::{Direct, Tcp, Udp};
 
 type Serve = fn(&mut Io<'_, Litmus>) -> Turn;
 
-/// A model of integers, by its turns.
+/// A model over integers, given by its turns.
 struct Litmus {
     serve: Serve,
     internal: Serve,
@@ -29,7 +29,7 @@ fn litmus(serve: Serve) -> Litmus {
     Litmus { serve, internal: |io| io.idle() }
 }
 
-/// Steps until nothing moves any more.
+/// Steps until the simulation is idle.
 fn drain<N: Network>(simulation: &mut Simulation<'_, Litmus, N>) -> Vec<Event<i64>> {
     let mut events = Vec::new();
     for _ in 0..10_000 {
@@ -307,8 +307,13 @@ fn rules_are_broken_only_where_allowed_and_about_as_often_as_told() {
         let answer = if io.deviates(&HONEST)? { 2 } else { 1 };
         io.send(conn, answer)
     });
-    let plan = |deviate: Vec<&'static str>| Plan { messages: 10_000, deviate, one_in: 10, ..Plan::default() };
-    let deviations = |plan: &Plan| {
+    let plan = |deviate: Vec<&'static str>| ExchangePlan {
+        messages: 10_000,
+        deviate,
+        one_in: 10,
+        ..ExchangePlan::default()
+    };
+    let deviations = |plan: &ExchangePlan| {
         let mut wrong = 0;
         let statistics =
             exchange(&model, &Tcp::default(), plan, &mut |_, _| 0, &mut |_, _| None, &mut |event| {

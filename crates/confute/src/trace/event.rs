@@ -1,4 +1,4 @@
-//! What the tester did and saw, one event at a time.
+//! Events: actions and observations of the tester.
 
 use std::fmt;
 
@@ -22,15 +22,17 @@ pub enum Event<M> {
     Sent(WireConn, M),
     /// The tester received this message in full.
     Received(WireConn, M),
-    /// The server closed the connection: nothing more will come.
+    /// The server closed the connection: it sends nothing more.
     Closed(WireConn),
-    /// The tester closed the connection: what was on its way may or may not arrive, and no answer will be seen.
+    /// The tester closed the connection: messages in flight may or may not arrive, and no response will be
+    /// observed.
     HungUp(WireConn),
-    /// Nothing is on its way any more: the tester holds nothing back and has waited long enough.
+    /// Nothing is in flight any more: the tester holds nothing back and has waited long enough.
     Quiescent,
 }
 
-/// Shows the event in one line (`c0 sent      put "x" "new"`); in the alternate form, `{:#}`, its message is short.
+/// Prints the event in one line (`c0 sent      put "x" "new"`); the alternate form, `{:#}`, prints a short
+/// message.
 impl<M: fmt::Display> fmt::Display for Event<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (conn, what, message) = match self {
@@ -48,13 +50,13 @@ impl<M: fmt::Display> fmt::Display for Event<M> {
 }
 
 impl<M> Event<M> {
-    /// The same event with another message.
+    /// Returns the event with its message changed.
     pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Event<N> {
         let Ok(event) = self.try_map(|message| Ok::<_, std::convert::Infallible>(change(message)));
         event
     }
 
-    /// The same event with another message, if there is one.
+    /// Returns the event with its message changed, or the error of the change.
     pub fn try_map<N, E>(self, change: impl FnOnce(M) -> Result<N, E>) -> Result<Event<N>, E> {
         Ok(match self {
             Event::Opened(conn) => Event::Opened(conn),
@@ -67,7 +69,7 @@ impl<M> Event<M> {
         })
     }
 
-    /// The same event with a reference to its message.
+    /// Returns the event with a reference to its message.
     pub fn as_ref(&self) -> Event<&M> {
         match self {
             Event::Opened(conn) => Event::Opened(*conn),
@@ -80,7 +82,7 @@ impl<M> Event<M> {
         }
     }
 
-    /// The connection it happened on, if any.
+    /// Returns the connection of the event, if it has one.
     pub fn conn(&self) -> Option<WireConn> {
         match self {
             Event::Opened(conn)

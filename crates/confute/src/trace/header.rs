@@ -1,7 +1,7 @@
-//! The first line of a trace file: that it is one, in which version, and of what.
+//! The first line of a trace file: it marks the file as a trace, with its version, model and network.
 //!
-//! It does not look up the model or the network it names. The version is judged before any other field is required,
-//! so that a header of the future is called that, and not broken.
+//! The model and the network it names are not looked up. The version is checked before any other field is
+//! required, so that a header of a later version is reported as such, and not as broken.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,33 +9,33 @@ use serde_json::Value;
 use super::error::TraceError;
 use super::lines::{Line, one_line};
 
-/// The version that this crate writes and reads.
+/// Version of the format that this crate reads and writes.
 pub const VERSION: u64 = 1;
 
 pub(super) const EXAMPLE: &str = r#"{"confute":"trace","version":1,"model":"kv","network":"tcp"}"#;
 
-/// What a trace is a trace of.
+/// Description of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// The name of the model it was recorded for.
+    /// Name of the model it was recorded for.
     pub model: String,
-    /// The name of the network between the tester and the server.
+    /// Name of the network between the tester and the server.
     pub network: String,
-    /// What the tester's choices came from, if they were random.
+    /// Seed of the tester's choices, if they were random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Anything a reader should know.
+    /// Free text for readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 impl Header {
-    /// A header with neither seed nor note.
+    /// Returns a header with neither seed nor note.
     pub fn new(model: impl Into<String>, network: impl Into<String>) -> Self {
         Header { model: model.into(), network: network.into(), seed: None, note: None }
     }
 
-    /// The header line, without its end.
+    /// Returns the header line, without its newline.
     pub(super) fn to_line(&self) -> serde_json::Result<String> {
         #[derive(Serialize)]
         struct Marked<'a> {
@@ -73,7 +73,7 @@ impl Header {
                 return Err(TraceError::Broken { line: number, column: 1, offset, what });
             }
         }
-        // From the text again, because a `Value` has forgotten its columns.
+        // Parsed again from the text, because a `Value` does not record columns.
         serde_json::from_str(text).map_err(|error| TraceError::from_json(line, &error))
     }
 }

@@ -1,24 +1,25 @@
-//! Lines of a text file that nobody vouches for, one at a time and never more than a set length.
+//! Lines of an untrusted text file, one at a time and never longer than a set limit.
 //!
-//! It knows about bytes, newlines and UTF-8; what a line means is for its callers, the trace and the history reader.
-//! At most one line is in memory, and never more than the limit of it: a file without newlines costs no more.
+//! This module handles bytes, newlines and UTF-8; its callers, the readers of traces and histories, interpret
+//! the lines. At most one line is in memory, and never more of it than the limit: a file without newlines
+//! costs no more.
 
 use std::io::{self, BufRead, Read as _};
 
-/// What can be wrong with a file before a line of it is understood.
+/// Error in a file, detected before its lines are interpreted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It is binary, or in another encoding.
+    /// The file is binary, or has another encoding.
     #[error(
         "line {line}, byte {offset}: not a text file ({what}); decompress it or convert it to UTF-8 first"
     )]
     NotText {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Where the offending byte is, from 0.
+        /// Byte offset of the offending byte in the file, from 0.
         offset: u64,
-        /// What gave it away.
+        /// Evidence that the file is not text.
         what: &'static str,
     },
     /// A line is longer than the limit.
@@ -26,36 +27,36 @@ pub enum FileError {
         "line {line}, byte {offset}: the line is longer than {limit} bytes; raise the limit if that is meant"
     )]
     LineTooLong {
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Where the line starts, from 0.
+        /// Byte offset of the line in the file, from 0.
         offset: u64,
-        /// The limit it exceeds.
+        /// The exceeded limit.
         limit: usize,
     },
-    /// The operating system could not read on.
+    /// The operating system failed to read the file.
     #[error("line {line}, byte {offset}: cannot read on: {}", one_line(&source.to_string()))]
     Io {
-        /// The line that was being read, from 1.
+        /// Number of the line that was being read, from 1.
         line: usize,
-        /// Where that line starts, from 0.
+        /// Byte offset of that line in the file, from 0.
         offset: u64,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// One line, without its end.
+/// One line, without its newline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line<'a> {
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub(crate) number: usize,
-    /// Where `text` starts in the file, in bytes from 0.
+    /// Byte offset of `text` in the file, from 0.
     pub(crate) offset: u64,
     pub(crate) text: &'a str,
-    /// Whether a newline follows; only the last line of a file may lack it.
+    /// `true` if a newline follows; only the last line of a file may lack it.
     pub(crate) ended: bool,
-    /// Whether the file ends inside a character, which `text` then leaves out.
+    /// `true` if the file ends inside a character, which `text` then omits.
     pub(crate) cut: bool,
 }
 
@@ -65,7 +66,7 @@ impl Line<'_> {
     }
 }
 
-/// Reads [`Line`]s.
+/// Reader of [`Line`]s.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     reader: R,
@@ -80,7 +81,7 @@ impl<R: BufRead> Lines<R> {
         Lines { reader, limit, buffer: Vec::new(), number: 0, offset: 0 }
     }
 
-    /// The number of the line read last; 0 before the first.
+    /// Returns the number of the line read last; 0 before the first.
     pub(crate) fn number(&self) -> usize {
         self.number
     }
@@ -117,11 +118,11 @@ impl<R: BufRead> Lines<R> {
             }
             Err(error) => (std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(), true),
         };
-        // After the checks for text: a binary file is better called that than a file with a long line.
+        // After the checks for text, because for a binary file that is the better error message.
         if !ended && length as u64 == most {
             return Err(FileError::LineTooLong { line, offset, limit });
         }
-        // Some editors put a byte order mark first.
+        // Some editors begin a file with a byte order mark.
         let (text, offset) = match text.strip_prefix('\u{feff}') {
             Some(text) if line == 1 => (text, offset + 3),
             _ => (text, offset),
@@ -130,7 +131,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Text from outside, made fit for an error message: on one line, with odd characters escaped, and not long.
+/// Returns text from outside in a form for error messages: on one line, with special characters escaped, and
+/// shortened.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 160;
     let mut shown = String::new();
@@ -139,7 +141,7 @@ pub(crate) fn one_line(text: &str) -> String {
             shown.push('…');
             break;
         }
-        // Besides controls: line separators, and what reorders the text around it.
+        // Besides control characters: line separators, and characters that reorder the text around them.
         let odd = matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}');
         if c.is_control() || odd { shown.extend(c.escape_default()) } else { shown.push(c) }
     }

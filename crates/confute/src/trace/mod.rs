@@ -1,18 +1,19 @@
-//! Traces: what happened, as a sequence of [`Event`]s, and the files that keep them.
+//! Traces: sequences of [`Event`]s, and the files that store them.
 //!
-//! A file is JSON Lines: a [`Header`] that names version, model and network, then one event a line, in the tester's
-//! own total order. What the messages are is up to the model, and whether the server was right is not asked here.
-//! What is written reads back equal; what reads back made sense ([`validate`]).
+//! A file is JSON Lines: a [`Header`] that names version, model and network, then one event per line, in the
+//! tester's own total order. The messages are defined by the model, and the server is not judged here. A
+//! trace that was written reads back equal, and the events of a trace that was read are consistent
+//! ([`validate`]).
 //!
 //! ```
-//! use confute::trace::{Event, Header, Limits, Trace, WireConn, read};
+//! use confute::trace::{Event, Header, ReadLimits, Trace, WireConn, read};
 //!
 //! let events = vec![Event::Sent(WireConn(0), "get x".to_owned()), Event::Quiescent];
 //! let trace = Trace { header: Header::new("kv", "tcp"), events };
 //! let mut file = Vec::new();
 //! trace.write(&mut file)?;
 //! assert!(file.ends_with(b"\n{\"sent\":[0,\"get x\"]}\n\"quiescent\"\n"));
-//! assert_eq!(read(&file[..], Limits::default())?, trace);
+//! assert_eq!(read(&file[..], ReadLimits::default())?, trace);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -33,21 +34,21 @@ pub use error::TraceError;
 pub use event::{Event, WireConn};
 pub use header::{Header, VERSION};
 pub use lines::FileError;
-pub use reader::{Limits, Reader};
+pub use reader::{ReadLimits, TraceReader};
 pub use validate::{Misuse, validate};
 pub use writer::Writer;
 
 /// A whole trace in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace<M> {
-    /// What it is a trace of.
+    /// Description of the trace.
     pub header: Header,
-    /// What happened, in order.
+    /// Events in the tester's order.
     pub events: Vec<Event<M>>,
 }
 
 impl<M: Serialize> Trace<M> {
-    /// Writes it as a file.
+    /// Writes the trace as a file.
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut writer = Writer::new(out, &self.header)?;
         self.events.iter().try_for_each(|event| writer.write(event))?;
@@ -55,9 +56,9 @@ impl<M: Serialize> Trace<M> {
     }
 }
 
-/// Reads a whole trace; use a [`Reader`] to take the events one by one.
-pub fn read<M: DeserializeOwned>(reader: impl BufRead, limits: Limits) -> Result<Trace<M>, TraceError> {
-    let mut reader = Reader::new(reader, limits)?;
+/// Reads a whole trace; use a [`TraceReader`] to get the events one by one.
+pub fn read<M: DeserializeOwned>(reader: impl BufRead, limits: ReadLimits) -> Result<Trace<M>, TraceError> {
+    let mut reader = TraceReader::new(reader, limits)?;
     let events = reader.by_ref().collect::<Result<_, _>>()?;
     Ok(Trace { header: reader.header().clone(), events })
 }
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     fn event() -> impl Strategy<Value = Event<String>> {
-        // The kinds that make sense in any order.
+        // The kinds of events that are consistent in any order.
         prop_oneof![
             (0..9u32).prop_map(|n| Event::Opened(WireConn(n))),
             (0..9u32).prop_map(|n| Event::Accepted(WireConn(n))),
@@ -91,7 +92,7 @@ mod tests {
             let trace = Trace { header: Header { seed, note, ..Header::new("kv", "tcp") }, events };
             let mut file = Vec::new();
             trace.write(&mut file).unwrap();
-            prop_assert_eq!(read(&file[..], Limits::default()).unwrap(), trace);
+            prop_assert_eq!(read(&file[..], ReadLimits::default()).unwrap(), trace);
         }
     }
 }

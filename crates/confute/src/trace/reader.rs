@@ -1,7 +1,7 @@
-//! Reads a trace, an event at a time.
+//! Reader of a trace, one event at a time.
 //!
-//! It streams: neither the file nor the events are kept. After an error it yields nothing more, and no event that it
-//! yielded before then is in doubt: each was whole, and made sense after those before it.
+//! It streams: neither the file nor the events are kept. After an error it yields no more events, and those
+//! yielded before remain valid: each was complete, and consistent with the events before it.
 
 use std::io::BufRead;
 use std::marker::PhantomData;
@@ -14,24 +14,24 @@ use super::header::Header;
 use super::lines::Lines;
 use super::validate::Connections;
 
-/// How much a reader puts up with.
+/// Limits of a reader of traces or histories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest line, in bytes.
+pub struct ReadLimits {
+    /// Maximum length of a line, in bytes.
     pub line: usize,
-    /// The most events.
+    /// Maximum number of events.
     pub events: usize,
 }
 
-impl Default for Limits {
+impl Default for ReadLimits {
     fn default() -> Self {
-        Limits { line: 16 << 20, events: 50_000_000 }
+        ReadLimits { line: 16 << 20, events: 50_000_000 }
     }
 }
 
-/// Reads the header, then iterates over the events.
+/// Reader of the header and iterator over the events.
 #[derive(Debug)]
-pub struct Reader<R, M> {
+pub struct TraceReader<R, M> {
     lines: Lines<R>,
     header: Header,
     connections: Connections,
@@ -41,9 +41,9 @@ pub struct Reader<R, M> {
     message: PhantomData<fn() -> M>,
 }
 
-impl<R: BufRead, M: DeserializeOwned> Reader<R, M> {
-    /// Reads the header; blank lines before it do not count.
-    pub fn new(reader: R, limits: Limits) -> Result<Self, TraceError> {
+impl<R: BufRead, M: DeserializeOwned> TraceReader<R, M> {
+    /// Reads the header; blank lines before it are skipped.
+    pub fn new(reader: R, limits: ReadLimits) -> Result<Self, TraceError> {
         let mut lines = Lines::new(reader, limits.line);
         let header = loop {
             match lines.next()? {
@@ -53,7 +53,7 @@ impl<R: BufRead, M: DeserializeOwned> Reader<R, M> {
             }
         };
         let connections = Connections::default();
-        Ok(Reader {
+        Ok(TraceReader {
             lines,
             header,
             connections,
@@ -64,12 +64,12 @@ impl<R: BufRead, M: DeserializeOwned> Reader<R, M> {
         })
     }
 
-    /// What the trace is a trace of.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The line that the last event came from, counted from 1.
+    /// Returns the number of the line of the last event, from 1.
     pub fn line(&self) -> usize {
         self.lines.number()
     }
@@ -96,7 +96,7 @@ impl<R: BufRead, M: DeserializeOwned> Reader<R, M> {
     }
 }
 
-impl<R: BufRead, M: DeserializeOwned> Iterator for Reader<R, M> {
+impl<R: BufRead, M: DeserializeOwned> Iterator for TraceReader<R, M> {
     type Item = Result<Event<M>, TraceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -117,7 +117,8 @@ mod tests {
     const HEADER: &str = "{\"confute\":\"trace\",\"version\":1,\"model\":\"kv\",\"network\":\"tcp\"}\n";
 
     fn events(rest: &str) -> Result<Vec<Event<String>>, TraceError> {
-        read(format!("{HEADER}{rest}").as_bytes(), Limits { line: 80, events: 3 }).map(|trace| trace.events)
+        read(format!("{HEADER}{rest}").as_bytes(), ReadLimits { line: 80, events: 3 })
+            .map(|trace| trace.events)
     }
 
     #[test]
@@ -134,19 +135,19 @@ mod tests {
         let line = r#"{"sent":[3,"xé\n"]}"#;
         let whole = format!("{HEADER}{line}");
         for length in HEADER.len() + 1..whole.len() {
-            let error = read::<String>(&whole.as_bytes()[..length], Limits::default()).unwrap_err();
+            let error = read::<String>(&whole.as_bytes()[..length], ReadLimits::default()).unwrap_err();
             assert!(matches!(error, TraceError::Truncated { line: 2, offset: 61 }), "{length}: {error}");
         }
         for length in 1..HEADER.len() - 1 {
-            let error = read::<String>(&HEADER.as_bytes()[..length], Limits::default()).unwrap_err();
+            let error = read::<String>(&HEADER.as_bytes()[..length], ReadLimits::default()).unwrap_err();
             assert!(matches!(error, TraceError::Truncated { line: 1, offset: 0 }), "{length}: {error}");
         }
     }
 
     #[test]
     fn each_fault_has_its_error() {
-        assert!(matches!(read::<String>(&b""[..], Limits::default()), Err(TraceError::Empty)));
-        assert!(matches!(read::<String>(&b"\n \n"[..], Limits::default()), Err(TraceError::Empty)));
+        assert!(matches!(read::<String>(&b""[..], ReadLimits::default()), Err(TraceError::Empty)));
+        assert!(matches!(read::<String>(&b"\n \n"[..], ReadLimits::default()), Err(TraceError::Empty)));
         let quiet = "\"quiescent\"\n";
         let broken = events(&format!("{quiet}{{\"sent\":[3,7]}}\n")).unwrap_err();
         assert_eq!(
@@ -154,7 +155,7 @@ mod tests {
             "line 3, column 12 (byte 84): invalid type: integer `7`, expected a string; \
              correct the line or record the trace again"
         );
-        // Not at the end of the file, so nobody was killed.
+        // Not at the end of the file, so the line is broken, not truncated.
         assert!(matches!(events("{\"sent\":[3\n"), Err(TraceError::Broken { line: 2, .. })));
         assert!(matches!(events(&quiet.repeat(4)), Err(TraceError::TooManyEvents { line: 5, limit: 3, .. })));
         let long = events(&format!("{quiet}\"{}", "x".repeat(99))).unwrap_err();
@@ -169,7 +170,7 @@ mod tests {
     #[test]
     fn nothing_after_an_error() {
         let text = format!("{HEADER}\"quiescent\"\n{{}}\n\"quiescent\"\n");
-        let mut reader = Reader::<_, String>::new(text.as_bytes(), Limits::default()).unwrap();
+        let mut reader = TraceReader::<_, String>::new(text.as_bytes(), ReadLimits::default()).unwrap();
         assert_eq!(reader.header().model, "kv");
         assert!(reader.next().unwrap().is_ok());
         assert_eq!(reader.line(), 2);

@@ -1,14 +1,14 @@
-//! Whether the events of a trace make sense together, whatever the model.
+//! Consistency of the events of a trace, independent of the model.
 //!
-//! It does not judge the server: a trace it rejects is one that no tester can have seen. A connection need not have
-//! been opened first, because recorders may start late; but nothing happens on one that the tester hung up, and
-//! nothing comes from one that the server closed.
+//! The server is not judged: a rejected trace is one that no tester can have observed. A connection need not
+//! have been opened first, because recorders may start late; but no event happens on a connection that the
+//! tester closed, and nothing is received from one that the server closed.
 
 use rustc_hash::FxHashMap;
 
 use super::event::{Event, WireConn};
 
-/// An event on a connection that had ended.
+/// Error: an event on a connection that had ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "line {line}: `{event}` on connection {}, which {} at line {ended_at}; \
@@ -17,25 +17,25 @@ use super::event::{Event, WireConn};
     if *.by_server { "the server had closed" } else { "the tester had hung up" }
 )]
 pub struct Misuse {
-    /// The line of the event, from 1.
+    /// Line of the event, from 1.
     pub line: usize,
-    /// The kind of event, as it is written in the file.
+    /// Kind of the event, as written in the file.
     pub event: &'static str,
-    /// The connection it is said to have happened on.
+    /// Connection of the event.
     pub conn: WireConn,
-    /// The line at which that connection ended.
+    /// Line at which the connection ended.
     pub ended_at: usize,
-    /// Whether the server had closed it, rather than the tester hung up.
+    /// `true` if the server had closed the connection; `false` if the tester had.
     pub by_server: bool,
 }
 
-/// Checks events that are already in memory; they count as the lines of a file, the header being line 1.
+/// Checks events in memory; lines are counted as in a file, with the header as line 1.
 pub fn validate<'a, M: 'a>(events: impl IntoIterator<Item = &'a Event<M>>) -> Result<(), Misuse> {
     let mut connections = Connections::default();
     events.into_iter().zip(2..).try_for_each(|(event, line)| connections.check(event, line))
 }
 
-/// Which connections have ended so far, and where.
+/// Connections that have ended so far, with the lines of their ends.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     ended: FxHashMap<WireConn, Ends>,
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn sense() {
         assert_eq!(validate(&[Sent(A, 1), Opened(B), Received(A, 2), Quiescent]), Ok(()));
-        // The tester may still send, or hang up, before it learns that the server has closed.
+        // The tester may still send, or close, before it learns that the server has closed.
         assert_eq!(validate(&[Closed(A), Sent(A, 1), HungUp(A), Received(B, 1), Closed(B)]), Ok(()));
     }
 

@@ -1,6 +1,6 @@
-//! Writes a trace while it happens, a line an event.
+//! Writer of a trace, one line per event, while the events happen.
 //!
-//! It does not buffer and does not check that the events make sense. Each line is handed over whole and at once: a
+//! It does not buffer and does not check the consistency of events. Each line is written in one call: a
 //! writer that is killed leaves at most one broken line, the last, which the reader recognises.
 
 use std::io::{self, Write};
@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::event::Event;
 use super::header::Header;
 
-/// Writes a trace to any [`Write`]; wrap a file in a [`BufWriter`](io::BufWriter) unless every event must be out at once.
+/// Writes a trace to any [`Write`]; wrap a file in a [`BufWriter`](io::BufWriter) unless every event must be
+/// written at once.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -34,7 +35,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&self.line)
     }
 
-    /// Flushes, and gives back what was written to.
+    /// Flushes, and returns the underlying [`Write`].
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

@@ -1,16 +1,19 @@
-//! The brute judge: the set of all configurations that explain the events so far.
+//! The brute-force judge: the set of all configurations that explain the events so far.
 //!
-//! Before each observation the set is closed under every hidden step (deliveries, internal turns, every answer to every
-//! choice inside them); the observation then keeps those that can show it. An empty set is a refutation. There is no
-//! search order, no reduction and no forgetting: nothing to get wrong but the semantics itself.
+//! Before each observation the set is closed under every hidden step (deliveries, internal turns, every
+//! answer to every choice inside them); the observation then keeps the configurations that can show it. An
+//! empty set is a refutation. There is no search order, no reduction and no forgetting: only the semantics
+//! itself can be wrong.
 //!
-//! Where the rules leave room this is how they are read:
-//! - Packets in flight on a connection that was hung up or broke may each be lost, also from the middle of a lane.
-//! - Whether copies of a packet that arrived already are still to come, nothing owes them; at a quiescent moment they
-//!   are known not to be on their way, and vanish.
-//! - Where packets may be lost both ways, a quiescent moment means that all which were under way have arrived or have
-//!   been lost.
-//! - An internal action that was whole is free again after any message; so is every action after a whole turn.
+//! Interpretation of the semantics where it is not determined:
+//! - Packets in flight on a connection that was closed by the tester or broke may each be lost, also from the
+//!   middle of a lane.
+//! - Further copies of a packet that has arrived need not arrive; at a quiescent moment none of them is in
+//!   flight, and they are dropped.
+//! - Where packets may be lost in both directions, at a quiescent moment all packets that were in flight have
+//!   arrived or have been lost.
+//! - An internal action that was whole is available again after any message; so is every action after a whole
+//!   turn.
 
 use std::cell::{Cell as StdCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,16 +29,16 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::naive::{self, Facts};
 use super::tree::{self, Answer, Cell, Cells, Judged, Key, Naked, Node};
 
-/// What the judge says.
+/// Result of the brute-force judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// Some behaviour of the model explains the events.
     Explained,
-    /// None does.
+    /// No behaviour of the model explains the events.
     Refuted,
-    /// Without a network: the tester sent while no server could take it.
+    /// The tester sent, without a network, while no server could receive.
     OutOfStep,
-    /// More configurations than one cares to wait for.
+    /// The number of configurations exceeds the limit.
     TooMany,
 }
 
@@ -44,9 +47,9 @@ pub enum Judgement {
 pub struct Packet<M> {
     pub sent: u32,
     pub wire: WireConn,
-    /// `None` is the end.
+    /// The message; `None` is the end of the connection.
     pub item: Option<Rc<M>>,
-    /// How many copies have arrived.
+    /// Number of copies that have arrived.
     pub taken: u8,
 }
 
@@ -54,20 +57,20 @@ pub struct Packet<M> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Output<O> {
     pub conn: Conn,
-    /// `None` is the end.
+    /// The message; `None` is the end of the connection.
     pub item: Option<Rc<O>>,
-    /// How many copies have been seen.
+    /// Number of copies that have been observed.
     pub taken: u8,
 }
 
-/// A turn under way.
+/// A suspended turn.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Running<M> {
     cause: Cause,
     answers: Vec<Answer<M>>,
 }
 
-/// Everything that the future depends on.
+/// A configuration: everything that the future depends on.
 pub struct Config<S: Judged> {
     cells: Rc<Cells>,
     touched: Rc<BTreeSet<Cell>>,
@@ -84,19 +87,19 @@ pub struct Config<S: Judged> {
     deviations: u32,
 }
 
-/// One of the choices that name an internal action.
+/// One of the choices that identify an internal action.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Lead {
     Chosen(usize),
     Picked(Key),
 }
 
-/// A model, a network, and what all configurations have in common.
+/// A model, a network, and the state common to all configurations.
 pub struct Brute<'a, S: Judged> {
     model: &'a S,
     network: &'a dyn Network,
     relaxed: &'a [&'static str],
-    /// How often rules may be broken; `None` if there is no limit.
+    /// Maximum number of deviations; `None` if there is no limit.
     pub most_deviations: Option<u32>,
     most: usize,
     has_internal: bool,
@@ -104,7 +107,7 @@ pub struct Brute<'a, S: Judged> {
     footprints: BTreeSet<Cell>,
     sent: u32,
     known: RefCell<FxHashMap<Rc<Facts>, bool>>,
-    /// The largest set met.
+    /// Size of the largest set of configurations so far.
     pub peak: StdCell<usize>,
 }
 
@@ -151,16 +154,18 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// The configurations after one more event.
+    /// Returns the configurations after one more event.
     pub fn event(&mut self, configs: Configs<S>, event: &Event<S::M>) -> Result<Configs<S>, Judgement> {
-        // Hidden steps can always wait until something is seen: what the tester does only adds to what is possible.
-        // Only without a network does its sending need a server that waits.
+        // Hidden steps can always be postponed until the next observation: actions of the tester only make
+        // more steps possible. The exception is a send without a network, which requires a server that waits
+        // for a message.
         let hidden = match event {
             Event::Opened(_) | Event::Accepted(_) | Event::HungUp(_) => false,
             Event::Sent(..) => self.network.is_direct(),
             _ => true,
         };
-        // Internal turns may happen at the cells of a message from its sending on: without a network, just before it.
+        // Internal turns may happen at the cells of a message from its sending on; without a network, just
+        // before it.
         if let Event::Sent(wire, message) = event {
             self.footprints.extend(tree::footprint(
                 self.model,
@@ -251,14 +256,14 @@ impl<'a, S: Judged> Brute<'a, S> {
         self.distinct(next)
     }
 
-    /// One hidden step, every way it can go.
+    /// Returns the configurations after one hidden step.
     pub fn hidden_steps(&self, config: &Config<S>) -> Configs<S> {
         let mut next = self.deliveries(config);
         next.extend(self.internal_turns(config));
         next
     }
 
-    /// One delivery, every way it can go.
+    /// Returns the configurations after one delivery.
     pub fn deliveries(&self, config: &Config<S>) -> Configs<S> {
         if self.network.is_direct() {
             return Vec::new();
@@ -266,7 +271,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         (0..config.inbox.len()).flat_map(|at| self.deliver(config, at)).collect()
     }
 
-    /// One internal turn, every way it can go.
+    /// Returns the configurations after one internal turn.
     pub fn internal_turns(&self, config: &Config<S>) -> Configs<S> {
         if !self.has_internal || config.turn.is_some() {
             return Vec::new();
@@ -277,7 +282,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         self.run(config, Running { cause, answers: Vec::new() }, true)
     }
 
-    /// The outputs that the tester may see next: lane and place in it.
+    /// Returns the outputs that the tester may observe next, as lane and index in the lane.
     pub fn visible(&self, config: &Config<S>) -> Vec<(Lane, usize)> {
         let mut visible = Vec::new();
         for (lane, outputs) in &config.outbox {
@@ -290,7 +295,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         visible
     }
 
-    /// Whether some assignment satisfies all of these.
+    /// Returns `true` if some assignment satisfies all facts.
     fn satisfiable(&self, facts: &Rc<Facts>) -> bool {
         if let Some(known) = self.known.borrow().get(facts) {
             return *known;
@@ -325,7 +330,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         if all.len() > self.most { Err(Judgement::TooMany) } else { Ok(all) }
     }
 
-    /// The server's end of this connection, if it is known.
+    /// Returns the server's end of this connection, if it is known.
     fn end(&self, config: &Config<S>, wire: WireConn) -> Option<Conn> {
         if self.accepted.contains(&wire) {
             config.bound.iter().find(|(_, bound)| **bound == wire).map(|(conn, _)| *conn)
@@ -334,7 +339,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// What the server's end of this connection may be.
+    /// Returns the possible server's ends of this connection.
     fn ends(&self, config: &Config<S>, wire: WireConn) -> Vec<Conn> {
         match self.end(config, wire) {
             Some(conn) => vec![conn],
@@ -348,7 +353,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// What the server waits for.
+    /// Returns the receive that the server waits at: its connection, and `true` if it accepts a close.
     fn awaits(&self, config: &Config<S>) -> (Option<Conn>, bool) {
         let answers = config.turn.as_ref().map_or(&[][..], |turn| &turn.answers);
         match tree::step(self.model, &config.cells, false, answers).node {
@@ -357,7 +362,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// As which connections' the server would take this packet.
+    /// Returns the connections as which the server would accept this packet.
     fn takers(&self, config: &Config<S>, packet: &Packet<S::M>) -> Vec<Conn> {
         let (from, closes) = self.awaits(config);
         let mut ends = self.ends(config, packet.wire);
@@ -365,7 +370,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         ends
     }
 
-    /// The packets that keep their order with this one and are before it; `None` if it travels by itself.
+    /// Returns the indices of the packets that must arrive before this one; empty if it keeps no order.
     fn before(&self, config: &Config<S>, at: usize) -> Vec<usize> {
         let lane = |wire: WireConn| match self.end(config, wire) {
             Some(conn) => (None, self.network.lane(conn, Direction::ToServer)),
@@ -382,7 +387,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         packet.taken > 0 || config.gone.contains(&packet.wire) || self.network.loses(Direction::ToServer)
     }
 
-    /// The server takes the packet at this place, if it can.
+    /// Delivers the packet at this index to the server, if possible.
     fn deliver(&self, config: &Config<S>, at: usize) -> Configs<S> {
         let before = self.before(config, at);
         if !before.iter().all(|i| self.may_be_lost(config, &config.inbox[*i])) {
@@ -411,7 +416,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         all
     }
 
-    /// Runs a turn until it ends or waits, every way it can go.
+    /// Runs a turn until it ends or waits, along every alternative.
     fn run(&self, config: Config<S>, turn: Running<S::M>, internal: bool) -> Configs<S> {
         let mut all = Vec::new();
         let mut todo = vec![(config, turn)];
@@ -426,31 +431,7 @@ impl<'a, S: Judged> Brute<'a, S> {
                     continue;
                 }
                 Node::Done => {
-                    if !step.writes.is_empty() {
-                        Rc::make_mut(&mut config.cells).extend(step.writes);
-                    }
-                    if self.has_internal {
-                        Rc::make_mut(&mut config.touched).extend(step.opened.iter().cloned());
-                    }
-                    if internal {
-                        let action: Vec<Lead> =
-                            turn.answers[..step.leading].iter().filter_map(lead).collect();
-                        if config.ran.contains_key(&action) {
-                            continue;
-                        }
-                        Rc::make_mut(&mut config.ran).insert(action, (step.whole, step.opened));
-                        // The count only serves to name things: a turn that made none need not be told apart.
-                        let made =
-                            |answer: &Answer<S::M>| matches!(answer, Answer::Fresh(_) | Answer::Connected(_));
-                        if !turn.answers.iter().any(made) {
-                            config.internals -= 1;
-                        }
-                    } else if !config.ran.is_empty() {
-                        Rc::make_mut(&mut config.ran).retain(|_, (whole, cells)| {
-                            !(step.whole || *whole || cells.intersection(&step.opened).next().is_some())
-                        });
-                    }
-                    all.push(config);
+                    all.extend(self.done(config, &turn, step, internal));
                     continue;
                 }
                 Node::Refused | Node::Idle | Node::Dead => continue,
@@ -499,7 +480,7 @@ impl<'a, S: Judged> Brute<'a, S> {
                     todo.push(branch(&config, &turn, Answer::Decided(false)));
                     let may = self.most_deviations.is_none_or(|most| config.deviations < most);
                     if self.relaxed.contains(&rule.name) && may {
-                        // Without a limit the number is no part of what the future depends on.
+                        // Without a limit the future does not depend on the number.
                         config.deviations += u32::from(self.most_deviations.is_some());
                         todo.push(branch(&config, &turn, Answer::Decided(true)));
                     }
@@ -516,6 +497,40 @@ impl<'a, S: Judged> Brute<'a, S> {
             todo.push((config, turn));
         }
         all
+    }
+
+    /// Returns the configuration after a turn that has ended; `None` if its action may not happen again.
+    fn done(
+        &self,
+        mut config: Config<S>,
+        turn: &Running<S::M>,
+        step: tree::Step<S::O>,
+        internal: bool,
+    ) -> Option<Config<S>> {
+        if !step.writes.is_empty() {
+            Rc::make_mut(&mut config.cells).extend(step.writes);
+        }
+        if self.has_internal {
+            Rc::make_mut(&mut config.touched).extend(step.opened.iter().cloned());
+        }
+        if internal {
+            let action: Vec<Lead> = turn.answers[..step.leading].iter().filter_map(lead).collect();
+            if config.ran.contains_key(&action) {
+                return None;
+            }
+            Rc::make_mut(&mut config.ran).insert(action, (step.whole, step.opened));
+            // The count only serves to name secrets and connections: turns that created none need
+            // not be distinguished.
+            let made = |answer: &Answer<S::M>| matches!(answer, Answer::Fresh(_) | Answer::Connected(_));
+            if !turn.answers.iter().any(made) {
+                config.internals -= 1;
+            }
+        } else if !config.ran.is_empty() {
+            Rc::make_mut(&mut config.ran).retain(|_, (whole, cells)| {
+                !(step.whole || *whole || cells.intersection(&step.opened).next().is_some())
+            });
+        }
+        Some(config)
     }
 
     fn learn(&self, config: &mut Config<S>, literal: Literal) -> bool {
@@ -541,7 +556,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// Whether the output at this place can be the next to be seen.
+    /// Returns `true` if the output at this index can be the next one observed.
     fn skippable(&self, lane: Lane, outputs: &[Output<S::O>], at: usize) -> bool {
         lane == Lane::Unordered
             || outputs[..at].iter().all(|output| {
@@ -549,7 +564,7 @@ impl<'a, S: Judged> Brute<'a, S> {
             })
     }
 
-    /// The tester sees this message, or the end, on this connection.
+    /// Adds the configurations in which the tester observes this message, or the end, on this connection.
     fn see(&self, config: &Config<S>, conn: Conn, wire: WireConn, seen: Option<&S::M>, all: &mut Configs<S>) {
         let lane = self.network.lane(conn, Direction::ToTester);
         let Some(outputs) = config.outbox.get(&lane) else { return };
@@ -588,7 +603,7 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// Whether nothing is on its way that would still arrive.
+    /// Returns `true` if nothing that must still arrive is in flight.
     fn at_rest(&self, config: &Config<S>) -> bool {
         let unseen = config.outbox.values().flatten().any(|output| output.taken == 0);
         let undelivered = (0..config.inbox.len()).any(|at| {
@@ -620,7 +635,7 @@ fn lead<M>(answer: &Answer<M>) -> Option<Lead> {
 }
 
 impl<S: Judged> Config<S> {
-    /// Before anything happened.
+    /// Returns the initial configuration.
     pub fn start() -> Self {
         Self {
             cells: Rc::default(),
@@ -639,7 +654,7 @@ impl<S: Judged> Config<S> {
         }
     }
 
-    /// Nothing on this connection will be seen any more.
+    /// Discards everything in flight to the tester on this connection.
     fn lose(&mut self, wire: WireConn, conn: Conn) {
         self.gone.insert(wire);
         for outputs in self.outbox.values_mut() {
@@ -649,7 +664,7 @@ impl<S: Judged> Config<S> {
     }
 }
 
-// By hand, because derives would ask the same of `S`.
+// Implemented by hand, because derives would require the same traits of `S`.
 macro_rules! by_fields {
     ($($field:ident),+) => {
         impl<S: Judged> Clone for Config<S> {

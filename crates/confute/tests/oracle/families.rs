@@ -1,4 +1,4 @@
-//! The families of random models: each gives its operations a shape, chance the details.
+//! Families of random models: the family determines the shape of the operations, chance the details.
 
 use confute::lang::Access::{Read as R, Write as W};
 
@@ -8,10 +8,10 @@ use super::random::Dice;
 
 macro_rules! families {
     ($($family:ident),+ $(,)?) => {
-        /// The shape of a model.
+        /// The family of a model.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Family { $($family),+ }
-        /// All shapes.
+        /// All families.
         pub const FAMILIES: &[Family] = &[$(Family::$family),+];
     };
 }
@@ -72,7 +72,7 @@ fn peers(mut op: Op) -> Op {
     op
 }
 
-/// A random model of this family.
+/// Returns a random model of this family.
 pub fn mini(family: Family, dice: &mut Dice) -> Mini {
     let keys = 1 + dice.below(3) as u8;
     let mut mini =
@@ -131,7 +131,7 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
         Family::Proxy => {
             let body = vec![Do::Forward, Do::Receive(From::Upstream), Do::AnswerSecond];
             let ask = Op { connect: true, body, ..Op::default() };
-            // A message upstream that nobody waits for.
+            // Messages from upstream that no turn waits for are ignored.
             mini.upstream = Some(Op::new(&[], vec![]));
             vec![ask, read(), write()]
         }
@@ -153,6 +153,16 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
             let ask = Op::new(&[(This, W)], vec![put(0), Do::Receive(From::Asker), Do::AnswerSecond]);
             vec![read(), write(), if dice.percent(50) { two } else { ask }, read()]
         }
+        _ => eventful(&mut mini, dice),
+    };
+    mini.ops = ops;
+    mini
+}
+
+/// Returns the operations of a family whose connections end, whose turns start by themselves, or whose rules may be
+/// broken.
+fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
+    match mini.family {
         Family::Closer => {
             let quit = Op::new(&[(This, R)], vec![show(100, 0), Do::Close]);
             let bye = Op::new(&[(This, W)], vec![put(0), Do::Close]);
@@ -165,7 +175,7 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
             vec![read(), subscribe, peers(Op::new(&[], vec![Do::Kick, answer(112)])), write()]
         }
         Family::Lister => {
-            mini.keys = keys.max(2);
+            mini.keys = mini.keys.max(2);
             let clear = Op::new(&[(This, W)], vec![Do::Clear(0), answer(110)]);
             vec![read(), Op::new(&[], vec![Do::List]), write(), clear]
         }
@@ -227,7 +237,7 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
             vec![read(), Op::new(&[(This, R)], vec![wrong]), Op::new(&[(This, W)], vec![stale])]
         }
         Family::Undecided => {
-            // What was chosen shows only after the second message.
+            // The choice becomes observable only after the second message.
             let ways = [show(100, 0), answer(119)].map(|last| vec![Do::Receive(From::Asker), last]);
             vec![read(), Op::new(&[(This, R)], vec![Do::Choose(ways.into())]), write()]
         }
@@ -245,12 +255,11 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
             }
             ops
         }
-    };
-    mini.ops = ops;
-    mini
+        family => unreachable!("{family:?} is among the other families"),
+    }
 }
 
-/// PUT if the tag is this, GET unless it is: Fig 1 and Fig 6. The value is the number.
+/// Returns PUT if the tag matches, and GET unless it does: Fig 1 and Fig 6. The value is the number.
 fn conditional() -> Vec<Op> {
     let get = Do::If(Cond::Tok(0), vec![answer(GET_NOT_MODIFIED)], vec![show(GET_OK, 0)]);
     let set = Do::Put { slot: 0, num: Source::Message, tok: FRESH };

@@ -1,9 +1,9 @@
-//! The paper's hand-written tester (Fig 1), for one client that waits for each answer.
+//! The paper's hand-written tester (Fig 1), for one client that waits for each response.
 //!
-//! It differs from the symbolic model of Fig 6 in one place, and there it is too lenient: at `GET(k,t0) :: OK(t,v)` it
-//! does not compare `t` with what it knows of the tag (`is`, `is_not`, and that it is not `t0`). Fig 1 then accepts what
-//! Fig 6 refutes. Such traces are told apart as [`Word::Silent`]; the model must refute them. Tags are compared by
-//! equality: there are no weak ones here.
+//! It differs from the symbolic model of Fig 6 in one place, and there it is too lenient: at `GET(k,t0) ::
+//! OK(t,v)` it does not compare `t` with the known facts about the tag (`is`, `is_not`, and that it is not
+//! `t0`). Fig 1 then accepts traces that Fig 6 refutes. Such traces are reported as [`Word::Silent`]; the
+//! model must refute them. Tags are compared by equality: there are no weak ones here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use confute::trace::Event;
 use super::families::{GET_NOT_MODIFIED, GET_OK, PUT_DONE, PUT_FAILED};
 use super::mini::Msg;
 
-/// What the figure says.
+/// Result of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
-    /// It goes on to the end.
+    /// The figure accepts the whole trace.
     Accept,
-    /// `reject`.
+    /// The figure calls `reject`.
     Reject,
-    /// It would go on, because it does not look.
+    /// The figure accepts only because it does not compare the tag.
     Silent,
 }
 
-/// `check` of Fig 1. `None` if the trace is not one client's, request and answer in turn.
+/// Runs `check` of Fig 1. Returns `None` if the trace is not an alternation of requests and responses of one
+/// client.
 pub fn check(trace: &[Event<Msg>], keys: u8) -> Option<Word> {
     let mut data = BTreeMap::<u8, i64>::new();
     let mut is = BTreeMap::<u8, Arc<str>>::new();
@@ -32,7 +33,7 @@ pub fn check(trace: &[Event<Msg>], keys: u8) -> Option<Word> {
     for pair in trace.chunks(2) {
         let (request, answer) = match pair {
             [Event::Sent(a, request), Event::Received(b, answer)] if a == b => (request, answer),
-            // The last request has no answer yet.
+            // The last request has no response yet.
             [Event::Sent(..)] => break,
             _ => return None,
         };

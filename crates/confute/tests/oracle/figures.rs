@@ -1,17 +1,20 @@
 //! The paper's derivation, figure by figure, as literal as Rust allows.
 //!
-//! [`tcp`] is Fig 5, [`observe`] Fig 9, [`unifier`] Fig 10, [`backtrack`] Fig 11, [`compose`] Fig 13; without a network
-//! (§4.2) the server is observed as it is. Programs are trees whose branches are closures, so that one interpreter
-//! after another takes them apart. The tester does not talk to a server but follows a given trace: where it sends, the
-//! next event must be `Sent`; where it receives, `Received`. A branch that wants the other is filtered out.
+//! [`tcp`] is Fig 5, [`observe`] Fig 9, [`unifier`] Fig 10, [`backtrack`] Fig 11, [`compose`] Fig 13; without
+//! a network (§4.2) the server is observed directly. Programs are trees whose branches are closures, so that
+//! one interpreter after another can transform them. The tester does not run against a server but follows a
+//! given trace: where it sends, the next event must be `Sent`; where it receives, `Received`. A branch that
+//! requires the other is filtered out.
 //!
-//! Where the figures are silent or loose:
-//! - Fig 5 `oldest_in_each_conn`: a connection has two directions, each in order by itself.
+//! Interpretation where the figures are silent or imprecise:
+//! - Fig 5 `oldest_in_each_conn`: a connection has two directions, each ordered by itself.
 //! - Fig 10 lets two connections of the model be one physical connection; here the map is one to one.
-//! - Fig 10 says nothing of packets that the tester sends on accepted connections. They go where the map says; before
-//!   the map knows, nowhere. (The brute judge allows more: do not compare such traces.)
-//! - Fig 11 filters the others at each event; here they keep their place in the trace and meet its events when their
-//!   turn comes. In Fig 11 the current branch decides whether to send; here the trace does.
+//! - Fig 10 does not define the packets that the tester sends on accepted connections. They follow the map;
+//!   as long as it has no entry, they are not delivered. (The brute-force judge allows more: do not compare
+//!   such traces.)
+//! - Fig 11 filters the other branches at each event; here they keep their position in the trace and process
+//!   its events when they are resumed. In Fig 11 the current branch decides whether to send; here the trace
+//!   does.
 
 use std::cell::Cell as StdCell;
 use std::collections::BTreeMap;
@@ -24,7 +27,7 @@ use confute::trace::{Event, WireConn};
 use super::naive::{self, Facts};
 use super::tree::{self, Answer, Cells, Judged, Naked, Node};
 
-/// Whether the events can be explained; `None` when that takes more steps than allowed.
+/// Returns `true` if the events can be explained; `None` if that takes more steps than allowed.
 pub fn judge<S: Judged>(
     model: &Rc<S>,
     network: bool,
@@ -40,7 +43,7 @@ pub fn judge<S: Judged>(
 
 // ---------------------------------------------------------------- programs
 
-/// A packet. `source` and destination are the server on one side, `conn` on the other.
+/// A packet between the server and `conn`.
 struct Pkt<S: Judged> {
     conn: Conn,
     payload: Payload<S>,
@@ -53,21 +56,21 @@ enum Payload<S: Judged> {
 
 type Then<A, T> = Rc<dyn Fn(A) -> T>;
 
-/// A program of server or network.
+/// A program of the server or the network.
 enum Program<S: Judged> {
     Recv(Then<Pkt<S>, Program<S>>),
     Send(Pkt<S>, Then<(), Program<S>>),
     Fresh(Sort, Then<Var, Program<S>>),
     Connect(Then<Conn, Program<S>>),
     If(Literal, Then<(), Program<S>>, Then<(), Program<S>>),
-    /// What the server makes sure of: an `IF` whose other branch fails.
+    /// A constraint of the server: an `IF` whose other branch fails.
     Assume(Literal, Then<(), Program<S>>),
     /// `or (x, y)`, "syntactic sugar for `b := fresh(); IF(b, x, y)`", of any number of branches.
     Or(Vec<Then<(), Program<S>>>),
     Fail,
 }
 
-/// The loop around `serve`, from where it stands.
+/// Returns the loop around `serve`, from its current position.
 fn server<S: Judged>(
     model: Rc<S>,
     relaxed: &'static [&'static str],
@@ -171,7 +174,7 @@ fn compose<S: Judged>(net: Program<S>, bi: Vec<Pkt<S>>, bo: Vec<Pkt<S>>, srv: Pr
                 compose(net, rest, bo, s(p0))
             }
         }
-        // The network is a tree without state of its own, so the same program can go on in each branch.
+        // The network is a tree without state, so the same program can continue in each branch.
         other => other.map(Rc::new(move |srv| compose(net.clone(), bi.clone(), bo.clone(), srv))),
     }
 }
@@ -202,7 +205,7 @@ fn step_net<S: Judged>(net: Program<S>, bi: Vec<Pkt<S>>, bo: Vec<Pkt<S>>, srv: P
 
 // ---------------------------------------------------------------- Fig 9
 
-/// A program of the observer: what the tester does, with conjectures to check.
+/// A program of the observer: the actions of the tester, with conjectures to check.
 enum Observer<S: Judged> {
     /// `p := gen_pkt(); send(p)`.
     GenSend(Then<Pkt<S>, Observer<S>>),
@@ -218,7 +221,7 @@ enum Observer<S: Judged> {
     Fail,
 }
 
-/// What the tester received.
+/// A message received by the tester.
 struct Seen<S: Judged> {
     pcid: WireConn,
     message: Rc<S::M>,
@@ -259,7 +262,7 @@ fn observe<S: Judged>(server: Program<S>) -> Observer<S> {
 
 // ---------------------------------------------------------------- Fig 10
 
-/// mcid → pcid.
+/// Map from connections of the model (mcid) to physical ones (pcid).
 type Map = BTreeMap<Conn, WireConn>;
 
 /// Variables and constraints.
@@ -284,7 +287,7 @@ fn unifier<S: Judged>(observer: Observer<S>, map: Map, vars: Vars) -> Tester<S> 
             unifier(o(x1), map, vars)
         }
         Observer::Connect(o) => {
-            // Named like a variable, by the order of asking.
+            // Numbered like a variable, in the order of creation.
             let mut vars = vars;
             vars.next += 1;
             unifier(o(Conn::opened(Cause::Delivery { sent: vars.next, copy: 0 }, 0)), map, vars)
@@ -355,7 +358,7 @@ fn backtrack<S: Judged>(tester: Tester<S>, events: &[Event<S::M>], steps: usize)
     let left = StdCell::new(steps);
     let events: Vec<&Event<S::M>> =
         events.iter().filter(|event| !matches!(event, Event::Opened(_) | Event::Accepted(_))).collect();
-    // Each with its place in the trace.
+    // Each branch is stored with its position in the trace.
     let mut current = (tester, 0);
     let mut others: Vec<(Then<(), Tester<S>>, usize)> = Vec::new();
     loop {
@@ -366,7 +369,7 @@ fn backtrack<S: Judged>(tester: Tester<S>, events: &[Event<S::M>], steps: usize)
                 others.extend(ways.into_iter().rev().map(|way| (way, at)));
                 None
             }
-            // A branch that did not fail before the trace ended.
+            // The branch did not fail before the trace ended.
             (Tester::Send(_) | Tester::Recv(_), None) => return Some(true),
             (Tester::Send(t), Some(Event::Sent(wire, message))) => {
                 Some(t((*wire, Rc::new(message.clone()), accepted(*wire))))
@@ -420,7 +423,8 @@ impl<S: Judged> Clone for Program<S> {
 }
 
 impl<S: Judged> Program<S> {
-    /// The figures' last line, `r := _(); s'(r) ⇒ r1 := _(); …(s'(r1))`: any other event is passed on as it is.
+    /// Implements the figures' last line, `r := _(); s'(r) ⇒ r1 := _(); …(s'(r1))`: any other event is passed
+    /// on unchanged.
     fn map(self, f: Rc<dyn Fn(Program<S>) -> Program<S>>) -> Program<S> {
         let after = |k: Then<(), Program<S>>| -> Then<(), Program<S>> {
             let f = Rc::clone(&f);

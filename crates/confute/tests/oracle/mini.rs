@@ -1,7 +1,7 @@
-//! A model as data: for each operation a few statements, interpreted by `serve`.
+//! A model as data: each operation is a list of statements, interpreted by `serve`.
 //!
-//! It keeps the habits that the language asks for by construction: operations open their cells first, and announce
-//! what they reach for. Messages have plain parts and parts that can be secret.
+//! It follows the conventions of the language by construction: operations open their cells first, and declare
+//! their scope. Messages have plain parts and parts that can be secret.
 
 use std::fmt;
 use std::hash::Hash;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use confute::fingerprint::Fingerprint;
 use confute::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
 use confute::lang::{
-    Access, CellData, CellKey, CellSpec, Conn, Fresh, Handler, Incoming, Io, Level, Mismatch, Number,
-    Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Stored, Sym, Table, Token, Turn, Val,
+    Access, CellData, CellKey, CellSpec, CellValue, Conn, Fresh, Handler, Incoming, Io, Level, Mismatch,
+    Number, Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Sym, Table, Token, Turn, Val,
 };
 
 use super::families::Family;
 use super::tree::{Judged, Naked};
 
-/// What travels.
+/// A message on a connection.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -30,7 +30,7 @@ pub struct Msg {
     pub tok: Option<Arc<str>>,
 }
 
-/// What models send.
+/// A message of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Out {
     op: u8,
@@ -113,7 +113,7 @@ impl Pattern<Msg> for Out {
     }
 }
 
-/// What a cell holds.
+/// Content of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
     vals: Vec<u8>,
@@ -134,23 +134,23 @@ const PENDING: Register<Vec<(Conn, Conn)>> = Register::new("pending");
 /// The only rule.
 pub static RULE: Rule = Rule { name: "mini/rule", level: Level::Must, summary: "Keep to the program." };
 
-/// Which cell an operation means.
+/// The cell an operation refers to.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     This,
     Next,
     At(u8),
-    /// Of an internal turn.
+    /// The cell picked by an internal turn.
     Picked,
 }
 
-/// Where a part of a new entry comes from.
+/// Source of a part of a new entry.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     None,
     Keep,
     Message,
-    /// Chosen in secret: numbers above the old one, tokens other than the old one, if `new`.
+    /// A new secret; if `new`, a number above the old one, or a token other than the old one.
     Fresh {
         new: bool,
     },
@@ -159,7 +159,7 @@ pub enum Source {
 #[derive(Clone, Copy, Debug)]
 pub enum Cond {
     Empty(usize),
-    /// The second value of the message is what the cell holds.
+    /// The second value of the message equals the content of the cell.
     Holds(usize),
     Tok(usize),
     Num(usize),
@@ -182,7 +182,7 @@ pub enum Do {
         tok: Source,
     },
     Append(usize),
-    /// The same without a look.
+    /// Appends without reading the cell.
     Add(usize),
     Clear(usize),
     Copy {
@@ -195,18 +195,18 @@ pub enum Do {
     },
     If(Cond, Vec<Do>, Vec<Do>),
     Choose(Vec<Vec<Do>>),
-    /// The message goes upstream.
+    /// Forwards the message upstream.
     Forward,
-    /// Wait for another message.
+    /// Waits for another message.
     Receive(From),
-    /// Answer the asker with the second message.
+    /// Responds to the sender of the first message with the second message.
     AnswerSecond,
-    /// Answer whoever sent the second message.
+    /// Responds to the sender of the second message.
     AnswerOther,
     Close,
-    /// Close the connections of all other subscribers.
+    /// Closes the connections of all other subscribers.
     Kick,
-    /// Answer with all cells.
+    /// Responds with all cells.
     List,
     Subscribe,
     Unsubscribe,
@@ -214,13 +214,13 @@ pub enum Do {
         op: u8,
         show: Option<usize>,
     },
-    /// Keep in mind who asked.
+    /// Remembers the sender of the request.
     Remember,
-    /// Answer the one whom this upstream connection is for.
+    /// Responds to the client that this upstream connection belongs to.
     Relay,
 }
 
-/// What happens on a message.
+/// Operation: the handling of a message.
 #[derive(Clone, Debug, Default)]
 pub struct Op {
     pub connect: bool,
@@ -237,9 +237,9 @@ pub struct Mini {
     pub keys: u8,
     pub unknown: bool,
     pub ops: Vec<Op>,
-    /// For messages on connections that the server opened.
+    /// Operation for messages on connections that the server opened.
     pub upstream: Option<Op>,
-    /// The server takes notice of clients that hang up.
+    /// Operation for clients that close their connection; `None` if the server ignores them.
     pub on_close: Option<Op>,
     pub internal: Vec<Op>,
 }
@@ -249,7 +249,7 @@ impl Op {
         Op { opens: opens.to_vec(), body, ..Op::default() }
     }
 
-    /// How many answers it gives, if that does not depend on anything.
+    /// Returns the number of responses, if it is constant.
     fn answers(body: &[Do]) -> Option<u32> {
         let mut count = 0;
         for act in body {
@@ -263,7 +263,7 @@ impl Op {
         Some(count)
     }
 
-    /// Whether it concerns more than one cell.
+    /// Returns `true` if the operation concerns more than one cell.
     pub fn ties(&self) -> bool {
         self.opens.len() > 1 || Op::reaches_far(&self.body)
     }
@@ -404,42 +404,7 @@ impl Mini {
     fn act(&self, io: &mut Io<'_, Self>, act: &Do, frame: &mut Frame) -> Turn {
         let val = frame.msg.vals.first().copied().unwrap_or(0);
         match act {
-            Do::Put { slot, num, tok } => {
-                let old = match (num, tok) {
-                    (
-                        Source::None | Source::Message | Source::Fresh { new: false },
-                        Source::None | Source::Message,
-                    )
-                    | (Source::None | Source::Message, Source::Fresh { new: false }) => Entry::default(),
-                    _ => frame.slots[*slot].get(io)?.unwrap_or_default(),
-                };
-                let num = match num {
-                    Source::None => None,
-                    Source::Keep => old.num,
-                    Source::Message => Some(Sym::known(&frame.msg.num.unwrap_or(0))),
-                    Source::Fresh { new } => {
-                        let fresh = io.fresh::<Number>()?;
-                        if let (true, Some(old)) = (new, old.num) {
-                            io.assume(old.less_than(&fresh))?;
-                        }
-                        Some(fresh)
-                    }
-                };
-                let tok = match tok {
-                    Source::None => None,
-                    Source::Keep => old.tok,
-                    Source::Message => frame.msg.tok.as_ref().map(Sym::known),
-                    Source::Fresh { new } => {
-                        let fresh = io.fresh::<Token>()?;
-                        if let (true, Some(old)) = (new, old.tok) {
-                            io.assume(old.equals(&fresh).negate())?;
-                        }
-                        Some(fresh)
-                    }
-                };
-                let vals = if self.unknown { Vec::new() } else { vec![val] };
-                frame.slots[*slot].set(io, Entry { vals, num, tok })
-            }
+            Do::Put { slot, num, tok } => self.put(io, *slot, (num, tok), frame),
             Do::Append(slot) => {
                 let mut entry = frame.slots[*slot].get(io)?.unwrap_or_default();
                 entry.vals.push(val);
@@ -530,19 +495,63 @@ impl Mini {
                 pending.sort();
                 slot.set(io, pending)
             }
-            Do::Relay => {
-                let slot = frame.pending.as_ref().unwrap();
-                let mut pending = slot.get(io)?.unwrap_or_default();
-                let Some(at) = pending.iter().position(|(up, _)| Some(*up) == frame.conn) else {
-                    return Ok(());
-                };
-                let (_, client) = pending.remove(at);
-                slot.set(io, pending)?;
-                let out =
-                    Out { op: 92, key: frame.msg.key, vals: frame.msg.vals.clone(), num: None, tok: None };
-                io.send(client, out)
-            }
+            Do::Relay => Self::relay(io, frame),
         }
+    }
+
+    fn relay(io: &mut Io<'_, Self>, frame: &mut Frame) -> Turn {
+        let slot = frame.pending.as_ref().unwrap();
+        let mut pending = slot.get(io)?.unwrap_or_default();
+        let Some(at) = pending.iter().position(|(up, _)| Some(*up) == frame.conn) else {
+            return Ok(());
+        };
+        let (_, client) = pending.remove(at);
+        slot.set(io, pending)?;
+        let out = Out { op: 92, key: frame.msg.key, vals: frame.msg.vals.clone(), num: None, tok: None };
+        io.send(client, out)
+    }
+
+    fn put(
+        &self,
+        io: &mut Io<'_, Self>,
+        slot: usize,
+        (num, tok): (&Source, &Source),
+        frame: &mut Frame,
+    ) -> Turn {
+        let old = match (num, tok) {
+            (
+                Source::None | Source::Message | Source::Fresh { new: false },
+                Source::None | Source::Message,
+            )
+            | (Source::None | Source::Message, Source::Fresh { new: false }) => Entry::default(),
+            _ => frame.slots[slot].get(io)?.unwrap_or_default(),
+        };
+        let num = match num {
+            Source::None => None,
+            Source::Keep => old.num,
+            Source::Message => Some(Sym::known(&frame.msg.num.unwrap_or(0))),
+            Source::Fresh { new } => {
+                let fresh = io.fresh::<Number>()?;
+                if let (true, Some(old)) = (new, old.num) {
+                    io.assume(old.less_than(&fresh))?;
+                }
+                Some(fresh)
+            }
+        };
+        let tok = match tok {
+            Source::None => None,
+            Source::Keep => old.tok,
+            Source::Message => frame.msg.tok.as_ref().map(Sym::known),
+            Source::Fresh { new } => {
+                let fresh = io.fresh::<Token>()?;
+                if let (true, Some(old)) = (new, old.tok) {
+                    io.assume(old.equals(&fresh).negate())?;
+                }
+                Some(fresh)
+            }
+        };
+        let vals = if self.unknown { Vec::new() } else { vec![frame.msg.vals.first().copied().unwrap_or(0)] };
+        frame.slots[slot].set(io, Entry { vals, num, tok })
     }
 
     fn out(&self, io: &mut Io<'_, Self>, op: u8, show: Option<usize>, frame: &Frame) -> Result<Out, Stop> {
@@ -585,12 +594,14 @@ impl Judged for Mini {
         let num = Some(sym::<Number>(fresh(Sort::Int)));
         let tok = Some(sym::<Token>(fresh(Sort::Opaque)));
         let data = Entry { vals: Vec::new(), num, tok };
-        let value: Rc<Stored<dyn CellData>> = Rc::new(Stored { fingerprint: Fingerprint::of(&data), data });
+        let value: Rc<CellValue<dyn CellData>> =
+            Rc::new(CellValue { fingerprint: Fingerprint::of(&data), data });
         value
     }
 }
 
-/// A secret by its name. The library gives secrets only to turns, so a turn is what asks for it.
+/// Returns the secret with this name. The library gives secrets only to turns, so this runs a turn that
+/// requests it.
 fn sym<T: confute::lang::Secret>(var: Var) -> Sym<T> {
     struct Give(Var);
     impl Handler<Msg, Out> for Give {

@@ -1,14 +1,13 @@
-//! Oracles: slow, obvious judges of traces, against which the engine is checked.
+//! Oracles: slow, obvious judges of traces, used to check the engine.
 //!
-//! [`tree`] turns any model into the interaction tree of the paper. [`figures`] is the paper's derivation on those
-//! trees, figure by figure; [`brute`] keeps every configuration that could explain the events so far; [`figure1`] is the
-//! paper's hand-written tester. [`naive`] stands in for the solver; [`mini`], [`families`] and [`random`] make small
-//! models and traces. None of them uses the engine, its solver or its simulator.
+//! [`tree`] turns any model into the interaction tree of the paper. [`figures`] is the paper's derivation on
+//! those trees, figure by figure; [`brute`] keeps every configuration that could explain the events so far;
+//! [`figure1`] is the paper's hand-written tester. [`naive`] replaces the solver; [`mini`], [`families`] and
+//! [`random`] generate small models and traces. None of them uses the engine, its solver or its simulator.
 
 #![expect(unreachable_pub, reason = "a test has no outside")]
 #![allow(
     clippy::unwrap_used,
-    clippy::too_many_lines,
     clippy::type_complexity,
     clippy::cast_possible_wrap,
     clippy::unused_self,

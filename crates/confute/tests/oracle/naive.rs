@@ -1,24 +1,25 @@
 //! A solver that tries values.
 //!
-//! A conjunction is satisfiable iff some assignment from a finite set of candidates satisfies it. For opaque values:
-//! every constant mentioned, and one new value per variable. For integers: a solution can be shifted, piece by piece,
-//! until every variable is within the sum of all slacks (plus one per variable, to evade inequations) of a constant or
-//! of zero, so all numbers from the lowest of these to the highest are tried. Variables that no fact connects are
-//! solved apart, and numbers outside the bounds that the assigned ones imply are not tried: otherwise it would take
-//! for ever. It shares nothing with `confute::knowledge` but the vocabulary.
+//! A conjunction is satisfiable iff some assignment from a finite set of candidates satisfies it. For opaque
+//! values: every constant mentioned, and one new value per variable. For integers: a solution can be shifted,
+//! piece by piece, until every variable is within the sum of all slacks (plus one per variable, to evade
+//! inequations) of a constant or of zero, so all numbers from the lowest of these to the highest are tried.
+//! Variables that no fact connects are solved separately, and numbers outside the bounds implied by the
+//! assigned ones are skipped: otherwise the solver would not finish. It shares nothing with
+//! `confute::knowledge` but the vocabulary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use confute::knowledge::{Literal, Sort, Term, Value, Var};
 
-/// What is known: all of these hold.
+/// A conjunction of literals.
 pub type Facts = BTreeSet<Literal>;
 
-/// What each variable is.
+/// Value of each variable.
 pub type Assignment = BTreeMap<Var, Value>;
 
-/// An assignment under which all facts hold, if there is one.
+/// Returns an assignment that satisfies all facts, if there is one.
 pub fn solve(facts: &Facts, sorts: &dyn Fn(Var) -> Sort) -> Option<Assignment> {
     let mut assignment = Assignment::new();
     if facts.iter().any(|literal| holds(literal, &assignment) == Some(false)) {
@@ -26,7 +27,7 @@ pub fn solve(facts: &Facts, sorts: &dyn Fn(Var) -> Sort) -> Option<Assignment> {
     }
     let mut left: BTreeSet<Var> = facts.iter().flat_map(vars).collect();
     while let Some(first) = left.pop_first() {
-        // All that is connected to it.
+        // The group of all variables connected to `first`.
         let mut group = vec![first];
         let mut at = 0;
         while at < group.len() {
@@ -48,7 +49,7 @@ pub fn solve(facts: &Facts, sorts: &dyn Fn(Var) -> Sort) -> Option<Assignment> {
     Some(assignment)
 }
 
-/// Finds values for the variables that have none yet.
+/// Assigns values to the variables that have none yet. Returns `true` on success.
 fn assign(facts: &[&Literal], candidates: &BTreeMap<Var, Vec<Value>>, assignment: &mut Assignment) -> bool {
     let Some(bounds) = bounds(facts, candidates, assignment) else { return false };
     let possible = |var: Var| -> Vec<&Value> {
@@ -72,7 +73,7 @@ fn assign(facts: &[&Literal], candidates: &BTreeMap<Var, Vec<Value>>, assignment
     false
 }
 
-/// Between which numbers each number must be; `None` if there is none.
+/// Returns the bounds of each integer variable; `None` if they exclude each other.
 fn bounds(
     facts: &[&Literal],
     candidates: &BTreeMap<Var, Vec<Value>>,
@@ -107,7 +108,7 @@ fn bounds(
     }
 }
 
-/// `left − right ≤ by`.
+/// Narrows the bounds by `left − right ≤ by`.
 fn narrow(bounds: &mut BTreeMap<Var, (i64, i64)>, left: &Term, right: &Term, by: i64) {
     let of = |term: &Term| match term {
         Term::Const(Value::Int(n)) => Some((*n, *n)),
@@ -132,7 +133,7 @@ fn vars(literal: &Literal) -> Vec<Var> {
         .collect()
 }
 
-/// Whether the literal holds, if both its sides are assigned.
+/// Returns `true` if the literal holds; `None` unless both its sides are assigned.
 pub fn holds(literal: &Literal, assignment: &Assignment) -> Option<bool> {
     let value = |term: &Term| match term {
         Term::Const(value) => Some(value.clone()),
@@ -154,7 +155,7 @@ fn sides(literal: &Literal) -> [&Term; 2] {
 }
 
 fn candidates(var: Var, facts: &[&Literal], vars: usize, sorts: &dyn Fn(Var) -> Sort) -> Vec<Value> {
-    // A variable that is said to be a constant can be nothing else.
+    // A variable that a fact equates with a constant has no other candidate.
     for literal in facts {
         if let Literal::Eq(Term::Var(v), Term::Const(c)) | Literal::Eq(Term::Const(c), Term::Var(v)) = literal
             && *v == var
@@ -207,7 +208,7 @@ fn tries_values() {
     assert!(opaque(&[ne(&x, &y), ne(&y, &z), ne(&x, &z)]));
 }
 
-/// The bounds are the one clever thing here: without them, it comes to the same.
+/// Checks that the bounds, the only clever part of this solver, do not change its result.
 #[test]
 fn misses_nothing() {
     let mut dice = super::random::Dice(7);

@@ -1,8 +1,9 @@
-//! The interaction tree of a model: what it does next, given the answers so far.
+//! The interaction tree of a model: its next effect, given the answers so far.
 //!
-//! A turn is a pure function of its answers. So its tree is found by running it over a list of [`Answer`]s and stopping
-//! at the first effect that has none: that effect is the tree's next [`Node`], and its branches are the answers it may
-//! get. Cells are no effects here: what they hold follows from the state before the turn and the turn's own writes.
+//! A turn is a pure function of its answers. Its tree is therefore found by running it over a list of
+//! [`Answer`]s and stopping at the first effect without one: that effect is the tree's next [`Node`], and its
+//! branches are the possible answers. Cell accesses are not effects here: their contents follow from the
+//! state before the turn and the turn's own writes.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,18 +20,19 @@ use confute::lang::{
 
 /// A model that the oracles can judge by.
 pub trait Judged: ServerModel<Msg = <Self as Judged>::M, Out = <Self as Judged>::O> + 'static {
-    /// Its messages.
+    /// Type of its messages.
     type M: Clone + Eq + Hash + fmt::Debug + fmt::Display + 'static;
-    /// What it sends.
+    /// Type of what it sends.
     type O: Naked<Self::M> + fmt::Display;
 
-    /// What `Table::unknown` would make: the oracles cannot make a `Fresh`, which belongs to the engine.
+    /// Returns the initial content that `Table::unknown` defines: the oracles cannot construct a `Fresh`,
+    /// which belongs to the engine.
     fn initial(&self, table: &'static str, key: &dyn CellKey, fresh: &mut dyn FnMut(Sort) -> Var) -> Val;
 }
 
-/// A pattern that shows what seeing a message would teach, without the engine's solver.
+/// A pattern that exposes the facts implied by observing a message, without the engine's solver.
 pub trait Naked<M>: Pattern<M> {
-    /// What must hold if this is what was seen; `None` if it cannot be.
+    /// Returns the facts that hold if `seen` is this message; `None` if it cannot be.
     fn literals(&self, seen: &M) -> Option<Vec<Literal>>;
 }
 
@@ -38,38 +40,38 @@ pub trait Naked<M>: Pattern<M> {
 #[derive(Clone)]
 pub struct Key(pub Rc<dyn CellKey>);
 
-/// Which cell.
+/// Identity of a cell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
-    /// The table.
+    /// Name of the table.
     pub table: &'static str,
-    /// The key.
+    /// Key in the table.
     pub key: Key,
 }
 
-/// What a cell holds, comparable.
+/// Content of a cell, comparable.
 #[derive(Clone)]
 pub struct Content(pub Val);
 
-/// What the cells hold that were written.
+/// Contents of the cells that were written.
 pub type Cells = BTreeMap<Cell, Option<Content>>;
 
-/// The answer to an effect.
+/// Answer to an effect.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Answer<M> {
-    /// Done: for sends, closes and assumptions.
+    /// Completion of a send, a close or an assumption.
     Unit,
-    /// What was received.
+    /// The received message, or the close of the connection.
     Received(Conn, Option<Rc<M>>),
     /// The new connection.
     Connected(Conn),
     /// The new secret.
     Fresh(Var),
-    /// Whether it is so.
+    /// The decision of a literal.
     Decided(bool),
-    /// Which way to go on.
+    /// Index of the chosen alternative.
     Chosen(usize),
-    /// Which cell.
+    /// Key of the picked cell.
     Picked(Key),
 }
 
@@ -89,25 +91,25 @@ pub enum Node<O> {
     Deviates(&'static Rule),
     Pick(&'static str),
     Done,
-    /// The turn does not take the message.
+    /// The turn does not accept the message.
     Refused,
     /// The internal turn does nothing.
     Idle,
-    /// The turn itself says that this cannot be.
+    /// The turn itself excludes this case.
     Dead,
 }
 
-/// Where a run of a turn came to.
+/// State of a turn after a run over given answers.
 pub struct Step<O> {
-    /// What it wants next.
+    /// Next effect of the turn.
     pub node: Node<O>,
-    /// The cells it opened so far.
+    /// Cells opened so far.
     pub opened: BTreeSet<Cell>,
-    /// What it wrote so far.
+    /// Writes so far.
     pub writes: Cells,
-    /// Whether it reaches for everything.
+    /// `true` if the turn is whole.
     pub whole: bool,
-    /// How many answers came before it opened anything: the choices that name an internal action.
+    /// Number of answers before the first opened cell: the choices that identify an internal action.
     pub leading: usize,
 }
 
@@ -116,7 +118,7 @@ pub fn step<S: Judged>(model: &S, cells: &Cells, internal: bool, answers: &[Answ
     run(model, cells, internal, answers, false)
 }
 
-/// The cells that a turn on this message opens, whatever the state.
+/// Returns the cells that a turn on this message opens in any state.
 pub fn footprint<S: Judged>(model: &S, conn: Conn, message: &Rc<S::M>) -> BTreeSet<Cell> {
     let answers = [Answer::Received(conn, Some(Rc::clone(message)))];
     run(model, &Cells::new(), false, &answers, true).opened
@@ -163,7 +165,7 @@ fn run<S: Judged>(
     }
 }
 
-/// A variable's name: injective, and variables of different sorts never share one.
+/// Returns a variable's name: injective, and variables of different sorts never share one.
 pub fn name(cause: Cause, index: usize, sort: Sort) -> Var {
     let (kind, number) = match cause {
         Cause::Delivery { sent, copy } => (1, u64::from(sent) << 8 | u64::from(copy)),
@@ -202,7 +204,8 @@ impl<S: Judged> Replay<'_, S> {
         Err(Stop::Looked)
     }
 
-    /// In a dry run, things done to the outside have no answers and need none.
+    /// Performs an effect whose answer carries no information. In a dry run such effects have no answers and
+    /// need none.
     fn tell(&mut self, node: Node<S::O>) -> Turn {
         if self.dry { Ok(()) } else { self.ask(node).map(|_| ()) }
     }
@@ -350,7 +353,7 @@ impl Hash for Content {
     }
 }
 
-/// The sort of a variable, which is part of its name.
+/// Returns the sort of a variable, which is part of its name.
 pub fn sort(var: Var) -> Sort {
     let shown = format!("{var:?}");
     match u64::from_str_radix(&shown[1..], 16).unwrap() & 3 {

@@ -1,6 +1,6 @@
-//! Preconditions (RFC 9110, 13): whether a method may be performed, in the order of 13.2.2.
+//! Evaluation of preconditions (RFC 9110, 13), in the order of 13.2.2.
 //!
-//! When they are evaluated at all (13.2.1) is the business of whoever calls.
+//! The caller decides if preconditions are evaluated at all (13.2.1).
 
 use super::bug::Bug;
 use super::date;
@@ -8,35 +8,43 @@ use super::message::{Fields, Request};
 use super::switches::Switches;
 use super::tag::{Tag, Tags};
 
-/// The validators of a representation, as they are now.
+/// The current validators of a representation.
 #[derive(Debug, Clone)]
 pub(crate) struct Validators {
     pub(crate) tag: Tag,
     pub(crate) modified: u64,
-    /// There was no other change in that second, so that the date identifies the content.
+    /// `true` if no other change was made in the second `modified`, so that the date identifies the content.
     pub(crate) alone: bool,
 }
 
-/// What the conditions allow.
+/// Result of evaluating the preconditions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Perform the method.
+    /// All conditions hold: the method is performed.
     Perform,
-    /// 304
+    /// The response is 304.
     NotModified,
-    /// 412
+    /// The response is 412.
     Failed,
 }
 
-/// Evaluates the conditions of a request against what is there now.
+/// Returns `true` if the request has conditions.
+pub(crate) fn is_conditional(request: &Request) -> bool {
+    ["if-match", "if-none-match", "if-modified-since", "if-unmodified-since"]
+        .iter()
+        .any(|name| request.fields.has(name))
+}
+
+/// Evaluates the conditions of a request against the current representation.
 pub(crate) fn evaluate(request: &Request, current: Option<&Validators>, bugs: &Switches) -> Outcome {
     let fields = &request.fields;
     let reads = matches!(&request.method[..], "GET" | "HEAD");
     let put = request.method == "PUT";
     let delete = request.method == "DELETE";
 
-    let ignored =
-        put && bugs.has(Bug::IfMatchIgnoredOnPut) || delete && bugs.has(Bug::IfMatchIgnoredOnDelete);
+    let ignored = put && bugs.has(Bug::IfMatchIgnoredOnPut)
+        || delete && bugs.has(Bug::IfMatchIgnoredOnDelete)
+        || reads && bugs.has(Bug::IfMatchIgnoredOnGet);
     if fields.has("if-match") && !ignored && !if_match(fields, put, current, bugs) {
         return Outcome::Failed;
     }
@@ -49,7 +57,9 @@ pub(crate) fn evaluate(request: &Request, current: Option<&Validators>, bugs: &S
             return Outcome::Failed;
         }
     }
-    let ignored = put && bugs.has(Bug::IfNoneMatchIgnoredOnPut);
+    let ignored = put && bugs.has(Bug::IfNoneMatchIgnoredOnPut)
+        || delete && bugs.has(Bug::IfNoneMatchIgnoredOnDelete)
+        || reads && bugs.has(Bug::IfNoneMatchIgnoredOnGet);
     if fields.has("if-none-match") && !ignored {
         let matched = matches_one(fields, reads, put, current, bugs);
         if matched {
@@ -60,6 +70,7 @@ pub(crate) fn evaluate(request: &Request, current: Option<&Validators>, bugs: &S
     if reads && (!fields.has("if-none-match") || bugs.has(Bug::IfModifiedSinceBesideIfNoneMatch)) {
         let since = fields.only("if-modified-since").and_then(date::parse);
         if let (Some(since), Some(current)) = (since, current)
+            && !bugs.has(Bug::IfModifiedSinceIgnored)
             && current.modified <= since
         {
             return Outcome::NotModified;
@@ -68,7 +79,7 @@ pub(crate) fn evaluate(request: &Request, current: Option<&Validators>, bugs: &S
     Outcome::Perform
 }
 
-/// 13.1.1
+/// Returns `true` if If-Match holds (13.1.1).
 fn if_match(fields: &Fields, put: bool, current: Option<&Validators>, bugs: &Switches) -> bool {
     match (tags(fields, "if-match", bugs), current) {
         (Tags::Any, None) => put && bugs.has(Bug::IfMatchStarOnMissing),
@@ -86,7 +97,7 @@ fn if_match(fields: &Fields, put: bool, current: Option<&Validators>, bugs: &Swi
     }
 }
 
-/// 13.1.2: whether the condition is false.
+/// Returns `true` if a member of If-None-Match matches, that is if the condition is false (13.1.2).
 fn matches_one(
     fields: &Fields,
     reads: bool,
@@ -116,7 +127,7 @@ fn tags(fields: &Fields, name: &str, bugs: &Switches) -> Tags {
     }
 }
 
-/// 13.1.5: whether Range is to be respected, as far as If-Range is concerned.
+/// Returns `true` if If-Range, where present, lets Range apply (13.1.5).
 pub(crate) fn if_range(fields: &Fields, current: &Validators, bugs: &Switches) -> bool {
     if !fields.has("if-range") || bugs.has(Bug::IfRangeIgnored) {
         return true;

@@ -1,7 +1,7 @@
-//! One connection with a client: requests are read, answered and written one after the other.
+//! One connection with a client: requests are read, performed and answered one after the other.
 //!
-//! A response is one write. Whatever cannot be understood is answered and the connection closed, in stages, so that the
-//! answer arrives (RFC 9112, 9.6).
+//! A response is one write. A request that cannot be parsed gets an error response, and the connection is closed in
+//! stages, so that the response arrives (RFC 9112, 9.6).
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
@@ -16,21 +16,24 @@ use super::message::Request;
 use super::origin::Origin;
 use super::response::{Options, Response};
 
-/// How long to wait for the client to close after the last response, and how much to hear from it meanwhile.
+/// Time to wait for the client to close after the last response.
 const FAREWELL: Duration = Duration::from_secs(1);
+/// Number of bytes to discard while waiting for the client to close.
 const LAST_WORDS: usize = 4 * 1024 * 1024;
 
+/// State of one connection with a client.
 pub(crate) struct Connection<'a> {
     shared: &'a Shared,
     input: Input,
-    /// How many requests in a row were there when the one before was answered.
+    /// Number of consecutive requests, this one included, of which each but the first had arrived before the one
+    /// before it was answered.
     burst: usize,
-    /// An answer that the next one overtakes.
+    /// Response that the next one overtakes, for [`Bug::SwappedPipeline`].
     held: Vec<u8>,
     out: Vec<u8>,
 }
 
-/// What an answer depends on, of the request that is gone by then.
+/// The parts of a request that its response still depends on after the request was consumed.
 struct Asked {
     method: String,
     target: String,
@@ -43,7 +46,7 @@ impl Asked {
     }
 }
 
-/// What comes after an answer.
+/// Action of the connection after a response.
 #[derive(PartialEq, Eq)]
 enum Next {
     Request,
@@ -59,7 +62,7 @@ impl<'a> Connection<'a> {
         Ok(Self { shared, input, burst: 0, held: Vec::new(), out: Vec::new() })
     }
 
-    /// Serves it to the end.
+    /// Serves the connection until it ends.
     pub(crate) fn serve(mut self) {
         loop {
             match self.exchange() {
@@ -121,11 +124,20 @@ impl<'a> Connection<'a> {
                 let response = finish(proxy.answer(request, &target));
                 self.send(response, &asked)
             }
-            None => self.reply(request, finish),
+            None => {
+                // Where another request waits, the error would look like the response to that one.
+                let is_alone = !request.content.is_empty() && self.input.pending().is_empty();
+                let is_unread = is_alone && bugs.strikes(Bug::BodyUnread, 6);
+                let next = self.reply(request, finish)?;
+                if is_unread && next == Next::Request {
+                    return Err(Trouble::Bad(400, "this is no request"));
+                }
+                Ok(next)
+            }
         }
     }
 
-    /// Answers as the origin.
+    /// Performs the request at the origin and sends the response.
     fn reply(&mut self, request: Request, finish: impl Fn(Response) -> Response) -> Result<Next, Trouble> {
         let asked = Asked::of(&request);
         let response = finish(self.shared.origin.answer(request));
@@ -170,16 +182,16 @@ impl<'a> Connection<'a> {
         response.render(method, minor, &options, &mut self.out);
     }
 
-    /// Writes what there is to say, at once.
+    /// Writes all pending output at once.
     fn flush(&mut self) -> Result<(), Trouble> {
-        // Only when the connection is about to end may something still be held here.
+        // `held` is not empty here only if the connection is about to end.
         self.held.append(&mut self.out);
         let result = self.input.stream().write_all(&self.held).map_err(|_| Trouble::Gone);
         self.held.clear();
         result
     }
 
-    /// Closes so that the client can still read (RFC 9112, 9.6).
+    /// Closes in stages, so that the client can still read the last response (RFC 9112, 9.6).
     fn farewell(mut self) {
         let stream = self.input.stream();
         let ready = stream.shutdown(Shutdown::Write).and_then(|()| stream.set_read_timeout(Some(FAREWELL)));
@@ -192,7 +204,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Hears and says nothing, until the client has had enough.
+    /// Discards input and sends nothing until the client closes.
     fn hang(&mut self) {
         self.input.rest();
         while self.input.fill() != Err(Trouble::Gone) {

@@ -1,27 +1,28 @@
-//! Where the content of a message ends (RFC 9112, 6 and 7), and reading it.
+//! Finding the end of a message's content (RFC 9112, 6 and 7), and reading it.
 
 use super::bug::Bug;
 use super::input::{Input, Trouble};
-use super::message::{Fields, Lax, Request};
+use super::message::{Fields, Request, Tolerance};
 use super::switches::Switches;
 
-/// The longest line with the size of a chunk, and how much such lines and trailers may come to.
+/// Maximum length of a chunk-size line, in bytes.
 const LINE: usize = 4096;
+/// Maximum total length of the chunk-size lines of one message, in bytes.
 const OVERHEAD: usize = 256 * 1024;
 
-/// How content is delimited.
+/// The way in which content is delimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// So many bytes.
+    /// The content has this number of bytes.
     Length(usize),
-    /// Until the empty chunk.
+    /// The content ends with the empty chunk.
     Chunked,
-    /// Until the connection closes; responses only.
+    /// The content ends when the connection closes; responses only.
     Close,
 }
 
 impl Framing {
-    /// Of a request: attempts to smuggle are refused.
+    /// Returns the framing of a request. Attempts at request smuggling are refused.
     pub(crate) fn of_request(request: &Request, limit: usize, switches: &Switches) -> Result<Self, Trouble> {
         let fields = &request.fields;
         let (coded, measured) = (fields.has("transfer-encoding"), fields.has("content-length"));
@@ -49,7 +50,7 @@ impl Framing {
         Ok(Self::Length(length))
     }
 
-    /// Of a response that has content.
+    /// Returns the framing of a response that has content.
     pub(crate) fn of_response(fields: &Fields) -> Result<Self, Trouble> {
         if fields.has("transfer-encoding") {
             return match &fields.tokens("transfer-encoding")[..] {
@@ -60,7 +61,7 @@ impl Framing {
         Ok(length(fields, false)?.map_or(Self::Close, Self::Length))
     }
 
-    /// Reads what it delimits, up to a limit.
+    /// Reads the content, up to `limit` bytes.
     pub(crate) fn read(self, input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, Trouble> {
         match self {
             Self::Length(length) if length > limit => Err(Trouble::Bad(413, "too much content")),
@@ -85,7 +86,7 @@ impl Framing {
     }
 }
 
-/// The value of Content-Length: several are one if they agree (RFC 9112, 6.3).
+/// Returns the value of Content-Length. Several equal values count as one (RFC 9112, 6.3).
 fn length(fields: &Fields, first_wins: bool) -> Result<Option<usize>, Trouble> {
     let bad = Err(Trouble::Bad(400, "a bad Content-Length"));
     if !fields.has("content-length") {
@@ -97,7 +98,7 @@ fn length(fields: &Fields, first_wins: bool) -> Result<Option<usize>, Trouble> {
     if !values.iter().all(digits) || !first_wins && values.iter().any(|it| it != first) {
         return bad;
     }
-    // What does not fit is more than anybody takes.
+    // A length that does not fit exceeds any limit.
     Ok(Some(first.parse().unwrap_or(usize::MAX)))
 }
 
@@ -112,7 +113,7 @@ fn chunks(input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, T
             return Err(Trouble::Bad(400, "more extensions than content"));
         }
         if size == 0 {
-            input.trailers = Fields::read(input, Lax::default())?;
+            input.trailers = Fields::read(input, Tolerance::default())?;
             return Ok(content);
         }
         if size > limit - content.len() {
@@ -125,7 +126,7 @@ fn chunks(input: &mut Input, limit: usize, truncated: bool) -> Result<Vec<u8>, T
     }
 }
 
-/// The size a chunk begins with; extensions are ignored (RFC 9112, 7.1.1).
+/// Returns the size of a chunk from its first line; extensions are ignored (RFC 9112, 7.1.1).
 fn chunk_size(line: &[u8], truncated: bool) -> Result<usize, Trouble> {
     let bad = Trouble::Bad(400, "a bad chunk size");
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();

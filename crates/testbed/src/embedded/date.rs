@@ -1,6 +1,7 @@
-//! Dates as HTTP writes them (RFC 9110, 5.6.7), counted in seconds since 1970.
+//! HTTP dates (RFC 9110, 5.6.7), as seconds since 1970.
 //!
-//! All three formats are read, one is written. What is no date yields `None`, and a condition that rests on it is ignored.
+//! All three formats are parsed, one is written. A value that is no date yields `None`, and a condition that uses it
+//! is ignored.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,12 +12,12 @@ const MONTHS: [&str; 12] =
 
 const SECONDS_A_DAY: u64 = 86_400;
 
-/// The present second.
+/// Returns the current time.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// `Sun, 06 Nov 1994 08:49:37 GMT`
+/// Formats a date like `Sun, 06 Nov 1994 08:49:37 GMT`.
 pub(crate) fn format(seconds: u64) -> String {
     let (days, second) = (seconds / SECONDS_A_DAY, seconds % SECONDS_A_DAY);
     let (year, month, day) = civil(days);
@@ -30,7 +31,7 @@ pub(crate) fn format(seconds: u64) -> String {
     )
 }
 
-/// Reads any of the three formats; a date before 1970 counts as 1970.
+/// Parses any of the three formats; a date before 1970 counts as 1970.
 pub(crate) fn parse(text: &str) -> Option<u64> {
     imf(text).or_else(|| rfc850(text)).or_else(|| asctime(text))
 }
@@ -51,7 +52,7 @@ fn rfc850(text: &str) -> Option<u64> {
     if parts.next().is_some() {
         return None;
     }
-    // Two digits that seem more than fifty years ahead are of the last century.
+    // A two-digit year that appears to be more than fifty years in the future is of the last century.
     let this_year = civil(now() / SECONDS_A_DAY).0;
     let year = this_year - this_year % 100 + digits(year, 2)?;
     let year = if year > this_year + 50 { year - 100 } else { year };
@@ -90,7 +91,7 @@ fn seconds(year: u64, month: &str, day: u64, time: &str) -> Option<u64> {
         return (day <= 31).then_some(0);
     }
     let days = days_before(year, month) + day - 1;
-    // The day exists if it leads back to itself.
+    // The day exists if it survives the round trip through the number of days.
     (civil(days) == (year, month, day)).then_some(days * SECONDS_A_DAY + hour * 3600 + minute * 60 + second)
 }
 
@@ -106,14 +107,14 @@ fn month_length(year: u64, month: u64) -> u64 {
     }
 }
 
-/// Days from the start of 1970 to the first of that month.
+/// Returns the number of days from the start of 1970 to the first day of a month.
 fn days_before(year: u64, month: u64) -> u64 {
     let before = year - 1;
     let leaps = before / 4 - before / 100 + before / 400 - (1969 / 4 - 1969 / 100 + 1969 / 400);
     (year - 1970) * 365 + leaps + (1..month).map(|it| month_length(year, it)).sum::<u64>()
 }
 
-/// The year, month and day of a number of days since 1970 began.
+/// Returns the year, month and day that is `days` days after the start of 1970.
 fn civil(days: u64) -> (u64, u64, u64) {
     let mut year = 1970 + days / 366;
     while days_before(year + 1, 1) <= days {

@@ -1,7 +1,7 @@
-//! Bytes that arrive on a connection, and what can go wrong while waiting for them.
+//! Buffered reading from a connection, with timeouts.
 //!
-//! Both sides use it: the server to hear its clients, the proxy to hear its origin. Nothing here knows HTTP but the
-//! rule that lines end in CRLF (a lone LF is refused: RFC 9112, 2.2 allows either).
+//! Both sides use it: the server to read from its clients, the proxy to read from its origin. The only HTTP rule here
+//! is that lines end in CRLF (a lone LF is refused: RFC 9112, 2.2 allows either).
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -11,42 +11,42 @@ use std::time::{Duration, Instant};
 use super::message::Fields;
 use super::switches::Stop;
 
-/// Why no more can be read.
+/// Reason why no more can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The other side has closed, or the connection broke, or this server ends.
+    /// The peer has closed, the connection broke, or this server is stopping.
     Gone,
-    /// It took too long.
+    /// The timeout expired.
     Late,
-    /// A message this server refuses, with this status and reason.
+    /// The message is refused with this status and reason.
     Bad(u16, &'static str),
 }
 
-/// One direction of a connection.
+/// The receiving direction of a connection.
 #[derive(Debug)]
 pub(crate) struct Input {
     stream: Arc<TcpStream>,
     buffer: Vec<u8>,
     start: usize,
     patience: Duration,
-    /// When the message that is being read must be complete.
+    /// Time by which the message that is being read must be complete.
     deadline: Option<Instant>,
-    /// What came after the last chunk of the latest content.
+    /// Trailer fields of the latest chunked content.
     pub(crate) trailers: Fields,
-    /// To be asked now and then, where nobody would shut this connection down.
+    /// Stop signal to poll, for a connection that the server does not shut down when it stops.
     stop: Option<Arc<Stop>>,
 }
 
-/// How often [`Input::stop`] is asked.
+/// Interval at which [`Input::stop`] is polled.
 const GLANCE: Duration = Duration::from_millis(50);
 
 impl Input {
-    /// Reads from a client: the server shuts this connection down when it ends.
+    /// Reads from a client; the server shuts this connection down when it stops.
     pub(crate) fn of_client(stream: Arc<TcpStream>, patience: Duration) -> io::Result<Self> {
         Self::new(stream, patience, None)
     }
 
-    /// Reads from an origin: looks up now and then, to see whether the server ends.
+    /// Reads from an origin, and polls `stop` to notice when the server stops.
     pub(crate) fn of_origin(stream: Arc<TcpStream>, patience: Duration, stop: Arc<Stop>) -> io::Result<Self> {
         Self::new(stream, patience, Some(stop))
     }
@@ -68,27 +68,27 @@ impl Input {
         &self.stream
     }
 
-    /// The connection, for somebody who writes while this reads.
+    /// Returns the connection, for a writer that runs while this reads.
     pub(crate) fn shared(&self) -> Arc<TcpStream> {
         self.stream.clone()
     }
 
-    /// What has arrived and was not yet taken.
+    /// Returns the bytes that have arrived and were not yet taken.
     pub(crate) fn pending(&self) -> &[u8] {
         &self.buffer[self.start..]
     }
 
-    /// A message begins: from now on it has so much time.
+    /// Starts the timeout of a message.
     pub(crate) fn begin(&mut self) {
         self.deadline = Some(Instant::now() + self.patience);
     }
 
-    /// No message is under way: waiting for one may take its time.
+    /// Clears the deadline: no message is under way, so only the idle timeout of one read applies.
     pub(crate) fn rest(&mut self) {
         self.deadline = None;
     }
 
-    /// Takes bytes that are pending.
+    /// Takes `count` pending bytes.
     pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
         let taken = self.pending()[..count].to_vec();
         self.skip(count);
@@ -103,7 +103,7 @@ impl Input {
         }
     }
 
-    /// Waits until more has arrived.
+    /// Waits until more bytes have arrived.
     pub(crate) fn fill(&mut self) -> Result<(), Trouble> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -135,7 +135,7 @@ impl Input {
         }
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly `count` bytes.
     pub(crate) fn exactly(&mut self, count: usize) -> Result<Vec<u8>, Trouble> {
         while self.pending().len() < count {
             self.fill()?;
@@ -143,7 +143,7 @@ impl Input {
         Ok(self.take(count))
     }
 
-    /// A line of at most so many bytes, without its end.
+    /// Reads a line of at most `limit` bytes and returns it without its CRLF.
     pub(crate) fn line(&mut self, limit: usize) -> Result<Vec<u8>, Trouble> {
         let mut seen = 0;
         loop {

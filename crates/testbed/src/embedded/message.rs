@@ -1,4 +1,4 @@
-//! The heads of requests and responses as they arrive (RFC 9112, 2 to 5), checked for form and not for sense.
+//! Parser of the heads of requests and responses (RFC 9112, 2 to 5). It checks syntax, not meaning.
 
 use std::ops::ControlFlow;
 
@@ -6,16 +6,17 @@ use super::bug::Bug;
 use super::input::{Input, Trouble};
 use super::switches::Switches;
 
-/// The longest line of a head, and the longest head.
+/// Maximum length of a line of a head, in bytes.
 const LINE: usize = 16 * 1024;
+/// Maximum length of the field lines of a head, in bytes.
 const HEAD: usize = 64 * 1024;
 
-/// The lines between the first and the empty one, in order.
+/// The field lines of a head, in order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fields(Vec<(String, Vec<u8>)>);
 
 impl Fields {
-    /// The values of all lines of that name, in whatever case.
+    /// Returns the values of all lines of that name, ignoring case.
     pub(crate) fn all<'a, 'b>(&'a self, name: &'b str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'b> {
         self.0.iter().filter(move |(it, _)| it.eq_ignore_ascii_case(name)).map(|(_, value)| &value[..])
     }
@@ -24,14 +25,14 @@ impl Fields {
         self.all(name).next().is_some()
     }
 
-    /// The value, if there is exactly one line and it is text.
+    /// Returns the value if there is exactly one line of that name and it is UTF-8.
     pub(crate) fn only(&self, name: &str) -> Option<&str> {
         let mut values = self.all(name);
         let value = values.next()?;
         if values.next().is_some() { None } else { std::str::from_utf8(value).ok() }
     }
 
-    /// The members of all lines of that name, as tokens in lower case.
+    /// Returns the list members of all lines of that name, in lower case.
     pub(crate) fn tokens(&self, name: &str) -> Vec<String> {
         let members = self.all(name).flat_map(|value| value.split(|&byte| byte == b','));
         let texts =
@@ -47,8 +48,8 @@ impl Fields {
         self.0.push((name, value));
     }
 
-    /// Reads lines up to the empty one.
-    pub(crate) fn read(input: &mut Input, lax: Lax) -> Result<Self, Trouble> {
+    /// Reads field lines up to the empty line.
+    pub(crate) fn read(input: &mut Input, tolerance: Tolerance) -> Result<Self, Trouble> {
         let mut fields = Self::default();
         let mut size = 0;
         loop {
@@ -57,7 +58,7 @@ impl Fields {
             if size > HEAD {
                 return Err(Trouble::Bad(431, "too many fields"));
             }
-            match field(&line, lax)? {
+            match field(&line, tolerance)? {
                 ControlFlow::Break(()) => return Ok(fields),
                 ControlFlow::Continue((name, value)) => fields.push(name, value),
             }
@@ -65,24 +66,24 @@ impl Fields {
     }
 }
 
-/// How much is forgiven.
+/// Syntax errors that the parser tolerates.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Lax {
-    /// Space before the colon is taken away. A proxy must, in responses (RFC 9112, 5.1).
+pub(crate) struct Tolerance {
+    /// Space before the colon is removed. A proxy must do that in responses (RFC 9112, 5.1).
     pub(crate) space_before_colon: bool,
 }
 
-fn field(line: &[u8], lax: Lax) -> Result<ControlFlow<(), (String, Vec<u8>)>, Trouble> {
+fn field(line: &[u8], tolerance: Tolerance) -> Result<ControlFlow<(), (String, Vec<u8>)>, Trouble> {
     if line.is_empty() {
         return Ok(ControlFlow::Break(()));
     }
     let colon =
         line.iter().position(|&byte| byte == b':').ok_or(Trouble::Bad(400, "a field without colon"))?;
     let (mut name, value) = (&line[..colon], trim(&line[colon + 1..]));
-    if lax.space_before_colon {
+    if tolerance.space_before_colon {
         name = name.trim_ascii_end();
     }
-    // This refuses space before the colon and folded lines too.
+    // This also refuses space before the colon and folded lines.
     if !is_token(name) {
         return Err(Trouble::Bad(400, "a bad field name"));
     }
@@ -104,22 +105,23 @@ fn is_token(name: &[u8]) -> bool {
     !name.is_empty() && name.iter().all(good)
 }
 
-/// A request; its content comes later.
+/// A request; its content is read after its head.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// As received; [`Request::path`] is what it means.
+    /// Request target as received; [`Request::path`] is its normal form.
     pub(crate) target: String,
-    /// The minor version: HTTP/1.this.
+    /// Minor version: the digit after `HTTP/1.`.
     pub(crate) minor: u8,
     pub(crate) fields: Fields,
     pub(crate) content: Vec<u8>,
 }
 
 impl Request {
-    /// Waits for a head and reads it. Nothing at all in time is [`Trouble::Gone`]; half a head is [`Trouble::Late`].
+    /// Waits for a head and reads it. A timeout before the first byte is [`Trouble::Gone`]; a timeout within the head
+    /// is [`Trouble::Late`].
     pub(crate) fn read(input: &mut Input, switches: &Switches) -> Result<Self, Trouble> {
-        // An empty line or two before the first is forgiven (RFC 9112, 2.2).
+        // A few empty lines before the request line are ignored (RFC 9112, 2.2).
         let mut forgiven = 0;
         input.rest();
         loop {
@@ -145,14 +147,14 @@ impl Request {
             other => other,
         })?;
         let (method, target, minor) = first_line(&line)?;
-        let lax = Lax { space_before_colon: switches.has(Bug::SpaceBeforeColon) };
-        let fields = Fields::read(input, lax)?;
+        let tolerance = Tolerance { space_before_colon: switches.has(Bug::SpaceBeforeColon) };
+        let fields = Fields::read(input, tolerance)?;
         let request = Self { method, target, minor, fields, content: Vec::new() };
         request.check_host(switches)?;
         Ok(request)
     }
 
-    /// RFC 9112, 3.2: one Host, and a good one.
+    /// Checks that there is exactly one Host, with valid characters (RFC 9112, 3.2).
     fn check_host(&self, switches: &Switches) -> Result<(), Trouble> {
         let hosts: Vec<_> = self.fields.all("host").collect();
         let good = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(byte);
@@ -165,7 +167,7 @@ impl Request {
         }
     }
 
-    /// The path and query, as received; `None` if the target is neither that nor a URI with them.
+    /// Returns the path and query as received, or `None` if the target is neither in origin form nor an `http` URI.
     pub(crate) fn local(&self) -> Option<&str> {
         let target = &self.target[..];
         match target.split_once("://") {
@@ -177,7 +179,7 @@ impl Request {
         }
     }
 
-    /// The path and query that is meant, spelled in one way (RFC 9110, 4.2.3); `*` for the server as a whole.
+    /// Returns the path and query in normal form (RFC 9110, 4.2.3), or `*` for the server as a whole.
     pub(crate) fn path(&self) -> Option<String> {
         if self.target == "*" {
             return (self.method == "OPTIONS").then(|| "*".to_owned());
@@ -191,7 +193,8 @@ impl Request {
         self.minor == 0 || self.fields.tokens("connection").iter().any(|it| it == "close")
     }
 
-    /// RFC 9110, 10.1.1; what HTTP/1.0 expects is ignored.
+    /// Returns `true` if the client waits for 100 Continue (RFC 9110, 10.1.1). Expectations of HTTP/1.0 requests are
+    /// ignored.
     pub(crate) fn expects_continue(&self) -> bool {
         self.minor > 0 && self.fields.tokens("expect").iter().any(|it| it == "100-continue")
     }
@@ -216,7 +219,8 @@ fn first_line(line: &[u8]) -> Result<(String, String, u8), Trouble> {
     Ok((text(method), text(target), minor))
 }
 
-/// Percent-encoding only where it is needed, in upper case. `None` if it is broken, or there is a fragment.
+/// Normalizes percent-encoding: only where it is needed, in upper case. Returns `None` if an encoding is broken or if
+/// there is a fragment.
 fn normal(path: &str) -> Option<String> {
     let mut text = String::with_capacity(path.len());
     let mut rest = path;

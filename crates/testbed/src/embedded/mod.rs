@@ -1,17 +1,17 @@
-//! A small HTTP/1.1 server inside this process: correct, unless it is told to make a mistake.
+//! Small HTTP/1.1 server inside this process: correct, unless bugs are switched on.
 //!
-//! It is a tester's sparring partner: an origin server with GET, HEAD, PUT, DELETE, OPTIONS, conditions and ranges over a
-//! store in memory, and, if asked, a reverse proxy under a prefix. It is written from RFC 9110 and 9112 and shares
-//! nothing with the models it is tested against, so that a misreading on one side shows.
+//! The tester is tested against it. It is an origin server with GET, HEAD, PUT, DELETE, OPTIONS, conditions and
+//! ranges over a store in memory, and optionally a reverse proxy under a prefix. It is written from RFC 9110 and 9112
+//! and shares nothing with the models it is tested against, so that a misreading on one side shows.
 //!
-//! | to find out | read |
+//! | topic | module |
 //! |---|---|
-//! | which mistakes there are | [`Bug`] |
-//! | how bytes become requests | `input`, `message`, `content` |
-//! | what a request does | `origin`, with `condition`, `range`, `tag`, `date`, `store` |
-//! | how a request is forwarded | `proxy`, `pool` |
-//! | how a response becomes bytes | `response`, `connection` |
-//! | when bugs strike | `switches` |
+//! | list of bugs | [`Bug`] |
+//! | parsing of requests | `input`, `message`, `content` |
+//! | performing requests | `origin`, with `condition`, `range`, `tag`, `date`, `store` |
+//! | forwarding | `proxy`, `pool` |
+//! | writing of responses | `response`, `connection` |
+//! | frequency of bugs | `switches` |
 //!
 //! Every connection has a thread of its own, because blocking code is the easiest to check by eye. All threads end with
 //! the [`Embedded`] that started them.
@@ -59,27 +59,27 @@ pub use store::TagStyle;
 use connection::Connection;
 use origin::Origin;
 use proxy::Proxy;
-use switches::{Exchange, Stop, Switches};
+use switches::{Stop, SwapPoint, Switches};
 use threads::Threads;
 
-/// What kind of server to start. The default is correct, and no proxy.
+/// Settings of a server. The default is correct and does not forward.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The mistakes to make; several at once may hide one another.
+    /// Bugs to switch on; several at once may hide one another.
     pub bugs: Vec<Bug>,
-    /// How entity tags are made.
+    /// Style of the entity tags.
     pub tags: TagStyle,
-    /// What to forward where, if anything.
+    /// Prefix to forward and the origin to forward to, if any.
     pub proxy: Option<Upstream>,
-    /// The port of 127.0.0.1 to listen on; 0 picks a free one.
+    /// Port of 127.0.0.1 to listen on; 0 picks a free one.
     pub port: u16,
-    /// So many connections are served at once; further ones wait to be accepted.
+    /// Maximum number of connections served at once; further ones wait to be accepted.
     pub connections: usize,
-    /// How long a client may take for a request, or do nothing between two.
+    /// Maximum time that a client may take to send a request, or be idle between two.
     pub patience: Duration,
-    /// The longest content that is taken, in bytes; more is answered 413.
+    /// Maximum length of a request's content, in bytes; longer content is answered with 413.
     pub limit: usize,
-    /// Content of at least this length is sent in chunks.
+    /// Minimum length of content that is sent in chunks.
     pub chunks_from: usize,
 }
 
@@ -99,21 +99,21 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The same, with a mistake more.
+    /// Switches on one more bug.
     #[must_use]
     pub fn bug(mut self, bug: Bug) -> Self {
         self.bugs.push(bug);
         self
     }
 
-    /// The same, with entity tags of that style.
+    /// Sets the style of entity tags.
     #[must_use]
     pub fn tags(mut self, tags: TagStyle) -> Self {
         self.tags = tags;
         self
     }
 
-    /// The same, with what is under the prefix forwarded to an origin, which is given two seconds.
+    /// Forwards requests under the prefix to an origin, with a timeout of two seconds.
     #[must_use]
     pub fn proxy(mut self, prefix: &str, origin: SocketAddr) -> Self {
         self.proxy = Some(Upstream { prefix: prefix.to_owned(), origin, patience: Duration::from_secs(2) });
@@ -121,7 +121,7 @@ impl Config {
     }
 }
 
-/// A running server; dropped, it is gone, and all its threads with it.
+/// A running server. Dropping it stops the server and joins all its threads.
 #[derive(Debug)]
 pub struct Embedded {
     address: SocketAddr,
@@ -129,11 +129,11 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// Starts one. It accepts connections when this returns.
+    /// Starts a server. It accepts connections when this returns.
     ///
     /// # Errors
     ///
-    /// If it cannot listen on the port, or the system has no thread to spare.
+    /// If the server cannot listen on the port, or a thread cannot be spawned.
     pub fn start(config: Config) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, config.port))?;
         let address = listener.local_addr()?;
@@ -145,7 +145,7 @@ impl Embedded {
         let shared = Shared {
             origin: Origin::new(config.tags, switches.clone(), stop.clone()),
             proxy,
-            crossing: Exchange::default(),
+            crossing: SwapPoint::default(),
             patience: config.patience,
             limit: config.limit,
             chunks_from: config.chunks_from,
@@ -160,18 +160,18 @@ impl Embedded {
         Ok(Self { address, _threads: threads })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.address
     }
 }
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 #[derive(Debug)]
 struct Shared {
     origin: Origin,
     proxy: Option<Proxy>,
-    crossing: Exchange<(String, Vec<u8>)>,
+    crossing: SwapPoint<(String, Vec<u8>)>,
     patience: Duration,
     limit: usize,
     chunks_from: usize,

@@ -11,10 +11,10 @@ use super::response::Response;
 use super::store::{Entry, Store, TagStyle};
 use super::switches::{Stop, Switches};
 
-/// What this server does, as Allow tells it.
+/// The supported methods, as the value of Allow.
 pub(crate) const ALLOW: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
 
-/// Methods that exist, and that this server does not have.
+/// Registered methods that this server does not support: they get 405 instead of 501.
 const KNOWN: [&str; 12] = [
     "POST",
     "PATCH",
@@ -30,7 +30,7 @@ const KNOWN: [&str; 12] = [
     "SEARCH",
 ];
 
-/// The origin server: a store with HTTP around it.
+/// The origin server: HTTP semantics over a [`Store`].
 #[derive(Debug)]
 pub(crate) struct Origin {
     store: Store,
@@ -43,7 +43,7 @@ impl Origin {
         Self { store: Store::new(style), switches, stop }
     }
 
-    /// Whether content is of any use with that method.
+    /// Returns `true` if this server supports the method.
     pub(crate) fn knows(method: &str) -> bool {
         ALLOW.split(", ").any(|it| it == method)
     }
@@ -52,18 +52,29 @@ impl Origin {
     pub(crate) fn answer(&self, request: Request) -> Response {
         if !Self::knows(&request.method) {
             return if KNOWN.contains(&&request.method[..]) {
-                Response::explained(405, "not here").field("Allow", ALLOW)
+                let response = Response::explained(405, "not here");
+                if self.switches.has(Bug::AllowMissing) { response } else { response.field("Allow", ALLOW) }
             } else {
                 Response::explained(501, "never heard of it")
             };
         }
         let Some(path) = request.path() else { return Response::explained(400, "a bad target") };
         match &request.method[..] {
-            "OPTIONS" => Response::empty(204).field("Allow", ALLOW),
+            "OPTIONS" => self.options(&path, &request),
             "PUT" => self.put(&path, request),
             "DELETE" => self.delete(&path, &request),
             _ => self.get(&path, &request),
         }
+    }
+
+    fn options(&self, path: &str, request: &Request) -> Response {
+        let current = self.store.lock().get(path).map(|entry| self.store.validators(&entry));
+        if self.switches.has(Bug::OptionsConditional)
+            && condition::evaluate(request, current.as_ref(), &self.switches) != Outcome::Perform
+        {
+            return failed();
+        }
+        Response::empty(204).field("Allow", ALLOW)
     }
 
     fn get(&self, path: &str, request: &Request) -> Response {
@@ -71,6 +82,9 @@ impl Origin {
         let entry = self.store.lock().read(path, bugs);
         let Some(entry) = entry else { return self.missing(request) };
         let current = self.store.validators(&entry);
+        if !condition::is_conditional(request) && bugs.strikes(Bug::NotModifiedUnasked, 6) {
+            return self.not_modified(&entry, current);
+        }
         match condition::evaluate(request, Some(&current), bugs) {
             Outcome::Failed => failed(),
             Outcome::NotModified => self.not_modified(&entry, current),
@@ -83,8 +97,12 @@ impl Origin {
                 };
                 if response.status == 416 && request.fields.has("if-range") && !bugs.has(Bug::IfRangeIgnored)
                 {
-                    // With If-Range a range that does not apply is ignored (13.2.2, step 5).
+                    // With If-Range, a range that is not satisfiable is ignored (13.2.2, step 5).
                     response = Response::with(200, entry.content.clone());
+                }
+                if response.status == 200 && !entry.content.is_empty() && bugs.strikes(Bug::ContentUnsent, 6)
+                {
+                    response = Response::empty(204);
                 }
                 if response.status != 416 {
                     response = described(response, &entry, &current);
@@ -105,6 +123,9 @@ impl Origin {
         let (_alone, mut shelves) = self.store.lock_to_write(bugs);
         let entry = shelves.get(path);
         let current = entry.as_ref().map(|entry| self.store.validators(entry));
+        if !condition::is_conditional(&request) && bugs.strikes(Bug::FailedUnasked, 6) {
+            return failed();
+        }
         match condition::evaluate(&request, current.as_ref(), bugs) {
             Outcome::Failed => return failed(),
             Outcome::NotModified => return Response::empty(304),
@@ -115,6 +136,7 @@ impl Origin {
         {
             shelves = self.store.window(shelves, &self.stop);
         }
+        let is_chunked = request.fields.has("transfer-encoding");
         let media_type = request.fields.only("content-type").map(str::to_owned);
         let written = self.store.put(shelves, path, request.content, media_type, (bugs, &self.stop));
         let created = written.replaced.is_none();
@@ -122,7 +144,11 @@ impl Origin {
             (Some(replaced), true) => self.store.validators(replaced),
             _ => self.store.validators(&written.entry),
         };
-        let status = if created && !bugs.has(Bug::CreationUntold) { 201 } else { 204 };
+        if is_chunked && bugs.has(Bug::RefusedButDone) {
+            return Response::explained(411, "how long is it?");
+        }
+        let is_told = created && !bugs.has(Bug::CreationUntold) || bugs.has(Bug::ReplacementIs201);
+        let status = if is_told { 201 } else { 204 };
         validated(Response::empty(status), &told)
     }
 
@@ -142,7 +168,7 @@ impl Origin {
         Response::empty(204)
     }
 
-    /// Conditions do not matter where the answer is 404 anyway (13.2.1).
+    /// Responds 404. Conditions are not evaluated, since the response without them is 404 too (13.2.1).
     fn missing(&self, request: &Request) -> Response {
         let bugs = &self.switches;
         if bugs.has(Bug::ConditionOnMissing) && condition::evaluate(request, None, bugs) == Outcome::Failed {

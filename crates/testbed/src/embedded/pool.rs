@@ -1,4 +1,4 @@
-//! Connections to the origin, kept for reuse.
+//! Pool of persistent connections to the origin.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,25 +7,26 @@ use std::time::Duration;
 
 use super::content::Framing;
 use super::input::{Input, Trouble};
-use super::message::{Fields, Lax};
+use super::message::{Fields, Tolerance};
 use super::switches::Stop;
 
-/// So many are kept.
+/// Maximum number of idle connections.
 const KEPT: usize = 32;
 
 /// A response of the origin, as received.
 #[derive(Debug)]
 pub(crate) struct Received {
-    /// HTTP/1.this.
+    /// Minor version: the digit after `HTTP/1.`.
     pub(crate) minor: u8,
     pub(crate) status: u16,
     pub(crate) fields: Fields,
     pub(crate) content: Vec<u8>,
     pub(crate) trailers: Fields,
-    /// Interim responses that came before.
+    /// Interim responses that preceded this one.
     pub(crate) interim: Vec<(u16, Fields)>,
 }
 
+/// Pool of idle connections to one origin.
 #[derive(Debug)]
 pub(crate) struct Pool {
     origin: SocketAddr,
@@ -35,10 +36,10 @@ pub(crate) struct Pool {
     idle: Mutex<Vec<Input>>,
 }
 
-/// An exchange that failed.
+/// Failure of an attempt to send a request and receive its response.
 struct Failure {
     trouble: Trouble,
-    /// Nothing was heard: a kept connection that the origin had closed looks like this.
+    /// `true` if no byte was received: the origin may have closed the idle connection before the request.
     silent: bool,
 }
 
@@ -53,8 +54,8 @@ impl Pool {
         Self { origin, patience, limit, stop, idle: Mutex::default() }
     }
 
-    /// Sends a request and receives the response. If a kept connection proves dead and the method is idempotent, it is
-    /// sent again on a new one, once (RFC 9110, 9.2.2).
+    /// Sends a request and receives the response. If an idle connection proves closed and the method is idempotent,
+    /// the request is sent once more on a new connection (RFC 9110, 9.2.2).
     pub(crate) fn exchange(&self, request: &[u8], method: &str) -> Result<Received, Trouble> {
         if let Some(input) = self.kept() {
             match self.try_on(input, request, method) {
@@ -65,7 +66,7 @@ impl Pool {
         self.try_on(self.connect()?, request, method).map_err(|failure| failure.trouble)
     }
 
-    /// A kept connection that seems alive.
+    /// Returns an idle connection that appears to be open.
     fn kept(&self) -> Option<Input> {
         loop {
             let input = self.idle.lock().expect("nobody panics while holding it").pop()?;
@@ -97,7 +98,7 @@ impl Pool {
         let mut interim = Vec::new();
         loop {
             let (minor, status) = status_line(&input.line(4096)?)?;
-            let fields = Fields::read(&mut input, Lax { space_before_colon: true })?;
+            let fields = Fields::read(&mut input, Tolerance { space_before_colon: true })?;
             if status == 101 {
                 return Err(Trouble::Bad(502, "the origin switches protocols unasked").into());
             }
@@ -132,7 +133,7 @@ fn trouble(error: io::Error) -> Trouble {
     }
 }
 
-/// The minor version and the status of a response.
+/// Parses a status line into minor version and status code.
 pub(crate) fn status_line(line: &[u8]) -> Result<(u8, u16), Trouble> {
     match line {
         [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor @ b'0'..=b'9', b' ', a, b, c, rest @ ..]

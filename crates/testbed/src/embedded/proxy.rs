@@ -1,7 +1,7 @@
-//! The reverse proxy: forwards what comes under a prefix to an origin (RFC 9110, 7.6).
+//! The reverse proxy: forwards requests under a prefix to an origin (RFC 9110, 7.6).
 //!
-//! It is a gateway without a cache: it neither evaluates conditions nor changes content. A request is received in full
-//! before it is forwarded, a response in full before it is relayed.
+//! The proxy is a gateway without a cache: it neither evaluates conditions nor changes content. A request is received
+//! in full before it is forwarded, a response in full before it is relayed.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -14,32 +14,33 @@ use super::input::Trouble;
 use super::message::{Fields, Request};
 use super::origin::ALLOW;
 use super::pool::{Pool, Received, is_idempotent};
-use super::response::{Response, Told, reason};
-use super::switches::{Exchange, Stop, Switches};
+use super::response::{AnnouncedLength, Response, reason};
+use super::switches::{Stop, SwapPoint, Switches};
 
-/// Where to forward what.
+/// Prefix of forwarded paths, and the origin they are forwarded to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
-    /// Paths that begin with this are forwarded, without it: `/proxy/` makes `/proxy/a` the origin's `/a`.
+    /// Prefix of the forwarded paths, removed from the target: `/proxy/` makes `/proxy/a` the origin's `/a`.
     pub prefix: String,
-    /// The origin.
+    /// Address of the origin.
     pub origin: SocketAddr,
-    /// How long the origin may take; then the client is told 504.
+    /// Maximum time for a response of the origin; after that the client gets 504.
     pub patience: Duration,
 }
 
-/// Fields of one connection, whether or not Connection names them.
+/// Connection-specific fields, which are removed even if Connection does not list them.
 const HOP_BY_HOP: [&str; 7] =
     ["connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "transfer-encoding"];
 
+/// The reverse proxy and the state of its bugs.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     upstream: Upstream,
-    /// What it calls itself in Via.
+    /// Pseudonym of the proxy in Via.
     name: String,
     pool: Pool,
     switches: Arc<Switches>,
-    mixing: Exchange<Response>,
+    mixing: SwapPoint<Response>,
     last_put: Mutex<Vec<u8>>,
     old: Mutex<HashMap<String, (u64, Response)>>,
 }
@@ -54,11 +55,11 @@ impl Proxy {
     ) -> Self {
         let pool = Pool::new(upstream.origin, upstream.patience, limit, stop);
         let name = format!("embedded:{port}");
-        let (mixing, last_put, old) = (Exchange::default(), Mutex::default(), Mutex::default());
+        let (mixing, last_put, old) = (SwapPoint::default(), Mutex::default(), Mutex::default());
         Self { upstream, name, pool, switches, mixing, last_put, old }
     }
 
-    /// The target at the origin, if the path is to be forwarded.
+    /// Returns the target at the origin if the path is to be forwarded.
     pub(crate) fn maps(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.upstream.prefix)?;
         Some(format!("/{}", rest.strip_prefix('/').unwrap_or(rest)))
@@ -82,14 +83,36 @@ impl Proxy {
             Some((path, _)) if self.switches.has(Bug::ProxyDropsQuery) => path,
             _ => target,
         };
+        if request.method == "GET" && self.switches.strikes(Bug::ProxyAnswersItself, 4) {
+            return Response::explained(200, "welcome");
+        }
         if let Some(old) = self.remembered(&request, target) {
             return old;
+        }
+        if self.switches.strikes(Bug::ProxyAsksUnasked, 6) {
+            let unasked =
+                format!("GET {target} HTTP/1.1\r\nHost: {}\r\nVia: 1.1 me\r\n\r\n", self.upstream.origin);
+            let _ = self.pool.exchange(unasked.as_bytes(), "GET");
+        }
+        if request.method == "POST" && self.switches.has(Bug::ProxyChangesMethod) {
+            "PUT".clone_into(&mut request.method);
         }
         let bytes = self.forwarded(&request, target, forwards);
         if !is_idempotent(&request.method) && self.switches.has(Bug::ProxySendsTwice) {
             let _ = self.pool.exchange(&bytes, &request.method);
         }
-        let response = match self.pool.exchange(&bytes, &request.method) {
+        let mut received = self.pool.exchange(&bytes, &request.method);
+        if received.is_err() && !is_idempotent(&request.method) && self.switches.has(Bug::ProxyRetriesPost) {
+            received = self.pool.exchange(&bytes, &request.method);
+        }
+        let response = match received {
+            Ok(received)
+                if received.trailers.iter().next().is_some()
+                    && self.switches.has(Bug::ProxyFailsAtTrailers) =>
+            {
+                return Response::explained(502, "something is left over");
+            }
+            Err(_) if self.switches.has(Bug::ProxyHidesFailure) => return Response::empty(204),
             Ok(received)
                 if !received.interim.is_empty() && self.switches.has(Bug::ProxyStartledByInterim) =>
             {
@@ -103,14 +126,15 @@ impl Proxy {
         self.afterwards(&request, target, bytes, response)
     }
 
-    /// The request as it goes to the origin.
+    /// Serializes the request for the origin.
     fn forwarded(&self, request: &Request, target: &str, forwards: Option<u64>) -> Vec<u8> {
         let host = if self.switches.has(Bug::ProxyHostWithoutPort) {
             self.upstream.origin.ip().to_string()
         } else {
             self.upstream.origin.to_string()
         };
-        let mut bytes = format!("{} {target} HTTP/1.1\r\nHost: {host}\r\n", request.method).into_bytes();
+        let end = if self.switches.has(Bug::ProxyBareLineFeed) { "\n" } else { "\r\n" };
+        let mut bytes = format!("{} {target} HTTP/1.1{end}Host: {host}\r\n", request.method).into_bytes();
         let mut line = |name: &str, value: &[u8]| {
             for part in [name.as_bytes(), b": ", value, b"\r\n"] {
                 bytes.extend_from_slice(part);
@@ -119,14 +143,17 @@ impl Proxy {
         for (name, value) in self.end_to_end(&request.fields) {
             let condition = ["if-match", "if-none-match"].iter().any(|it| name.eq_ignore_ascii_case(it));
             match name.to_ascii_lowercase().as_str() {
+                "host" if self.switches.has(Bug::ProxyTwoHosts) => line(name, value),
                 "host" | "content-length" | "expect" => {}
+                lower if lower.starts_with("x-end") && self.switches.has(Bug::ProxyDropsFields) => {}
                 "max-forwards" if forwards.is_some() => {}
                 _ if condition && self.switches.has(Bug::ProxyDropsConditions) => {}
                 _ => line(name, value),
             }
         }
         if let Some(forwards) = forwards {
-            line("Max-Forwards", forwards.saturating_sub(1).to_string().as_bytes());
+            let less = u64::from(!self.switches.has(Bug::MaxForwardsKept));
+            line("Max-Forwards", forwards.saturating_sub(less).to_string().as_bytes());
         }
         if !self.switches.has(Bug::ViaMissing) {
             line("Via", format!("1.{} {}", request.minor, self.name).as_bytes());
@@ -140,7 +167,7 @@ impl Proxy {
         bytes
     }
 
-    /// The fields that are not about one connection (7.6.1).
+    /// Returns the fields that are not connection-specific (7.6.1).
     fn end_to_end<'a>(&self, fields: &'a Fields) -> impl Iterator<Item = (&'a str, &'a [u8])> {
         let named = fields.tokens("connection");
         let (all, some) = (self.switches.has(Bug::HopByHopLeak), self.switches.has(Bug::NamedFieldLeak));
@@ -152,12 +179,19 @@ impl Proxy {
         })
     }
 
-    /// The response as it goes to the client.
+    /// Converts a response of the origin into the one for the client.
     fn relayed(&self, received: Received, method: &str) -> Response {
         let Received { minor, status, fields, content, trailers, interim } = received;
+        let status = match status {
+            404 if self.switches.has(Bug::ProxyChangesStatus) => 410,
+            200 if self.switches.strikes(Bug::ProxyChangesStatus, 4) => 203,
+            status => status,
+        };
         let mut response = Response::with(status, Arc::from(content));
+        let is_untold =
+            |name: &str| name.eq_ignore_ascii_case("etag") && self.switches.has(Bug::ProxyDropsTag);
         for (name, value) in self.end_to_end(&fields) {
-            if !name.eq_ignore_ascii_case("content-length") {
+            if !name.eq_ignore_ascii_case("content-length") && !is_untold(name) {
                 response.fields.push((name.to_owned(), value.to_vec()));
             }
         }
@@ -168,7 +202,7 @@ impl Proxy {
         response = response.field("Via", format!("1.{minor} {}", self.name));
         if method == "HEAD" || status == 304 {
             let length = fields.only("content-length").and_then(|it| it.parse().ok());
-            response.told = length.map_or(Told::Nothing, Told::This);
+            response.announced = length.map_or(AnnouncedLength::Nothing, AnnouncedLength::This);
         }
         for (status, fields) in interim {
             let lines = &mut response.interim;
@@ -181,7 +215,7 @@ impl Proxy {
         response
     }
 
-    /// What some bugs do once the origin has answered.
+    /// Applies the bugs that strike after the origin has responded.
     fn afterwards(
         &self,
         request: &Request,
@@ -217,7 +251,7 @@ impl Proxy {
         response
     }
 
-    /// What a cache would say that nobody has told about changes.
+    /// Returns a stored response that no PUT or DELETE has invalidated, for [`Bug::ProxyKeepsOld`].
     fn remembered(&self, request: &Request, target: &str) -> Option<Response> {
         let plain = request.method == "GET"
             && !["if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "range"]
@@ -231,14 +265,14 @@ impl Proxy {
     }
 }
 
-/// The answer to OPTIONS or TRACE that must not go on (7.6.2).
+/// Returns the response to an OPTIONS or TRACE that must not be forwarded (7.6.2).
 fn last_recipient(request: &Request) -> Response {
     if request.method == "OPTIONS" {
         return Response::empty(204).field("Allow", format!("{ALLOW}, TRACE"));
     }
     let mut text = format!("TRACE {} HTTP/1.{}\r\n", request.target, request.minor).into_bytes();
     for (name, value) in request.fields.iter() {
-        // What might be secret is not repeated (9.3.8).
+        // Fields that may contain credentials are not echoed (9.3.8).
         if !["authorization", "cookie", "proxy-authorization"].iter().any(|it| name.eq_ignore_ascii_case(it))
         {
             text.extend_from_slice(&[name.as_bytes(), b": ", value, b"\r\n"].concat());

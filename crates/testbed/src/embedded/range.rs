@@ -1,6 +1,6 @@
-//! Byte ranges (RFC 9110, 14): which part of the content is asked for.
+//! Byte ranges (RFC 9110, 14): parsing Range and selecting the part of the content.
 //!
-//! One range is served; several are answered with the whole, as is whatever cannot be understood (14.2 allows it).
+//! A single range is served. Several ranges, or a value that does not parse, get the whole content (14.2 allows it).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::message::Fields;
 use super::response::Response;
 use super::switches::Switches;
 
-/// What a Range asks for, given the length of the content.
+/// Part of the content that a Range selects, given the length of the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Wanted {
     Whole,
@@ -18,12 +18,18 @@ enum Wanted {
     Nothing { first: usize },
 }
 
-/// A response with the content asked for: 200, 206 or 416.
+/// Returns a response with the selected content: 200, 206 or 416.
 pub(crate) fn respond(fields: &Fields, content: &Arc<[u8]>, bugs: &Switches) -> Response {
     let length = content.len();
     match fields.only("range").map_or(Wanted::Whole, |value| wanted(value, length)) {
         Wanted::Whole => Response::with(200, content.clone()),
+        Wanted::Part { .. } if bugs.strikes(Bug::RangeDenied, 4) => {
+            Response::explained(416, "not that").field("Content-Range", format!("bytes */{length}"))
+        }
         Wanted::Part { mut part, suffix } => {
+            if bugs.has(Bug::RangeFromStart) {
+                part = 0..part.len();
+            }
             let last = part.end - usize::from(!bugs.has(Bug::ContentRangeExclusive));
             let told = format!("bytes {}-{last}/{length}", part.start);
             if bugs.has(Bug::RangeOneShort) {
@@ -76,7 +82,7 @@ fn parse(value: &str, length: usize) -> Option<Wanted> {
     Some(Wanted::Part { part: first..last.saturating_add(1).min(length), suffix: false })
 }
 
-/// A decimal number; one that does not fit is as good as the largest that does.
+/// Parses a decimal number; one that does not fit yields the largest that does.
 fn number(text: &str) -> Option<usize> {
     let good = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     good.then(|| text.parse().unwrap_or(usize::MAX))

@@ -1,7 +1,7 @@
-//! A response, and the bytes it becomes.
+//! Responses and their serialization.
 //!
-//! Whoever makes a [`Response`] says what the content is; whether it is sent is decided here, from the method and the
-//! status (RFC 9112, 6.3). So a HEAD is answered like a GET until the very end.
+//! A [`Response`] always has content; `render` decides from the method and the status if it is sent (RFC 9112, 6.3).
+//! So a HEAD is handled like a GET up to serialization.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,35 +10,35 @@ use super::bug::Bug;
 use super::date;
 use super::switches::Switches;
 
-/// What Content-Length says where there is no content to measure.
+/// Value of Content-Length in a response whose content is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Told {
-    /// To HEAD, the length of what GET would be sent; with 304, nothing.
+pub(crate) enum AnnouncedLength {
+    /// In a response to HEAD, the length of the content that GET would return; with 304, no Content-Length.
     Usual,
-    /// This: somebody else has measured it.
+    /// This length, which the origin has reported.
     This(usize),
-    /// Nothing.
+    /// No Content-Length.
     Nothing,
 }
 
-/// An answer, before it is put into bytes.
+/// A response before serialization.
 #[derive(Debug, Clone)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) fields: Vec<(String, Vec<u8>)>,
     pub(crate) content: Arc<[u8]>,
-    /// The part of the content that is sent.
+    /// Part of the content that is sent.
     pub(crate) part: std::ops::Range<usize>,
-    /// The length to tell where no content is sent.
-    pub(crate) told: Told,
-    /// Interim responses that come before, as bytes.
+    /// Content-Length if no content is sent.
+    pub(crate) announced: AnnouncedLength,
+    /// Serialized interim responses that are sent first.
     pub(crate) interim: Vec<u8>,
-    /// The connection ends after it.
+    /// `true` if the connection is closed after the response.
     pub(crate) close: bool,
 }
 
 impl Response {
-    /// One without content.
+    /// Creates a response without content.
     pub(crate) fn empty(status: u16) -> Self {
         Self::with(status, Arc::from([]))
     }
@@ -46,10 +46,18 @@ impl Response {
     pub(crate) fn with(status: u16, content: Arc<[u8]>) -> Self {
         let part = 0..content.len();
         let fields = Vec::new();
-        Self { status, fields, content, part, told: Told::Usual, interim: Vec::new(), close: false }
+        Self {
+            status,
+            fields,
+            content,
+            part,
+            announced: AnnouncedLength::Usual,
+            interim: Vec::new(),
+            close: false,
+        }
     }
 
-    /// One that says why.
+    /// Creates a response whose content is the reason as plain text.
     pub(crate) fn explained(status: u16, why: &str) -> Self {
         let text = format!("{status} {}: {why}\n", reason(status));
         Self::with(status, Arc::from(text.into_bytes())).field("Content-Type", "text/plain")
@@ -70,16 +78,16 @@ impl Response {
     }
 
     fn length(&self, plain: bool, bare: bool) -> Option<usize> {
-        match self.told {
+        match self.announced {
             _ if plain => Some(self.part.len()),
             _ if self.status == 204 => None,
-            Told::Usual => (!bare).then_some(self.part.len()),
-            Told::This(length) => Some(length),
-            Told::Nothing => None,
+            AnnouncedLength::Usual => (!bare).then_some(self.part.len()),
+            AnnouncedLength::This(length) => Some(length),
+            AnnouncedLength::Nothing => None,
         }
     }
 
-    /// Appends the bytes that answer a request of this method and minor version.
+    /// Appends the serialized response to a request of this method and minor version.
     pub(crate) fn render(&self, method: &str, minor: u8, options: &Options<'_>, out: &mut Vec<u8>) {
         let bugs = options.switches;
         let part = &self.content[self.part.clone()];
@@ -95,7 +103,8 @@ impl Response {
             out.extend_from_slice(&self.interim);
         }
         let mut text = Text(out);
-        let _ = write!(text, "HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        let end = if bugs.strikes(Bug::BareLineFeed, 6) { "\n" } else { "\r\n" };
+        let _ = write!(text, "HTTP/1.1 {} {}{end}", self.status, reason(self.status));
         if !self.has("date") {
             let _ = write!(text, "Date: {}\r\n", date::format(date::now()));
         }
@@ -114,7 +123,10 @@ impl Response {
                 length -= usize::from(bugs.strikes(Bug::LengthOneShort, 6));
                 length += usize::from(bugs.strikes(Bug::LengthOneLong, 6));
             }
+            length += usize::from(plain && bugs.has(Bug::LengthOneTooLarge));
             let _ = write!(text, "Content-Length: {length}\r\n");
+        } else if self.status == 204 && bugs.has(Bug::LengthWith204) {
+            let _ = text.write_str("Content-Length: 0\r\n");
         }
         let _ = text.write_str(if self.close { "Connection: close\r\n\r\n" } else { "\r\n" });
 
@@ -138,15 +150,15 @@ impl Response {
     }
 }
 
-/// What a server always does in the same way.
+/// Settings of the server that serialization depends on.
 #[derive(Debug)]
 pub(crate) struct Options<'a> {
-    /// Content of at least this length is sent in chunks.
+    /// Minimum length of content that is sent in chunks.
     pub(crate) chunks_from: usize,
     pub(crate) switches: &'a Switches,
 }
 
-/// Lets text be written to bytes without a detour.
+/// Adapter that formats text directly into a byte buffer.
 struct Text<'a>(&'a mut Vec<u8>);
 
 impl std::fmt::Write for Text<'_> {
@@ -156,7 +168,7 @@ impl std::fmt::Write for Text<'_> {
     }
 }
 
-/// What a status is called.
+/// Returns the reason phrase of a status.
 pub(crate) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -168,6 +180,7 @@ pub(crate) fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         408 => "Request Timeout",
+        411 => "Length Required",
         412 => "Precondition Failed",
         413 => "Content Too Large",
         414 => "URI Too Long",

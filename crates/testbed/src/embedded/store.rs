@@ -1,7 +1,7 @@
-//! The resources: what is where, under one lock.
+//! The store: all resources, under one lock.
 //!
-//! A condition is checked and its method performed while the lock is held, so that requests happen one after the other
-//! whatever their connections do. Replacing is atomic: content is never changed, only exchanged.
+//! A condition is checked and its method performed while the lock is held, so that requests take effect one after the
+//! other whatever their connections do. Replacing is atomic: content is immutable and only swapped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -13,16 +13,16 @@ use super::date;
 use super::switches::{Stop, Switches, WINDOW, mix};
 use super::tag::Tag;
 
-/// How entity tags are made. The opaque part is new at every write, in all of them.
+/// Style of entity tags. In every style the opaque part is new at every write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum TagStyle {
-    /// Strong.
+    /// Always strong.
     #[default]
     Strong,
-    /// Weak for that long after a write, then strong, as Apache does it with a second.
+    /// Weak for this long after a write, then strong; Apache does it with one second.
     WeakAtFirst(Duration),
-    /// Weak.
+    /// Always weak.
     Weak,
 }
 
@@ -36,7 +36,7 @@ impl TagStyle {
     }
 }
 
-/// A representation. It never changes.
+/// An immutable representation.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) content: Arc<[u8]>,
@@ -52,21 +52,21 @@ pub(crate) struct Entry {
 pub(crate) struct Store {
     style: TagStyle,
     shelves: Mutex<Shelves>,
-    /// Held by whoever writes while only readers are to notice.
+    /// Held by a writer during the window in which, with [`Bug::TornRead`], only readers may interleave.
     writing: Mutex<()>,
 }
 
-/// What the lock protects.
+/// The state that the lock protects.
 #[derive(Debug, Default)]
 pub(crate) struct Shelves {
     entries: HashMap<String, Arc<Entry>>,
-    /// What was there before; kept for the bugs that remember.
+    /// Former representations, kept for the bugs that serve them.
     past: HashMap<String, Arc<Entry>>,
     writes: u64,
     last_removal: u64,
 }
 
-/// What a write came to.
+/// Result of a write.
 pub(crate) struct Written {
     pub(crate) entry: Arc<Entry>,
     pub(crate) replaced: Option<Arc<Entry>>,
@@ -81,7 +81,8 @@ impl Store {
         self.shelves.lock().expect("nobody panics while holding it")
     }
 
-    /// The lock for a write. Reads that see half of it are a bug of their own: with it, writes still come one by one.
+    /// Locks the store for a write. With [`Bug::TornRead`], reads see half of a write, but writes still happen one by
+    /// one: torn reads are the only bug.
     pub(crate) fn lock_to_write(
         &self,
         bugs: &Switches,
@@ -90,7 +91,7 @@ impl Store {
         (alone.then(|| self.writing.lock().expect("nobody panics while holding it")), self.lock())
     }
 
-    /// Waits while a bug leaves a window open.
+    /// Releases the lock for the duration of a race window, then takes it again.
     pub(crate) fn window<'a>(
         &'a self,
         shelves: MutexGuard<'a, Shelves>,
@@ -107,7 +108,7 @@ impl Store {
         Validators { tag, modified: entry.modified, alone: entry.alone }
     }
 
-    /// Puts content where the path says, whatever is there.
+    /// Stores content at a path, whatever is there.
     pub(crate) fn put<'a>(
         &'a self,
         mut shelves: MutexGuard<'a, Shelves>,
@@ -148,14 +149,21 @@ impl Store {
 }
 
 impl Shelves {
-    /// What is there.
+    /// Returns the current representation.
     pub(crate) fn get(&self, path: &str) -> Option<Arc<Entry>> {
         self.entries.get(path).cloned()
     }
 
-    /// What a GET sees.
-    pub(crate) fn read(&self, path: &str, bugs: &Switches) -> Option<Arc<Entry>> {
-        let current = self.get(path);
+    /// Returns the representation that a GET sees.
+    pub(crate) fn read(&mut self, path: &str, bugs: &Switches) -> Option<Arc<Entry>> {
+        let mut current = self.get(path);
+        if let Some(old) = current.as_mut()
+            && bugs.strikes(Bug::ContentChanges, 8)
+        {
+            let content = b"changed by itself".to_vec();
+            *old = Arc::new(self.entry(content, old.media_type.clone(), Some(old), bugs));
+            self.entries.insert(path.to_owned(), old.clone());
+        }
         let past = || self.past.get(path).cloned();
         match current {
             Some(current) if bugs.strikes(Bug::StaleRead, 4) => past().or(Some(current)),
@@ -164,7 +172,7 @@ impl Shelves {
         }
     }
 
-    /// Takes away what is there.
+    /// Removes the representation.
     pub(crate) fn delete(&mut self, path: &str, bugs: &Switches) {
         if bugs.strikes(Bug::DeleteDoesNot, 3) {
             return;
@@ -175,7 +183,7 @@ impl Shelves {
             self.past.insert(path.to_owned(), removed);
         }
         if bugs.has(Bug::DeleteTakesNeighbour) {
-            // As if a path's length were its hash.
+            // This imitates a hash collision, with the length of the path as its hash.
             let neighbour = self.entries.keys().filter(|it| it.len() == path.len()).min().cloned();
             neighbour.and_then(|it| self.entries.remove(&it));
         }
@@ -189,7 +197,7 @@ impl Shelves {
         bugs: &Switches,
     ) -> Entry {
         self.writes += 1;
-        let modified = date::now();
+        let modified = date::now() + if bugs.has(Bug::DateAhead) { 3600 } else { 0 };
         let number = if bugs.has(Bug::TagOfSecond) { modified } else { mix(self.writes) };
         Entry {
             content: Arc::from(content),
@@ -211,7 +219,7 @@ fn copy(entry: &Entry) -> Entry {
     }
 }
 
-/// The first half of the new, the second half of the old.
+/// Returns the first half of the new content followed by the second half of the old.
 fn torn(old: &[u8], new: &[u8]) -> Arc<[u8]> {
     let half = new.len() / 2;
     Arc::from([&new[..half], &old[half.min(old.len())..]].concat())

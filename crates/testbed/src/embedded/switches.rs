@@ -1,4 +1,5 @@
-//! Which bugs are on, when they strike, and what the rare ones need: a way to wait and a place to exchange things.
+//! The enabled bugs, the schedule by which they strike, and two primitives they need: an interruptible sleep and a
+//! place where two threads swap values.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex};
@@ -6,7 +7,7 @@ use std::time::Duration;
 
 use super::bug::Bug;
 
-/// How long a window stays open in which requests can race, and how long one waits to be mixed up with another.
+/// Duration of a race window, and maximum time that a response waits to be swapped with another.
 pub(crate) const WINDOW: Duration = Duration::from_millis(3);
 
 /// The bugs of one server.
@@ -29,7 +30,8 @@ impl Switches {
         self.on[bug as usize]
     }
 
-    /// Whether a bug strikes at this chance. Of so many chances in a row it takes one, and not always the same.
+    /// Returns `true` if the bug strikes at this opportunity. It strikes exactly once in every `one_in` consecutive
+    /// opportunities, and not always at the same position.
     pub(crate) fn strikes(&self, bug: Bug, one_in: u64) -> bool {
         if !self.has(bug) {
             return false;
@@ -39,7 +41,7 @@ impl Switches {
     }
 }
 
-/// Spreads a count over all numbers, one to one.
+/// Maps a count to a pseudorandom number, one to one.
 pub(crate) fn mix(count: u64) -> u64 {
     let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -47,7 +49,7 @@ pub(crate) fn mix(count: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Tells all threads of a server that it ends.
+/// Signal to all threads of a server that it stops.
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     stopped: Mutex<bool>,
@@ -64,16 +66,16 @@ impl Stop {
         *self.stopped.lock().expect("nobody panics while holding it")
     }
 
-    /// Sleeps so long, or less if the server ends.
+    /// Sleeps for `time`, or less if the server stops.
     pub(crate) fn pause(&self, time: Duration) {
         let stopped = self.stopped.lock().expect("nobody panics while holding it");
         drop(self.changed.wait_timeout_while(stopped, time, |stopped| !*stopped));
     }
 }
 
-/// Where two threads that come at about the same time exchange what they bring.
+/// Meeting point where two threads that arrive at about the same time swap values.
 #[derive(Debug)]
-pub(crate) struct Exchange<T> {
+pub(crate) struct SwapPoint<T> {
     table: Mutex<Table<T>>,
     changed: Condvar,
 }
@@ -81,20 +83,20 @@ pub(crate) struct Exchange<T> {
 #[derive(Debug)]
 enum Table<T> {
     Empty,
-    /// The first has put this down, and waits.
+    /// The first thread has offered this value and waits.
     Offered(T),
-    /// The second has taken that, and left this.
+    /// The second thread has taken the offer and left this value.
     Left(T),
 }
 
-impl<T> Default for Exchange<T> {
+impl<T> Default for SwapPoint<T> {
     fn default() -> Self {
         Self { table: Mutex::new(Table::Empty), changed: Condvar::new() }
     }
 }
 
-impl<T> Exchange<T> {
-    /// Yields what the other brought, or `mine` if nobody comes with something that is suitable.
+impl<T> SwapPoint<T> {
+    /// Returns the other thread's value, or `mine` if no thread with a suitable value arrives.
     pub(crate) fn meet(&self, mine: T, suits: impl Fn(&T) -> bool) -> T {
         let mut table = self.table.lock().expect("nobody panics while holding it");
         match std::mem::replace(&mut *table, Table::Empty) {
@@ -141,7 +143,7 @@ mod tests {
 
     #[test]
     fn two_exchange_what_they_bring_and_one_alone_keeps_it() {
-        let exchange = Exchange::default();
+        let exchange = SwapPoint::default();
         let any = |_: &i32| true;
         assert_eq!(exchange.meet(1, any), 1);
         let mixed = (0..100).filter(|_| {

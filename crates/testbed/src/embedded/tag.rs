@@ -1,10 +1,10 @@
 //! Entity tags and lists of them (RFC 9110, 8.8.3).
 //!
-//! A list is read leniently: what is no entity tag matches nothing, and the rest of the list still counts.
+//! A list is parsed leniently: a member that is no entity tag matches nothing, and the rest of the list still counts.
 
 use std::fmt;
 
-/// An entity tag: what is between the quotes, and whether it is weak.
+/// An entity tag: its opaque part, without quotes, and its weakness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) weak: bool,
@@ -12,7 +12,7 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// Reads one from the start of a value; yields the rest too.
+    /// Parses a tag at the start of a value and returns it with the rest of the value.
     fn read(value: &[u8]) -> Option<(Self, &[u8])> {
         let (weak, rest) = match value.strip_prefix(b"W/") {
             Some(rest) => (true, rest),
@@ -23,17 +23,17 @@ impl Tag {
         Some((Self { weak, opaque: rest[..end].to_vec() }, &rest[end + 1..]))
     }
 
-    /// Reads a value that is one tag and nothing else.
+    /// Parses a value that consists of one tag.
     pub(crate) fn parse(value: &[u8]) -> Option<Self> {
         Self::read(value).filter(|(_, rest)| rest.is_empty()).map(|(tag, _)| tag)
     }
 
-    /// Neither is weak, and they are the same.
+    /// Returns `true` if neither tag is weak and their opaque parts are equal.
     pub(crate) fn matches_strongly(&self, other: &Self) -> bool {
         !self.weak && !other.weak && self.opaque == other.opaque
     }
 
-    /// They are the same but for weakness.
+    /// Returns `true` if the opaque parts are equal, weak or not.
     pub(crate) fn matches_weakly(&self, other: &Self) -> bool {
         self.opaque == other.opaque
     }
@@ -46,12 +46,12 @@ impl fmt::Display for Tag {
     }
 }
 
-/// The value of If-Match or If-None-Match, all lines of it.
+/// The combined value of all lines of If-Match or If-None-Match.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Tags {
-    /// `*`
+    /// The value `*`.
     Any,
-    /// These.
+    /// A list of tags.
     List(Vec<Tag>),
 }
 
@@ -78,7 +78,7 @@ fn list(mut line: &[u8], tags: &mut Vec<Tag>) {
         }
         let (tag, rest) = Tag::read(line).map_or((None, line), |(tag, rest)| (Some(tag), rest));
         let comma = rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len());
-        // What has something between its end and the comma is no tag.
+        // A member with more than blanks between the tag and the next comma is no entity tag.
         if rest[..comma].trim_ascii().is_empty() {
             tags.extend(tag);
         }

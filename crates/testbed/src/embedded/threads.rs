@@ -1,4 +1,4 @@
-//! The threads of a server: one that accepts, one per connection, and the order in which they end.
+//! The threads of a server: one that accepts, one per connection, and their orderly shutdown.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use super::switches::Stop;
 
-/// Serves one connection to its end.
+/// Function that serves one connection until it ends.
 type Serve = dyn Fn(Arc<TcpStream>) + Send + Sync;
 
-/// More than enough for the buffers of a connection.
+/// Stack size of a thread, in bytes: more than the buffers of a connection need.
 const STACK: usize = 256 * 1024;
 
-/// Ends all threads when dropped, and waits for them.
+/// The threads of a server. Dropping it stops and joins them all.
 #[derive(Debug)]
 pub(crate) struct Threads {
     address: SocketAddr,
@@ -33,7 +33,7 @@ struct Table {
     closed: bool,
     next: u64,
     serving: BTreeMap<u64, (Arc<TcpStream>, JoinHandle<()>)>,
-    /// Threads that are done, or almost.
+    /// Threads that have finished, or are about to.
     done: Vec<JoinHandle<()>>,
 }
 
@@ -61,7 +61,7 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.stop.now();
         self.open.close();
-        // Whoever waits for a connection gets one, and sees that it is over.
+        // This connection wakes the acceptor, which then sees the stop signal.
         drop(TcpStream::connect_timeout(&self.address, Duration::from_secs(1)));
         if let Some(acceptor) = self.acceptor.take() {
             let _ = acceptor.join();
@@ -82,7 +82,7 @@ fn accept(listener: &TcpListener, open: &Arc<Open>, serve: &Arc<Serve>, limit: u
         }
         match accepted {
             Ok((stream, _)) => open.serve(stream, serve),
-            // Out of descriptors, or a client that has changed its mind.
+            // The process is out of descriptors, or the client has aborted the connection.
             Err(_) => stop.pause(moment),
         }
     }
@@ -93,7 +93,7 @@ impl Open {
         self.0.lock().expect("nobody panics while holding it")
     }
 
-    /// How many there are. Threads that are done are seen off.
+    /// Returns the number of open connections and joins finished threads.
     fn count(&self) -> usize {
         let mut table = self.table();
         let done = std::mem::take(&mut table.done);
@@ -120,13 +120,13 @@ impl Open {
                 open.forget(id);
             })
         };
-        // Without a thread, the client sees its connection closed.
+        // If no thread can be spawned, the client sees its connection closed.
         if let Ok(thread) = thread {
             table.serving.insert(id, (stream, thread));
         }
     }
 
-    /// A thread says that it is done. Its connection closes here, if not before.
+    /// Records that a thread has finished. This closes its connection unless it is closed already.
     fn forget(&self, id: u64) {
         let mut table = self.table();
         if let Some((_, thread)) = table.serving.remove(&id) {
@@ -134,7 +134,7 @@ impl Open {
         }
     }
 
-    /// Ends all connections, and those to come.
+    /// Shuts down all connections and refuses new ones.
     fn close(&self) {
         let mut table = self.table();
         table.closed = true;

@@ -1,4 +1,4 @@
-//! Preconditions (RFC 9110, 13), in the order of 13.2.2.
+//! Evaluation of preconditions (RFC 9110, 13), in the order of 13.2.2.
 
 use super::habits::Habits;
 use super::table::Oddity;
@@ -7,18 +7,18 @@ use crate::embedded::date;
 use crate::embedded::message::{Fields, Request};
 use crate::embedded::tag::{Tag, Tags};
 
-/// What the conditions allow.
+/// Result of evaluating the preconditions of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Perform the method.
+    /// All conditions hold: the method is performed.
     Perform,
-    /// 304
+    /// The response is 304.
     NotModified,
-    /// 412
+    /// The response is 412.
     Failed,
 }
 
-/// Evaluates the conditions of a request against what is there now.
+/// Evaluates the conditions of a request against the current representation.
 pub(super) fn evaluate(request: &Request, current: Option<&Current>, habits: &Habits) -> Outcome {
     let fields = &request.fields;
     let reads = matches!(&request.method[..], "GET" | "HEAD");
@@ -56,7 +56,7 @@ fn date_in(fields: &Fields, name: &str) -> Option<u64> {
     fields.only(name).and_then(date::parse)
 }
 
-/// 13.1.1
+/// Returns `true` if If-Match holds (13.1.1).
 fn if_match(fields: &Fields, current: Option<&Current>, habits: &Habits) -> bool {
     let Some(current) = current else { return false };
     let Some(tag) = &current.tag else {
@@ -69,7 +69,7 @@ fn if_match(fields: &Fields, current: Option<&Current>, habits: &Habits) -> bool
     }
 }
 
-/// 13.1.2: whether the condition is false.
+/// Returns `true` if a member of If-None-Match matches, that is if the condition is false (13.1.2).
 fn matches_one(fields: &Fields, current: Option<&Current>, habits: &Habits) -> bool {
     let Some(current) = current else { return false };
     match tags(fields, "if-none-match", habits) {
@@ -90,14 +90,14 @@ fn tags(fields: &Fields, name: &str, habits: &Habits) -> Tags {
     }
 }
 
-/// 13.1.5: what Range is to be made of, as far as If-Range is concerned.
+/// Effect of If-Range on Range (13.1.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IfRange {
     /// Range is respected.
     True,
     /// Range is ignored.
     False,
-    /// No client may send this.
+    /// The request is refused: no client may send this If-Range.
     Refused,
 }
 

@@ -1,4 +1,5 @@
-//! One connection with a client: requests are read, answered in order, and the connection ends in some way.
+//! One connection with a client: requests are read, responses sent in order, and the connection ends in one of
+//! several ways.
 
 use std::io::{self, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -16,44 +17,45 @@ use crate::embedded::input::{Input, Trouble};
 use crate::embedded::message::Request;
 use crate::embedded::switches::Switches;
 
-/// How long a client may take for a request, or do nothing between two.
+/// Maximum time that a client may take to send a request, or be idle between two.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a connection may be idle where that is not long, in milliseconds, at least, and how much more.
+/// Idle timeout where it is short, in milliseconds: the minimum, and the range of a random addition.
 const IDLE: (u64, u64) = (15, 40);
-/// The longest content.
+/// Maximum length of content, in bytes.
 const LIMIT: usize = 4 * 1024 * 1024;
-/// How long to wait for the client to close after the last response.
+/// Time to wait for the client to close after the last response.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How often connections are closed or reset without need: once in so many responses.
+/// Connections are closed or reset without need once in this many responses.
 const RARE: u64 = 150;
-/// So many pipelined reads are evaluated together at most.
+/// Maximum number of pipelined reads that are evaluated together.
 const TOGETHER: usize = 8;
 
+/// State of one connection with a client.
 pub(super) struct Connection<'a> {
     origin: &'a Origin,
     input: Input,
-    /// What the embedded server would do wrong: nothing.
+    /// Switches of the embedded server's parser, all off: no bugs.
     flawless: Switches,
-    /// What was put last on this connection, and was not yet answered for long.
+    /// Path of the latest successful PUT on this connection, which a twin may undo.
     latest: Option<String>,
 }
 
-/// What comes after an answer.
+/// Action of the connection after a response.
 #[derive(PartialEq, Eq)]
 enum Next {
     Request,
     Close,
     Reset,
-    /// Nothing more is said, and what comes is not heard.
+    /// Both directions are shut down.
     Abandon,
 }
 
-/// A request and what it is answered with.
+/// A request and its response.
 struct Exchange {
     method: String,
     minor: u8,
     close: bool,
-    /// Whose content is sent, for a twin.
+    /// Path of the resource, for a twin.
     path: Option<String>,
     deal: Deal,
 }
@@ -66,7 +68,7 @@ impl<'a> Connection<'a> {
         Ok(Self { origin, input, flawless: Switches::new(&[]), latest: None })
     }
 
-    /// Serves it to the end.
+    /// Serves the connection until it ends.
     pub(super) fn serve(mut self) {
         loop {
             if let Some(next) = self.idle() {
@@ -93,11 +95,11 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Waits for a request, where idle connections are closed. How it ends, if it does.
+    /// Waits for a request if idle connections are closed. Returns the way in which the connection ends, if it does.
     fn idle(&mut self) -> Option<Next> {
         let habits = &self.origin.habits;
         let waits = habits.has(Oddity::Idle) || habits.has(Oddity::Timeout);
-        // Most of the time a connection may be idle for long.
+        // Most of the time the long timeout applies.
         let is_patient = !(habits.shows(Oddity::Idle, 8) || habits.shows(Oddity::Timeout, 8));
         if !waits || is_patient || !self.input.pending().is_empty() {
             return None;
@@ -124,7 +126,8 @@ impl<'a> Connection<'a> {
         Some(Next::Close)
     }
 
-    /// Reads a request, and pipelined reads behind it where they are evaluated together, and answers all in order.
+    /// Reads a request, with the pipelined reads behind it if they are evaluated together, and responds to all in
+    /// order.
     fn exchange(&mut self) -> Result<Next, Trouble> {
         let request = self.read()?;
         let Some(request) = request else { return Ok(Next::Close) };
@@ -169,7 +172,7 @@ impl<'a> Connection<'a> {
         Ok(Next::Request)
     }
 
-    /// A request as a whole; `None` if it was refused before its content.
+    /// Reads a complete request. Returns `None` if it was refused before its content.
     fn read(&mut self) -> Result<Option<Request>, Trouble> {
         let habits = &self.origin.habits;
         let mut request = Request::read(&mut self.input, &self.flawless)?;
@@ -193,7 +196,7 @@ impl<'a> Connection<'a> {
         Ok(Some(request))
     }
 
-    /// Whether a whole GET or HEAD has arrived behind what was read.
+    /// Returns `true` if the next pending request is a complete GET or HEAD.
     fn is_read_next(&self) -> bool {
         let pending = self.input.pending();
         let is_read = pending.starts_with(b"GET ") || pending.starts_with(b"HEAD ");
@@ -226,7 +229,7 @@ impl<'a> Connection<'a> {
         Ok(Next::Request)
     }
 
-    /// Removes what was put last on this connection, for a twin.
+    /// Removes the resource that was put last on this connection, for a twin.
     fn undo(&mut self, oddity: Oddity) {
         if let Some(path) = self.latest.take().filter(|_| self.origin.habits.breaks(oddity)) {
             self.origin.store.lock().delete(&path);
@@ -274,14 +277,14 @@ impl<'a> Connection<'a> {
         let stream = self.input.stream();
         match next {
             Next::Reset => {
-                // Without lingering, closing is a reset.
+                // With a linger time of zero, closing sends a reset.
                 let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
             }
             Next::Abandon => {
                 let _ = stream.shutdown(Shutdown::Both);
             }
             Next::Request | Next::Close => {
-                // In stages, so that the last response arrives (RFC 9112, 9.6).
+                // The connection is closed in stages, so that the last response arrives (RFC 9112, 9.6).
                 let ready =
                     stream.shutdown(Shutdown::Write).and_then(|()| stream.set_read_timeout(Some(FAREWELL)));
                 let start = Instant::now();

@@ -1,6 +1,7 @@
-//! The gateway: forwards what comes under a prefix to an origin, and relays what that answers (RFC 9110, 3.7 and 7.6).
+//! The gateway: forwards requests under a prefix to an origin and relays the responses (RFC 9110, 3.7 and 7.6).
 //!
-//! It has no cache, evaluates no conditions and changes no content. Requests are received as a whole.
+//! The gateway has no cache, evaluates no conditions and changes no content. Requests are received in full before
+//! they are forwarded.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -16,15 +17,16 @@ use crate::embedded::content::Framing;
 use crate::embedded::input::{Input, Trouble};
 use crate::embedded::message::Request;
 use crate::embedded::pool::is_idempotent;
-use crate::embedded::switches::{Exchange, Stop, Switches};
+use crate::embedded::switches::{Stop, SwapPoint, Switches};
 
-/// How long a client may take for a request, or do nothing between two.
+/// Maximum time that a client may take to send a request, or be idle between two.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest content.
+/// Maximum length of content, in bytes.
 const LIMIT: usize = 4 * 1024 * 1024;
-/// How long to wait for the client to close after the last response.
+/// Time to wait for the client to close after the last response.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// The gateway and the state of its twins.
 #[derive(Debug)]
 pub(super) struct Gateway {
     habits: Habits,
@@ -32,9 +34,9 @@ pub(super) struct Gateway {
     host: String,
     lines: Lines,
     stop: Arc<Stop>,
-    /// Where responses are mixed up, for a twin.
-    mixing: Exchange<Received>,
-    /// The latest response, for a twin.
+    /// Meeting point where two clients' responses are swapped, for a twin.
+    mixing: SwapPoint<Received>,
+    /// Latest response of the origin, for a twin.
     latest: Mutex<Option<Received>>,
     /// Stored responses, for a twin.
     stored: Mutex<HashMap<String, Received>>,
@@ -48,13 +50,13 @@ impl Gateway {
             host: origin.to_string(),
             lines: Lines::new(origin, stop.clone()),
             stop,
-            mixing: Exchange::default(),
+            mixing: SwapPoint::default(),
             latest: Mutex::default(),
             stored: Mutex::default(),
         }
     }
 
-    /// Serves a connection to its end.
+    /// Serves a connection until it ends.
     pub(super) fn serve(&self, stream: Arc<TcpStream>) {
         let ready = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(PATIENCE)));
         let Ok(mut input) = ready.and_then(|()| Input::of_client(stream, PATIENCE)) else { return };
@@ -131,7 +133,7 @@ impl Gateway {
         }
     }
 
-    /// Sends a request upstream, again if that is allowed and wanted.
+    /// Sends a request upstream, and retries if that is allowed and the habits say so.
     fn forward(&self, request: &Request, target: &str) -> Result<Received, Failure> {
         let habits = &self.habits;
         let bytes = relay::forwarded(request, target, &self.host, habits);
@@ -170,7 +172,7 @@ impl Gateway {
         if !received.interim.is_empty() && habits.breaks(Oddity::DropsInterim) {
             return relay::own(200, "this is no answer", &request.method, request.wants_close());
         }
-        // The head is all that answers HEAD.
+        // A response to HEAD consists of its head, so it is complete without content.
         let is_needed = request.method != "HEAD";
         if !received.whole && is_needed && !habits.has(Oddity::Streams) && !habits.breaks(Oddity::Buffers) {
             let status = if habits.keeps(Oddity::FailureStatus) { 503 } else { 502 };

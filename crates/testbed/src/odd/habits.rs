@@ -1,4 +1,4 @@
-//! Which oddities a server has, and when they show.
+//! The oddities of a server, and the schedule by which they show.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use super::table::{Entry, Oddity, TABLE};
 use super::{Side, Theme};
 use crate::embedded::switches::mix;
 
-/// The first requests to a server are neither refused nor broken off, and twins behave, so that a tester learns which
-/// methods the server takes.
+/// Number of first requests to a server that are neither refused nor cut off, and in which twins behave correctly, so
+/// that a tester learns which methods the server supports.
 const PLAIN: u64 = 16;
-/// A twin shows so many times as often as the oddity would.
+/// Factor by which a twin shows more often than its oddity.
 const OFTEN: u64 = 4;
 
 /// The oddities of one server, and the source of its random choices.
@@ -24,19 +24,19 @@ pub struct Habits {
 }
 
 impl Oddity {
-    /// What the table says about it.
+    /// Returns the table entry of the oddity.
     pub fn entry(self) -> &'static Entry {
         TABLE.iter().find(|entry| entry.oddity == self).expect("the macro lists each oddity in the table")
     }
 
-    /// The oddity of this name.
+    /// Returns the oddity of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         TABLE.iter().find(|entry| entry.name == name).map(|entry| entry.oddity)
     }
 }
 
 impl Habits {
-    /// Exactly these oddities.
+    /// Creates habits with exactly these oddities.
     pub fn of(oddities: impl IntoIterator<Item = Oddity>, seed: u64) -> Self {
         Self {
             active: oddities.into_iter().collect(),
@@ -46,16 +46,24 @@ impl Habits {
         }
     }
 
-    /// The illegal twin of this oddity, and nothing else out of the ordinary.
+    /// Creates habits with the illegal twin of this oddity and no other oddity.
     pub fn twin(oddity: Oddity, seed: u64) -> Self {
-        Self { twin: Some(oddity), ..Self::of([oddity], seed) }
+        Self::of([], seed).breaking(oddity)
     }
 
-    /// A random combination of the oddities of one side: some of them, of each group one at most.
+    /// Adds the illegal twin of this oddity.
+    #[must_use]
+    pub fn breaking(mut self, oddity: Oddity) -> Self {
+        self.active.insert(oddity);
+        self.twin = Some(oddity);
+        self
+    }
+
+    /// Draws a random combination of the oddities of one side, at most one of each group.
     pub fn draw(side: Side, seed: u64) -> Self {
         let mut habits = Self::of([], seed);
         let all: Vec<&Entry> = TABLE.iter().filter(|entry| entry.side == side).collect();
-        // A few oddities show what each does; many show how they meet.
+        // Few oddities exercise each alone; many exercise their interactions.
         let wanted = [2, 4, 8, 12][habits.below(4) as usize];
         for _ in 0..4 * wanted {
             let entry = all[habits.below(all.len() as u64) as usize];
@@ -69,58 +77,58 @@ impl Habits {
         habits
     }
 
-    /// The names of all that is odd.
+    /// Returns the names of the active oddities.
     pub fn names(&self) -> Vec<&'static str> {
         self.active.iter().map(|oddity| oddity.entry().name).collect()
     }
 
-    /// Rules below the level *store* that a tester may report.
+    /// Returns the rules below the level *store* that a tester may report.
     pub fn warns(&self) -> BTreeSet<&'static str> {
         self.active.iter().flat_map(|oddity| oddity.entry().warns).copied().collect()
     }
 
-    /// Whether an oddity of this theme is active.
+    /// Returns `true` if an oddity of this theme is active.
     pub fn is_about(&self, theme: Theme) -> bool {
         self.active.iter().any(|oddity| oddity.entry().theme == theme)
     }
 
-    /// Whether the oddity is active, or its twin.
+    /// Returns `true` if the oddity or its twin is active.
     pub(super) fn has(&self, oddity: Oddity) -> bool {
         self.active.contains(&oddity)
     }
 
-    /// Whether the illegal twin of the oddity is active, and the first requests are over.
+    /// Returns `true` if the illegal twin of the oddity is active and the first requests are over.
     pub(super) fn breaks(&self, oddity: Oddity) -> bool {
         self.twin == Some(oddity) && self.is_warm()
     }
 
-    /// Whether the oddity is active, and its twin is not.
+    /// Returns `true` if the oddity is active and its twin is not.
     pub(super) fn keeps(&self, oddity: Oddity) -> bool {
         self.has(oddity) && !self.breaks(oddity)
     }
 
-    /// A random number below this one.
+    /// Returns a random number below `bound`.
     pub(super) fn below(&self, bound: u64) -> u64 {
         mix(self.choices.fetch_add(1, Ordering::Relaxed)) % bound.max(1)
     }
 
-    /// Whether the oddity shows now: once in so many times.
+    /// Returns `true` if the oddity shows now, which happens at random once in `one_in` times.
     pub(super) fn shows(&self, oddity: Oddity, one_in: u64) -> bool {
         let one_in = if self.breaks(oddity) { (one_in / OFTEN).max(2) } else { one_in };
         self.has(oddity) && self.below(one_in) == 0
     }
 
-    /// Notes that a request came.
+    /// Counts a request.
     pub(super) fn count(&self) {
         self.requests.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The same as [`shows`](Self::shows), but never for the first requests.
+    /// Like [`shows`](Self::shows), but never `true` for the first requests.
     pub(super) fn strikes(&self, oddity: Oddity, one_in: u64) -> bool {
         self.is_warm() && self.shows(oddity, one_in)
     }
 
-    /// Whether the first requests are over.
+    /// Returns `true` if the first requests are over.
     fn is_warm(&self) -> bool {
         self.requests.load(Ordering::Relaxed) > PLAIN
     }

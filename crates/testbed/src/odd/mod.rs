@@ -1,21 +1,21 @@
-//! A family of HTTP/1.1 servers that are correct by construction and odd on purpose: an origin server and a gateway.
+//! HTTP/1.1 servers that are correct by construction but deliberately unusual: an origin server and a gateway.
 //!
 //! Every oddity is a table entry ([`TABLE`]) with the clause that allows it and an illegal twin. A server has any
-//! combination of them, drawn at random by [`Habits::draw`]; a tester that accuses one of these servers is wrong. With a
-//! twin ([`Habits::twin`]) the server is wrong, and a tester that accepts it is too lax.
+//! combination of oddities, drawn at random by [`Habits::draw`]; a tester that reports a violation by such a server
+//! is wrong. With a twin ([`Habits::twin`]) the server is wrong, and a tester that accepts it is too lax.
 //!
-//! | to find out | read |
+//! | topic | module |
 //! |---|---|
-//! | which oddities there are | `table` |
-//! | which of them a server has | `habits` |
-//! | what a request does, at one moment under one lock | `origin`, with `store`, `validators`, `condition`, `range` |
-//! | when it happens, and what is said of it | `outcome` |
-//! | how a response becomes bytes | `wire` |
-//! | when connections end | `connection` |
-//! | how a request is forwarded | `gateway`, `upstream`, `relay` |
+//! | list of oddities | `table` |
+//! | oddities of one server | `habits` |
+//! | performing requests, each under one lock | `origin`, with `store`, `validators`, `condition`, `range` |
+//! | delays, refusals, unknown outcomes | `outcome` |
+//! | serialization of responses | `wire` |
+//! | ends of connections | `connection` |
+//! | forwarding | `gateway`, `upstream`, `relay` |
 //!
-//! The model of the tester is not used here: what is shared with the [embedded server](crate::embedded) is how bytes
-//! become requests, entity tags and dates. Every request has one linearisation point: the moment in which
+//! The model of the tester is not used here; only the parsing of requests, entity tags and dates is shared with the
+//! [embedded server](crate::embedded). Every request has one linearization point: the moment in which
 //! `Origin::perform` holds the lock of the store.
 
 mod condition;
@@ -46,54 +46,55 @@ use gateway::Gateway;
 use origin::Origin;
 use outcome::Later;
 
-/// So many connections are served at once; further ones wait to be accepted.
+/// Maximum number of connections served at once; further ones wait to be accepted.
 const CONNECTIONS: usize = 128;
 
-/// Which of the two servers.
+/// Kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// It keeps resources.
+    /// The origin server, which stores resources.
     Origin,
-    /// It forwards requests.
+    /// The gateway, which forwards requests.
     Gateway,
 }
 
-/// What an oddity is about.
+/// Subject of an oddity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Theme {
     /// Entity tags and dates.
     Validators,
     /// Status codes.
     Statuses,
-    /// Where a response ends, and how it is written.
+    /// Framing and syntax of responses.
     Framing,
     /// 1xx responses.
     Interim,
-    /// How connections end.
+    /// Ends of connections.
     Closing,
     /// Partial content.
     Ranges,
-    /// Requests that are not served.
+    /// Requests that are refused.
     Refusals,
-    /// Responses that do not arrive as a whole.
+    /// Responses that are cut off.
     Broken,
-    /// Writes of which the response does not say what became.
+    /// Writes whose outcome the response leaves open.
     Outcomes,
-    /// When requests happen.
+    /// Moments at which requests take effect.
     Timing,
     /// Content codings.
     Coding,
-    /// How a gateway uses its connections to the origin.
+    /// A gateway's use of its connections to the origin.
     Upstream,
-    /// How a gateway writes what it forwards.
+    /// A gateway's rewriting of the messages that it forwards.
     Reframing,
 }
 
-/// A running server; dropped, it is gone, and all its threads with it.
+/// A running server. Dropping it stops the server and joins all its threads.
 #[derive(Debug)]
 pub struct OddServer {
     address: SocketAddr,
-    // In this order: no write happens later once the connections are closed.
+    // Fields are dropped in this order: the connections, which postpone writes, end before the thread that performs
+    // them.
     _threads: Threads,
     _later: Option<Later>,
 }
@@ -103,7 +104,7 @@ impl OddServer {
     ///
     /// # Errors
     ///
-    /// If no port is free, or the system has no thread to spare.
+    /// If no port is free, or a thread cannot be spawned.
     pub fn origin(habits: Habits) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -122,11 +123,12 @@ impl OddServer {
         })
     }
 
-    /// Starts a gateway with these habits, which forwards what begins with the prefix to an origin server, without it.
+    /// Starts a gateway with these habits. It forwards paths that begin with the prefix to an origin server, without
+    /// the prefix.
     ///
     /// # Errors
     ///
-    /// If no port is free, or the system has no thread to spare.
+    /// If no port is free, or a thread cannot be spawned.
     pub fn gateway(habits: Habits, prefix: &str, upstream: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -136,7 +138,7 @@ impl OddServer {
         Ok(Self { address, _threads: Threads::start(listener, serve, CONNECTIONS, stop)?, _later: None })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.address
     }

@@ -1,4 +1,4 @@
-//! What a request does (RFC 9110, 9.3), at one moment under one lock.
+//! Performing requests (RFC 9110, 9.3), each at one moment under one lock.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,16 +13,16 @@ use crate::embedded::date;
 use crate::embedded::message::Request;
 use crate::embedded::switches::Stop;
 
-/// The methods of this server.
+/// The supported methods, as the value of Allow.
 const ALLOW: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
 
-/// A response before it is put into bytes: what answers GET, whatever the method.
+/// A response before serialization. Its content is that of the response to GET, whatever the method.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) fields: Vec<(String, Vec<u8>)>,
     pub(super) content: Vec<u8>,
-    /// The Content-Length where no content is sent.
+    /// Content-Length if no content is sent.
     pub(super) told: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Reply {
         Self { status, fields: Vec::new(), content: Vec::new(), told: None }
     }
 
-    /// One whose content says why.
+    /// Creates a response whose content is the reason as plain text.
     pub(super) fn explained(status: u16, why: &str) -> Self {
         Self::new(status).field("Content-Type", "text/plain").with(format!("{status} {why}\n").into_bytes())
     }
@@ -46,13 +46,13 @@ impl Reply {
     }
 }
 
-/// The origin server: a store with HTTP around it.
+/// The origin server: HTTP semantics over a [`Store`].
 #[derive(Debug)]
 pub(super) struct Origin {
     pub(super) habits: Habits,
     pub(super) store: Store,
     pub(super) stop: Arc<Stop>,
-    /// Writes that happen later.
+    /// Writes that are performed later.
     pub(super) later: Queue,
     /// Writes that are performed once more after the next write of their resource.
     pub(super) repeated: Mutex<Vec<Request>>,
@@ -72,7 +72,7 @@ impl Origin {
         }
     }
 
-    /// Performs a request: this is where it happens.
+    /// Performs a request. This is its linearization point.
     pub(super) fn perform(&self, request: &Request) -> Reply {
         if !ALLOW.split(", ").any(|method| method == request.method) {
             return self.unknown();
@@ -156,7 +156,7 @@ impl Origin {
         match part {
             Part::Some(range, told) if !is_head => {
                 let reply = described(Reply::new(206)).with(content[range].to_vec());
-                // Content-Range comes last, so that a head that breaks off has not told it.
+                // Content-Range comes last, so that a head that is cut off does not contain it.
                 told.into_iter().fold(reply, |reply, told| reply.field("Content-Range", told))
             }
             Part::Nothing(told) => {
@@ -188,7 +188,7 @@ impl Origin {
         let current = old.as_ref().map(|old| Current::of(old, habits));
         if condition::evaluate(request, current.as_ref(), habits) != Outcome::Perform {
             let is_so = old.is_some_and(|old| *old.content == request.content);
-            // Only a false If-Match may be answered like that (13.1.1).
+            // Only a false If-Match may be answered with success (13.1.1).
             let may = request.fields.has("if-match") && !request.fields.has("if-none-match");
             if habits.has(Oddity::AlreadySo) && may && (is_so || habits.breaks(Oddity::AlreadySo)) {
                 return Reply::new(204);
@@ -212,7 +212,7 @@ impl Origin {
         };
         if !habits.keeps(Oddity::PutUntold) {
             let current = Current::of(&version, habits);
-            // What the content of this response is coded with says nothing about the representation.
+            // The content coding of this response does not concern the representation.
             reply = Self::dated(Self::tagged(reply, &current), &current);
         }
         reply

@@ -1,4 +1,4 @@
-//! When a request happens, and what is said of it: delays, refusals, and writes of unknown outcome.
+//! Delays, refusals, and writes of unknown outcome.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -13,42 +13,43 @@ use super::validators::Current;
 use crate::embedded::message::{Fields, Request};
 use crate::embedded::switches::Stop;
 
-/// How often refusals and unknown outcomes show: once in so many requests.
+/// Refusals and unknown outcomes occur once in this many requests.
 const RARE: u64 = 48;
-/// One in so many where a twin would show too rarely otherwise.
+/// Frequency, once in this many requests, for twins that would otherwise show too rarely.
 const OFTEN: u64 = 12;
-/// How often a connection is closed instead of a response.
+/// A connection is closed instead of a response once in this many requests.
 const RARER: u64 = 160;
-/// How long a request waits where it waits, in milliseconds, at most.
+/// Maximum delay of a request, in milliseconds.
 const WAIT: u64 = 4;
-/// How much later a write happens, in milliseconds, at most.
+/// Maximum delay of a postponed write, in milliseconds.
 const LATER: u64 = 30;
-/// The second time of what happens twice, in milliseconds.
+/// Delay of a write that a twin performs after it was refused, in milliseconds.
 const AGAIN: u64 = 25;
-/// How often the thread for later writes looks at its queue.
+/// Interval at which the thread for postponed writes polls its queue.
 const GLANCE: Duration = Duration::from_millis(1);
 
-/// What becomes of a request.
+/// Treatment of a request.
 pub(super) enum Deal {
-    /// It is answered.
+    /// The response is sent.
     Reply(Reply),
-    /// The connection ends instead.
+    /// The connection is closed without a response.
     Silence,
 }
 
-/// Something that happens later, once.
+/// A write that is performed later, once.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// The request is performed, its conditions evaluated then.
+    /// The request is performed; its conditions are evaluated at that time.
     Perform(Request),
-    /// The resource becomes this.
+    /// The resource at this path is set to this version.
     Restore(String, Option<Arc<Version>>),
 }
 
-/// What happens later, and when.
+/// Postponed writes with their times.
 pub(super) type Queue = Mutex<Vec<(Instant, Job)>>;
 
-/// The thread that lets things happen later. Dropped, it ends, and what has not happened never does.
+/// The thread that performs postponed writes. Dropping it stops the thread; writes that are still pending are never
+/// performed.
 #[derive(Debug)]
 pub(super) struct Later {
     stop: Arc<Stop>,
@@ -78,7 +79,7 @@ impl Drop for Later {
 }
 
 impl Origin {
-    /// Lets happen what is due.
+    /// Performs the postponed writes that are due.
     fn catch_up(&self) {
         let now = Instant::now();
         let mut queue = self.later.lock().expect("nobody panics while holding it");
@@ -99,12 +100,13 @@ impl Origin {
         queue.push((Instant::now() + Duration::from_millis(millis), job));
     }
 
-    /// Performs this write once more after the next write of its resource. At any other time, that it happens twice hardly shows.
+    /// Schedules this write to be performed once more after the next write of its resource. At any other time the
+    /// repetition would hardly be visible.
     fn repeat_after_next_write(&self, request: &Request) {
         self.repeated.lock().expect("nobody panics while holding it").push(request.clone());
     }
 
-    /// Performs the writes that waited for this one, a moment later.
+    /// Performs the repetitions that waited for this write, a moment later.
     fn repeat(&self, write: &Request) {
         let mut repeated = self.repeated.lock().expect("nobody panics while holding it");
         for request in repeated.extract_if(.., |request| request.path() == write.path()) {
@@ -116,7 +118,7 @@ impl Origin {
         self.stop.pause(Duration::from_millis(self.habits.below(most + 1)));
     }
 
-    /// Serves a request that was received as a whole.
+    /// Treats a request that was received in full.
     pub(super) fn answer(&self, request: &Request) -> Deal {
         self.habits.count();
         let writes = matches!(&request.method[..], "PUT" | "DELETE");
@@ -142,7 +144,7 @@ impl Origin {
         Deal::Reply(self.serve(request, writes))
     }
 
-    /// Performs a request, with what delays there are.
+    /// Performs a request, with the delays of the active oddities.
     fn serve(&self, request: &Request, writes: bool) -> Reply {
         let habits = &self.habits;
         if habits.breaks(Oddity::SlowBefore) && writes {
@@ -167,7 +169,7 @@ impl Origin {
         reply
     }
 
-    /// Refuses a request, if it is to be refused.
+    /// Returns a refusal if the request is to be refused.
     fn refuse(&self, request: &Request, writes: bool) -> Option<Reply> {
         let habits = &self.habits;
         let path = request.path()?;
@@ -222,7 +224,7 @@ impl Origin {
         if self.habits.below(2) == 0 { reply.field("Retry-After", "0") } else { reply }
     }
 
-    /// Refuses a write that meets another one, or performs it under a lock of its own.
+    /// Refuses a write that is concurrent with another to the same resource, or performs it under a lock of its own.
     fn lock(&self, request: &Request, path: String) -> Option<Reply> {
         let busy = || self.busy.lock().expect("nobody panics while holding it");
         {
@@ -237,7 +239,7 @@ impl Origin {
                 }
                 return Some(Reply::explained(423, "somebody else is at it"));
             }
-            // The others do not last long enough to be met.
+            // Three of four writes take no lock: they would not last long enough for another to meet them.
             if self.habits.below(4) != 0 {
                 return None;
             }
@@ -249,7 +251,7 @@ impl Origin {
         Some(reply)
     }
 
-    /// Answers a write so that its outcome is unknown, if that is its turn.
+    /// Responds to a write so that its outcome is unknown, if an oddity says so.
     fn leave_open(&self, request: &Request) -> Option<Deal> {
         let habits = &self.habits;
         let later = |request: Request| self.postpone(habits.below(LATER), Job::Perform(request));
@@ -289,7 +291,7 @@ impl Origin {
         None
     }
 
-    /// Stores half of what was to be put.
+    /// Stores half of the content of a PUT.
     fn put_half(&self, request: &Request) {
         if let Some(path) = request.path().filter(|_| request.content.len() > 1) {
             let half = &request.content[..request.content.len() / 2];
@@ -297,7 +299,7 @@ impl Origin {
         }
     }
 
-    /// Evaluates conditions, waits, and then performs.
+    /// Evaluates the conditions, waits, and then performs the write without evaluating them again.
     fn race(&self, request: &Request) -> Reply {
         let Some(path) = request.path() else { return self.perform(request) };
         let version = self.store.lock().versions.get(&path).cloned();
@@ -309,7 +311,7 @@ impl Origin {
         self.perform(&unconditional(request))
     }
 
-    /// Answers a write as if it had happened, and lets it happen a moment later.
+    /// Responds to a write as if it had been performed, and performs it a moment later.
     fn write_behind(&self, request: &Request) -> Reply {
         let Some(path) = request.path() else { return self.perform(request) };
         let old = self.store.lock().versions.get(&path).cloned();
@@ -323,7 +325,7 @@ impl Origin {
     }
 }
 
-/// The same request without conditions.
+/// Returns the request without its conditions.
 fn unconditional(request: &Request) -> Request {
     let mut fields = Fields::default();
     for (name, value) in

@@ -1,22 +1,22 @@
-//! Byte ranges (RFC 9110, 14): one range is served, several are ignored.
+//! Byte ranges (RFC 9110, 14): a single range is served, several are ignored.
 
 use std::ops::Range;
 
 use super::habits::Habits;
 use super::table::Oddity;
 
-/// What to send.
+/// Part of the content to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All of it.
+    /// The whole content.
     Whole,
     /// These bytes, with this Content-Range.
     Some(Range<usize>, Option<String>),
-    /// Nothing: 416, with this Content-Range.
+    /// No content: 416, with this Content-Range.
     Nothing(Option<String>),
 }
 
-/// What the value of Range makes of content of this length.
+/// Returns the part that the value of Range selects from content of this length.
 pub(super) fn part(value: Option<&str>, length: usize, habits: &Habits) -> Part {
     let Some((wanted, is_suffix)) = value.and_then(|value| wanted(value, length)) else { return Part::Whole };
     if habits.keeps(Oddity::Ignored) || habits.has(Oddity::SuffixOnly) && !is_suffix {
@@ -51,8 +51,8 @@ pub(super) fn part(value: Option<&str>, length: usize, habits: &Habits) -> Part 
     Part::Some(range, Some(told).filter(|_| !habits.breaks(Oddity::BrokenPart)))
 }
 
-/// The bytes that are asked for, or `None` for those of them that are not there, and whether they are the last ones.
-/// Nothing at all if there is no range to respect.
+/// Parses a range into the selected bytes, `None` if it is not satisfiable, and `true` if it is a suffix range.
+/// Returns `None` if Range is to be ignored.
 fn wanted(value: &str, length: usize) -> Option<(Option<Range<usize>>, bool)> {
     let (unit, set) = value.split_once('=')?;
     if !unit.eq_ignore_ascii_case("bytes") || set.contains(',') || length == 0 {
@@ -71,7 +71,7 @@ fn wanted(value: &str, length: usize) -> Option<(Option<Range<usize>>, bool)> {
     Some(((first < length).then(|| first..last.saturating_add(1).min(length)), false))
 }
 
-/// A decimal number; one that does not fit is as good as the largest that does.
+/// Parses a decimal number; one that does not fit yields the largest that does.
 fn number(text: &str) -> Option<usize> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(usize::MAX))

@@ -1,4 +1,4 @@
-//! How a gateway writes what it forwards: the request upstream, the response to the client.
+//! Serialization of forwarded messages: the request upstream, the response to the client.
 
 use std::io::Write as _;
 
@@ -8,25 +8,25 @@ use super::upstream::Received;
 use crate::embedded::message::{Fields, Request};
 use crate::embedded::response::reason;
 
-/// Fields of one connection, whether or not Connection names them.
+/// Connection-specific fields, which are removed even if Connection does not list them.
 const HOP_BY_HOP: [&str; 7] =
     ["connection", "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "transfer-encoding"];
-/// What the gateway calls itself in Via.
+/// Pseudonym of the gateway in Via.
 const NAME: &str = "odd";
-/// The most that Max-Forwards is made where it is capped.
+/// Maximum of Max-Forwards where it is capped.
 const FORWARDS: u64 = 3;
 
-/// A response as the client gets it.
+/// A response as it is sent to the client.
 #[derive(Debug, Default)]
 pub(super) struct Relayed {
     pub(super) bytes: Vec<u8>,
-    /// The connection ends after it.
+    /// `true` if the connection is closed after the response.
     pub(super) close: bool,
 }
 
 type Lines = Vec<(String, Vec<u8>)>;
 
-/// The fields that are not about one connection (RFC 9110, 7.6.1).
+/// Returns the fields that are not connection-specific (RFC 9110, 7.6.1), without Content-Length.
 fn end_to_end(fields: &Fields, leaks: bool) -> Lines {
     let named = fields.tokens("connection");
     let is_hop = |name: &str| {
@@ -38,7 +38,7 @@ fn end_to_end(fields: &Fields, leaks: bool) -> Lines {
     kept.map(|(name, value)| (name.to_owned(), value.to_vec())).collect()
 }
 
-/// Makes lines of the same name one (RFC 9110, 5.3).
+/// Joins field lines of the same name if [`Oddity::JoinsLines`] is active (RFC 9110, 5.3).
 fn joined(lines: Lines, habits: &Habits) -> Lines {
     if !habits.has(Oddity::JoinsLines) {
         return lines;
@@ -70,7 +70,7 @@ fn write_chunks(content: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// The method that goes upstream.
+/// Returns the method of the forwarded request.
 pub(super) fn method<'a>(request: &'a Request, habits: &Habits) -> &'a str {
     match &request.method[..] {
         "HEAD" if habits.keeps(Oddity::HeadAsGet) => "GET",
@@ -79,7 +79,7 @@ pub(super) fn method<'a>(request: &'a Request, habits: &Habits) -> &'a str {
     }
 }
 
-/// The request as it goes upstream.
+/// Serializes the request for the origin.
 pub(super) fn forwarded(request: &Request, target: &str, host: &str, habits: &Habits) -> Vec<u8> {
     let is_old = habits.has(Oddity::Upstream10);
     let version = if is_old { "HTTP/1.0" } else { "HTTP/1.1" };
@@ -138,7 +138,7 @@ pub(super) fn forwarded(request: &Request, target: &str, host: &str, habits: &Ha
     bytes
 }
 
-/// A response of the gateway's own.
+/// Creates a response of the gateway itself.
 pub(super) fn own(status: u16, why: &str, method: &str, close: bool) -> Relayed {
     let text = format!("{status} {why}\n");
     let mut bytes =
@@ -153,14 +153,14 @@ pub(super) fn own(status: u16, why: &str, method: &str, close: bool) -> Relayed 
     Relayed { bytes, close }
 }
 
-/// A response of the gateway's own that has nothing but a status.
+/// Creates a response of the gateway itself that consists of a status and no content.
 pub(super) fn bare(status: u16, close: bool) -> Relayed {
     let field = if close { "Connection: close\r\n" } else { "" };
     let bytes = format!("HTTP/1.1 {status} {}\r\n{field}\r\n", reason(status)).into_bytes();
     Relayed { bytes, close }
 }
 
-/// The response as it goes to the client.
+/// Serializes the response of the origin for the client.
 pub(super) fn relayed(received: &Received, request: &Request, habits: &Habits) -> Relayed {
     let mut out = Relayed { close: request.wants_close(), ..Relayed::default() };
     let is_new = request.minor > 0;
@@ -196,7 +196,7 @@ pub(super) fn relayed(received: &Received, request: &Request, habits: &Habits) -
     out
 }
 
-/// The rest of the head, and the content.
+/// Writes the framing fields, the end of the head, and the content.
 fn content(received: &Received, request: &Request, habits: &Habits, out: &mut Relayed) {
     let is_bare = matches!(received.status, 204 | 304);
     let has_content = request.method != "HEAD" && !is_bare;
@@ -209,7 +209,7 @@ fn content(received: &Received, request: &Request, habits: &Habits, out: &mut Re
     if habits.breaks(Oddity::ResponseChunks) {
         content.push(b'\n');
     }
-    // What broke off must not look whole.
+    // A response that was cut off must not look complete.
     let is_cut = has_content && !received.whole && !habits.breaks(Oddity::Buffers);
     let is_new = request.minor > 0;
     let trailers = habits.keeps(Oddity::ForwardsTrailers) && received.trailers.iter().next().is_some();
@@ -229,7 +229,7 @@ fn content(received: &Received, request: &Request, habits: &Habits, out: &mut Re
         () if has_content && is_cut => told.or(Some(content.len() + 1)),
         () if has_content => Some(content.len()),
         () if received.status == 204 => None,
-        // What was asked for as GET upstream has told what it measures.
+        // A HEAD that was forwarded as GET knows the length from the content received.
         () => told.or_else(|| (!received.content.is_empty() && received.whole).then_some(content.len())),
     };
     if chunks {

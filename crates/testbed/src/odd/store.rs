@@ -1,6 +1,6 @@
-//! The resources: what is where, under one lock.
+//! The store: all resources, under one lock.
 //!
-//! A version never changes; a write exchanges it for another. The previous tag is kept only for twins.
+//! A version is immutable; a write swaps it for another. The number of the previous version is kept only for twins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,26 +12,26 @@ use crate::embedded::date;
 #[derive(Debug)]
 pub(super) struct Version {
     pub(super) content: Arc<[u8]>,
-    /// Unlike that of any other version, and higher than that of all versions before.
+    /// Unique number of the version, higher than that of all versions before.
     pub(super) number: u64,
-    /// The number of the first version since the resource was created.
+    /// Number of the first version since the resource was created.
     pub(super) first: u64,
-    /// The number of the version that this one replaced, if it replaced one.
+    /// Number of the version that this one replaced, if it replaced one.
     pub(super) before: Option<u64>,
-    /// The second of the write.
+    /// Time of the write, in seconds since 1970.
     pub(super) modified: u64,
-    /// No other version of the resource has this second.
+    /// `true` if no earlier version of the resource was written or deleted in the same second.
     pub(super) alone: bool,
     pub(super) written: Instant,
 }
 
-/// What the lock protects.
+/// The state that the lock protects.
 #[derive(Debug, Default)]
 pub(super) struct Shelf {
     pub(super) versions: BTreeMap<String, Arc<Version>>,
-    /// What was deleted, and when.
+    /// Paths of deleted resources, with the time of the deletion.
     pub(super) removed: BTreeMap<String, u64>,
-    /// Resources that were there before and are put again.
+    /// Paths of resources that were put again after they had been deleted.
     pub(super) revived: BTreeSet<String>,
     writes: u64,
 }
@@ -47,7 +47,7 @@ impl Store {
 }
 
 impl Shelf {
-    /// Puts content where the path says, whatever is there.
+    /// Stores content at a path, whatever is there.
     pub(super) fn put(&mut self, path: &str, content: Arc<[u8]>) -> Arc<Version> {
         self.writes += 1;
         let modified = date::now();
@@ -69,13 +69,13 @@ impl Shelf {
         version
     }
 
-    /// Takes away what is there.
+    /// Removes the resource.
     pub(super) fn delete(&mut self, path: &str) {
         self.versions.remove(path);
         self.removed.insert(path.to_owned(), date::now());
     }
 
-    /// Puts a version back as it was.
+    /// Sets the resource to this version, or removes it.
     pub(super) fn restore(&mut self, path: &str, version: Option<Arc<Version>>) {
         match version {
             Some(version) => self.versions.insert(path.to_owned(), version),

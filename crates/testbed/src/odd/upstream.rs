@@ -1,4 +1,4 @@
-//! A gateway's connections to its origin, and the responses that come on them.
+//! A gateway's connections to its origin, and reading of the responses.
 
 use std::io::{self, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -9,14 +9,15 @@ use super::habits::Habits;
 use super::table::Oddity;
 use crate::embedded::content::Framing;
 use crate::embedded::input::{Input, Trouble};
-use crate::embedded::message::{Fields, Lax};
+use crate::embedded::message::{Fields, Tolerance};
 use crate::embedded::pool::status_line;
 use crate::embedded::switches::Stop;
 
-/// How long the origin may take.
+/// Maximum time for a response of the origin.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The longest content, and the longest line with the size of a chunk.
+/// Maximum length of content, in bytes.
 const LIMIT: usize = 8 * 1024 * 1024;
+/// Maximum length of a status line or chunk-size line, in bytes.
 const LINE: usize = 4096;
 
 /// A response of the origin.
@@ -25,18 +26,18 @@ pub(super) struct Received {
     pub(super) minor: u8,
     pub(super) status: u16,
     pub(super) fields: Fields,
-    /// What came of the content.
+    /// The content, as far as it was received.
     pub(super) content: Vec<u8>,
     pub(super) trailers: Fields,
     pub(super) interim: Vec<(u16, Fields)>,
-    /// Nothing is missing.
+    /// `true` if the response was received completely.
     pub(super) whole: bool,
 }
 
-/// Why there is no response.
+/// Failure to receive a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Failure {
-    /// A kept connection ended before anything came.
+    /// `true` if a reused connection ended before a response.
     pub(super) was_kept: bool,
 }
 
@@ -53,19 +54,19 @@ pub(super) struct Lines {
 #[derive(Debug)]
 struct Shared {
     stream: Arc<TcpStream>,
-    /// Held while a request is written, with how many were.
+    /// Number of requests sent; the lock is held while a request is written.
     sent: Mutex<u64>,
     turn: Mutex<Turn>,
     changed: Condvar,
 }
 
-/// Whose response comes next.
+/// The order in which responses are received.
 #[derive(Debug)]
 struct Turn {
     next: u64,
-    /// `None` while somebody receives.
+    /// The connection to read from; `None` while a thread receives a response.
     input: Option<Input>,
-    /// The connection has ended.
+    /// `true` if the connection has ended.
     dead: bool,
 }
 
@@ -74,7 +75,7 @@ impl Lines {
         Self { origin, stop, kept: Mutex::default(), shared: Mutex::default() }
     }
 
-    /// Sends a request and receives the response, on a connection of the kind that the habits ask for.
+    /// Sends a request and receives the response, on a connection of the kind that the habits require.
     pub(super) fn exchange(
         &self,
         request: &[u8],
@@ -99,7 +100,7 @@ impl Lines {
             let _ = input.stream().shutdown(Shutdown::Write);
         }
         let (received, goes_on) = receive(&mut input, method).map_err(|()| Failure { was_kept })?;
-        // What is left over belongs to no request.
+        // Surplus bytes belong to no request, so such a connection is not reused.
         if keeps && goes_on && input.pending().is_empty() {
             lock(&self.kept).push(input);
         }
@@ -113,7 +114,7 @@ impl Lines {
         Input::of_origin(Arc::new(stream), PATIENCE, self.stop.clone())
     }
 
-    /// A kept connection: one that seems alive, unless any will do.
+    /// Returns an idle connection. Unless `any`, it is one that appears to be open.
     fn kept(&self, any: bool) -> Option<Input> {
         loop {
             let input = lock(&self.kept).pop()?;
@@ -126,7 +127,7 @@ impl Lines {
         }
     }
 
-    /// Sends on the one connection that all share, and waits for its turn to receive.
+    /// Sends a request on the shared connection, and waits for its turn to receive.
     fn pipelined(&self, request: &[u8], method: &str) -> Result<Received, Failure> {
         let failure = Failure { was_kept: true };
         let (line, number) = {
@@ -186,14 +187,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("nobody panics while holding it")
 }
 
-/// Receives a response to a request of this method, and says whether the connection can be used again. An error if not
-/// even a head came.
+/// Receives the response to a request of this method. Returns it with `true` if the connection can be reused, or an
+/// error if not even a complete head was received.
 fn receive(input: &mut Input, method: &str) -> Result<(Received, bool), ()> {
     let mut interim = Vec::new();
     loop {
         let head = input.line(LINE).and_then(|line| status_line(&line)).map_err(|_| ())?;
         let (minor, status) = head;
-        let fields = Fields::read(input, Lax { space_before_colon: true }).map_err(|_| ())?;
+        let fields = Fields::read(input, Tolerance { space_before_colon: true }).map_err(|_| ())?;
         if status == 101 {
             return Err(());
         }
@@ -225,7 +226,7 @@ fn receive(input: &mut Input, method: &str) -> Result<(Received, bool), ()> {
     }
 }
 
-/// Reads chunks, and keeps what came of them if they break off.
+/// Reads chunks; if they are cut off, `content` keeps the bytes received so far.
 fn chunks(input: &mut Input, content: &mut Vec<u8>, trailers: &mut Fields) -> Result<(), Trouble> {
     loop {
         let line = input.line(LINE)?;
@@ -234,7 +235,7 @@ fn chunks(input: &mut Input, content: &mut Vec<u8>, trailers: &mut Fields) -> Re
         let size = std::str::from_utf8(&line[..digits]).map_err(|_| bad)?;
         let size = usize::from_str_radix(size, 16).map_err(|_| bad)?;
         if size == 0 {
-            *trailers = Fields::read(input, Lax::default())?;
+            *trailers = Fields::read(input, Tolerance::default())?;
             return Ok(());
         }
         if size > LIMIT - content.len().min(LIMIT) {

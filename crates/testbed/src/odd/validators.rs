@@ -1,4 +1,4 @@
-//! The validators of a version as they are at one moment.
+//! The validators of a version at one moment.
 
 use std::time::Duration;
 
@@ -9,34 +9,35 @@ use crate::embedded::date;
 use crate::embedded::switches::mix;
 use crate::embedded::tag::Tag;
 
-/// How long a tag is weak at first.
+/// Time after a write during which a tag is weak.
 const RIPENS: Duration = Duration::from_millis(50);
-/// How long a tag is not there yet.
+/// Time after a write during which there is no tag.
 const COMES: Duration = Duration::from_millis(20);
-/// How long a tag stays before it is replaced.
+/// Time after a write at which the tag is replaced.
 const CHANGES: Duration = Duration::from_millis(30);
-/// How long the representation is coded, and how long it is not, in milliseconds.
+/// Length of the alternating periods with and without coding, in milliseconds.
 const CODED: u128 = 40;
-/// The seconds that dates are cut or rounded to.
+/// Number of seconds that a coarse date is truncated to a multiple of.
 const COARSE: u64 = 10;
+/// Number of seconds that a rounded date is rounded up to a multiple of.
 const ROUNDED: u64 = 4;
-/// So many writes share a tag where that is wrong.
+/// Number of consecutive writes that share a tag, for a twin.
 const SHARED: u64 = 5;
 
-/// What identifies the selected representation now.
+/// The validators and the coding of the selected representation.
 #[derive(Debug, Clone)]
 pub(super) struct Current {
     pub(super) tag: Option<Tag>,
-    /// Last-Modified.
+    /// Value of Last-Modified.
     pub(super) date: Option<u64>,
-    /// The date identifies the content (RFC 9110, 8.8.2.2).
+    /// `true` if the date identifies the content (RFC 9110, 8.8.2.2).
     pub(super) is_strong_date: bool,
-    /// The representation is coded with gzip.
+    /// `true` if the representation is coded with gzip.
     pub(super) coded: bool,
 }
 
 impl Current {
-    /// Those of a version, now.
+    /// Returns the current validators of a version.
     pub(super) fn of(version: &Version, habits: &Habits) -> Self {
         let coded = habits.has(Oddity::AlwaysCoded)
             || habits.has(Oddity::CodingTag)
@@ -120,7 +121,7 @@ fn date_of(version: &Version, habits: &Habits) -> Option<u64> {
     })
 }
 
-/// Content as a gzip member of one stored block (RFC 1952; RFC 1951, 3.2.4).
+/// Encodes content as a gzip member of stored blocks (RFC 1952; RFC 1951, 3.2.4).
 pub(super) fn gzip(content: &[u8]) -> Vec<u8> {
     let mut coded = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
     let mut blocks = content.chunks(0xffff).peekable();

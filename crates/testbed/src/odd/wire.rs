@@ -1,4 +1,4 @@
-//! How a response becomes bytes.
+//! Serialization of responses.
 
 use std::io::Write as _;
 
@@ -8,24 +8,24 @@ use super::table::Oddity;
 use crate::embedded::date;
 use crate::embedded::response::reason;
 
-/// How often a message breaks off: once in so many.
+/// A message is cut off once in this many.
 const RARE: u64 = 120;
-/// The bytes that other content is made of.
+/// Filler byte for content that is continued wrongly.
 const OTHER: u8 = b'#';
 
-/// What answers a request, as bytes.
+/// A serialized response.
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
     pub(super) bytes: Vec<u8>,
-    /// Where the head of the final response ends.
+    /// Offset of the end of the final response's head.
     pub(super) head: usize,
-    /// The connection ends after it.
+    /// `true` if the connection is closed after the response.
     pub(super) close: bool,
-    /// The response breaks off: what is there is not the whole of it.
+    /// `true` if the response is cut off.
     pub(super) broken: bool,
 }
 
-/// How content is delimited.
+/// The way in which content is delimited.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Length,
@@ -33,7 +33,8 @@ enum Frame {
     Close,
 }
 
-/// Puts a response into bytes that answers a request of this method and minor version. If `close`, it is the last one.
+/// Serializes the response to a request of this method and minor version. If `close`, it is the last on its
+/// connection.
 pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits: &Habits) -> Rendered {
     let mut out = Rendered { close: close || minor == 0, ..Rendered::default() };
     let is_bare = matches!(reply.status, 204 | 304);
@@ -41,7 +42,7 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     let is_old = habits.has(Oddity::Version10);
     let frame = frame(has_content, minor > 0 && !is_old, habits);
     out.close |= is_old || frame == Frame::Close || habits.has(Oddity::AlwaysClose);
-    // A head that goes on with another shows by the content behind it.
+    // A head that is continued with another head is detected by the content behind it.
     let shows = has_content && !reply.content.is_empty();
     if minor > 0 && !is_old && interim(method, shows, habits, &mut out) {
         return out;
@@ -65,7 +66,7 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
         (Frame::Length, Some(length)) => {
             let short = habits.breaks(Oddity::Pieces) && has_content && length > 0 && reply.status == 200;
             let length = length - usize::from(short);
-            // Before Content-Range, which is to be the last.
+            // The field goes before Content-Range, which must be the last.
             fields
                 .insert(1.min(fields.len()), ("Content-Length".to_owned(), length.to_string().into_bytes()));
         }
@@ -88,7 +89,7 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     if frame == Frame::Close && habits.breaks(Oddity::UntilClose) && out.bytes.len() > out.head {
         out.bytes.pop();
     }
-    // Content that ends with the connection would look whole (RFC 9112, 8).
+    // Content delimited by the end of the connection would look complete if it were cut off (RFC 9112, 8).
     let is_measured = has_content && frame != Frame::Close;
     break_off(start, reply, is_measured, habits, &mut out);
     out
@@ -109,7 +110,7 @@ fn frame(has_content: bool, is_new: bool, habits: &Habits) -> Frame {
     frames[habits.below(frames.len() as u64) as usize]
 }
 
-/// Interim responses; whether the connection ends within one.
+/// Writes interim responses. Returns `true` if the connection ends within one.
 fn interim(method: &str, shows: bool, habits: &Habits, out: &mut Rendered) -> bool {
     let bytes = &mut out.bytes;
     if habits.shows(Oddity::Continue, 3) {
@@ -216,7 +217,7 @@ fn content(reply: &Reply, frame: Frame, habits: &Habits, bytes: &mut Vec<u8>) {
         return;
     }
     let size = if habits.has(Oddity::SingleBytes) { 1 } else { 1 + habits.below(40) as usize };
-    // Single bytes for content of a few kilobytes are enough.
+    // Chunks of one byte are limited to content of a few kilobytes.
     let size = size.max(reply.content.len() / 4096);
     for chunk in reply.content.chunks(size) {
         if habits.has(Oddity::Extensions) {
@@ -239,7 +240,7 @@ fn content(reply: &Reply, frame: Frame, habits: &Habits, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(b"\r\n");
 }
 
-/// Breaks a response off, now and then.
+/// Cuts a response off now and then.
 fn break_off(start: usize, reply: &Reply, is_measured: bool, habits: &Habits, out: &mut Rendered) {
     let cut = |out: &mut Rendered, at: usize| {
         out.bytes.truncate(at);

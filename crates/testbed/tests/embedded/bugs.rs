@@ -1,6 +1,6 @@
-//! Every bug shows, and only where it is on: what is counted here is never seen on a correct server.
+//! Every bug shows if it is switched on, and only then: the symptom counted here never occurs on a correct server.
 //!
-//! Each scenario plays with a fresh server and yields how often it saw the very thing that the bug is about.
+//! Each scenario runs against a fresh server and returns the number of times it observed the symptom of the bug.
 
 mod conditions;
 mod framing;
@@ -14,7 +14,7 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use super::client::{Client, start};
 
-/// Starts servers that all have a bug, or none of them.
+/// Factory of servers that all have a certain bug, or none.
 pub(crate) struct Lab(Option<Bug>);
 
 impl Lab {
@@ -40,7 +40,7 @@ fn shows(bug: Bug, scenario: fn(&Lab) -> usize) {
     assert_ne!(scenario(&Lab(Some(bug))), 0, "{bug} does not show");
 }
 
-/// A test for every bug, and the list of them.
+/// Expands to a test for every bug, and the list of the tested bugs.
 macro_rules! tests {
     ($($name:ident $bug:ident $scenario:expr;)*) => {
         $(#[test] fn $name() { super::shows(confute_testbed::embedded::Bug::$bug, $scenario); })*

@@ -1,4 +1,4 @@
-//! A client that sends what it is told, byte for byte, and reads answers by the book.
+//! Client that sends given bytes verbatim and parses responses strictly.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -47,8 +47,8 @@ pub(crate) struct Client {
     buffer: Vec<u8>,
 }
 
-/// A request with Host, and with Content-Length unless the method has no content or the fields frame it. Fields are
-/// separated by LF.
+/// Builds a request with Host, and with Content-Length unless the method has no content or the fields frame it.
+/// Fields are separated by LF.
 pub(crate) fn request(line: &str, fields: &str, body: &str) -> String {
     let fields: String = fields.lines().flat_map(|field| [field, "\r\n"]).collect();
     let measured = !body.is_empty() || line.starts_with("PUT") || line.starts_with("POST");
@@ -74,7 +74,7 @@ impl Client {
     }
 
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // The server may have closed already; then reading tells.
+        // If the server has closed already, reading reports it.
         let _ = self.stream.write_all(bytes.as_ref());
     }
 
@@ -95,13 +95,13 @@ impl Client {
         self.ask(&format!("PUT {path}"), "", body)
     }
 
-    /// Sends bytes, and reads whatever comes until the server closes.
+    /// Sends bytes, and reads until the server closes.
     pub(crate) fn raw(mut self, bytes: impl AsRef<[u8]>) -> String {
         self.send(bytes);
         self.rest()
     }
 
-    /// Whatever comes until the server closes; `…` marks that it did not.
+    /// Reads until the server closes; a final `…` marks that it did not.
     pub(crate) fn rest(&mut self) -> String {
         while self.fill().is_ok_and(|more| more) {}
         let mut text = String::from_utf8_lossy(&std::mem::take(&mut self.buffer)).into_owned();
@@ -123,12 +123,12 @@ impl Client {
         }
     }
 
-    /// Whether the server has closed, with nothing more to say.
+    /// Returns `true` if the server has closed and no byte is left.
     pub(crate) fn is_closed(&mut self) -> bool {
         self.buffer.is_empty() && self.fill().is_ok_and(|more| !more)
     }
 
-    /// Whether anything is there, or comes within a moment.
+    /// Returns `true` if bytes are pending or arrive within a moment.
     pub(crate) fn hears_more(&mut self) -> bool {
         self.stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let more = !self.buffer.is_empty() || self.fill() == Ok(true);
@@ -157,7 +157,7 @@ impl Client {
         }
     }
 
-    /// Reads the answer to a request of that method.
+    /// Reads the response to a request of that method.
     pub(crate) fn receive(&mut self, method: &str) -> Result<Answer, String> {
         let head = self.until(b"\r\n\r\n")?;
         let status = head.strip_prefix("HTTP/1.1 ").and_then(|it| it.get(..3)).and_then(|it| it.parse().ok());
@@ -183,19 +183,20 @@ impl Client {
     }
 }
 
-/// An origin that writes down what it is sent and answers as it is told.
+/// Origin that records the requests it receives and sends configured responses.
 pub(crate) struct Recorder {
     pub(crate) address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Recorder {
-    /// Says the same to every request.
+    /// Starts a recorder that sends the same response to every request.
     pub(crate) fn saying(answer: &'static str) -> Self {
         Self::start(move |_, stream| stream.write_all(answer.as_bytes()).is_ok())
     }
 
-    /// Reacts to the request of that number; the connection stays open if it says so.
+    /// Starts a recorder that calls `react` with the number of each request; the connection stays open if it returns
+    /// `true`.
     pub(crate) fn start(react: impl Fn(usize, &mut TcpStream) -> bool + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -226,7 +227,7 @@ impl Recorder {
     }
 }
 
-/// One request as text, its content by Content-Length.
+/// Reads one request as text, its content by Content-Length.
 fn hear(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     let mut byte = [0];

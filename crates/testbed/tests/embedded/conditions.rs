@@ -1,4 +1,4 @@
-//! Preconditions: RFC 9110, 13.
+//! Tests of preconditions: RFC 9110, 13.
 
 use std::sync::Barrier;
 use std::thread;
@@ -131,7 +131,7 @@ fn conditions_do_not_matter_where_the_answer_is_no_anyway_13_2_1() {
     }
 }
 
-/// So many at once do this; how many are told 2xx.
+/// Sends the same request from `count` clients at once and returns the number of 2xx responses.
 pub(crate) fn winners(address: std::net::SocketAddr, count: usize, line: &str, fields: &str) -> usize {
     let barrier = Barrier::new(count);
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! Where messages begin and end: RFC 9112.
+//! Tests of message framing: RFC 9112.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -77,7 +77,7 @@ fn a_connection_ends_when_asked_9_6() {
     assert!(old.starts_with("HTTP/1.1 404 ") && old.contains("\r\nConnection: close\r\n"), "{old}");
 }
 
-/// What is sent, and the status that refuses it before the connection closes.
+/// Malformed requests: description, status that refuses the request before the connection closes, and bytes.
 pub(crate) const REFUSED: &[(&str, u16, &str)] = &[
     ("no Host, 3.2", 400, "GET / HTTP/1.1\r\n\r\n"),
     ("two Hosts, 3.2", 400, "GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n"),

@@ -1,5 +1,5 @@
-//! The embedded server, seen through raw sockets: what it does right, feature by feature with the clause, and that every
-//! bug shows.
+//! Tests of the embedded server through raw sockets: its correct behaviour, clause by clause, and the symptom of
+//! every bug.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests")]
 

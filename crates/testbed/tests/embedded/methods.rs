@@ -1,4 +1,4 @@
-//! GET, HEAD, PUT, DELETE, OPTIONS and the others, without conditions.
+//! Tests of GET, HEAD, PUT, DELETE, OPTIONS and unsupported methods, without conditions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The reverse proxy: RFC 9110, 7.6.
+//! Tests of the reverse proxy: RFC 9110, 7.6.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -145,7 +145,7 @@ fn origins_that_talk_nonsense_are_502() {
 
 #[test]
 fn connections_to_the_origin_are_used_again_and_idempotent_requests_repeated_9_2_2() {
-    // The second request on a connection is met with silence.
+    // The second request on a connection gets no response.
     let recorder =
         Recorder::start(|number, stream| number % 2 == 0 && stream.write_all(OK.as_bytes()).is_ok());
     let (_server, mut client) = before(&recorder);

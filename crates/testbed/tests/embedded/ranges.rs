@@ -1,4 +1,4 @@
-//! Partial content: RFC 9110, 14.
+//! Tests of partial content: RFC 9110, 14.
 
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Clients that behave badly, many clients, and many servers.
+//! Tests with misbehaving clients, many clients, and many servers.
 
 use std::net::{Shutdown, TcpStream};
 use std::thread;
@@ -8,7 +8,7 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 
 use super::client::{Client, correct, request, start};
 
-/// How many threads this process has.
+/// Returns the number of threads of this process.
 fn threads() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     text.lines().find_map(|line| line.strip_prefix("Threads:")).and_then(|it| it.trim().parse().ok())
@@ -29,7 +29,7 @@ fn two_hundred_servers_come_and_go() {
         assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
     }
     assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
-    // Other tests have threads too, but not that many.
+    // Other tests of this process have threads too, but fewer than this.
     assert!(threads().is_none_or(|count| count < 300), "{:?}", threads());
 }
 
@@ -80,7 +80,8 @@ fn readers_see_whole_contents_while_writers_are_at_work() {
     assert_eq!(torn(server.addr(), 5000), 0);
 }
 
-/// Four writers, each with a letter of its own, and four readers who count contents of more than one letter.
+/// Runs four writers, each with a letter of its own, and four readers, and counts the contents with more than one
+/// letter.
 pub(crate) fn torn(address: std::net::SocketAddr, length: usize) -> usize {
     thread::scope(|scope| {
         for letter in ["a", "b", "c", "d"] {

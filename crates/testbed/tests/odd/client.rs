@@ -1,4 +1,4 @@
-//! A client that reads responses by the book and knows when one has broken off.
+//! Client that parses responses strictly and detects those that are cut off.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -25,7 +25,7 @@ impl Answer {
     }
 }
 
-/// A connection that is opened again when it has ended.
+/// Connection that is reopened after it has ended.
 pub(crate) struct Client {
     address: SocketAddr,
     stream: Option<TcpStream>,
@@ -58,11 +58,11 @@ impl Client {
             stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
             stream
         });
-        // It may have been closed in the meantime; then reading tells.
+        // If the connection was closed in the meantime, reading reports it.
         let _ = stream.write_all(bytes);
     }
 
-    /// A whole answer, or `None` if the connection ended before.
+    /// Sends a request and returns the complete response, or `None` if the connection ended first.
     pub(crate) fn ask(
         &mut self,
         line: &str,

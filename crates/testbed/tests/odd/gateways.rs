@@ -1,4 +1,4 @@
-//! The gateway, between the client and the odd server's own origin.
+//! Tests of the odd gateway, with an odd origin server behind it.
 
 use confute_testbed::odd::{Habits, OddServer, Oddity, Side, TABLE};
 

@@ -1,4 +1,5 @@
-//! The odd servers, seen through raw sockets: each oddity alone keeps the promises of a store, and does what its entry says.
+//! Tests of the odd servers through raw sockets: with each oddity alone, the server keeps the promises of a store and
+//! behaves as its table entry says.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,4 @@
-//! The origin server.
+//! Tests of the odd origin server.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -14,7 +14,7 @@ fn start(oddities: &[Oddity]) -> (OddServer, Client) {
     (server, client)
 }
 
-/// Past the first requests, which are served plainly.
+/// Sends more than the first requests, in which no oddity strikes.
 pub(crate) fn warm(client: &mut Client) {
     for _ in 0..20 {
         client.ask("OPTIONS /warm", &[], None);
@@ -25,13 +25,14 @@ fn text(content: &[u8]) -> String {
     String::from_utf8(content.to_vec()).unwrap()
 }
 
-/// Contents that a resource may have: one, unless a write has an unknown outcome.
+/// Checks that every read returns a content that the resource may have: exactly one, unless a write has an unknown
+/// outcome.
 fn one_client_sees_a_store(oddity: Oddity, rounds: u32) {
     let entry = oddity.entry();
     let (_server, mut client) = start(&[oddity]);
     warm(&mut client);
     let mut may: BTreeSet<Option<String>> = [None].into();
-    // What may still happen.
+    // Contents of writes with unknown outcome, which may still be performed.
     let mut open: BTreeSet<Option<String>> = BTreeSet::new();
     for round in 0..rounds {
         let content = format!("content {round} ").repeat(1 + round as usize % 3);
@@ -91,7 +92,7 @@ fn conditions_hold_with_every_kind_of_tag() {
         let (_server, mut client) = start(&[oddity]);
         client.ask("PUT /a", &[], Some("first")).unwrap();
         thread::sleep(Duration::from_millis(if oddity == Oddity::RipeningTag { 60 } else { 35 }));
-        // By the moment of the next request the tag may have changed where it does so with time.
+        // A tag that changes with time may have changed by the next request, so the check is repeated.
         let is_met = (0..6).any(|_| {
             let seen = client.ask("GET /a", &[], None).unwrap();
             let Some(tag) = seen.raw("etag") else { return oddity == Oddity::NoTag };
@@ -119,7 +120,8 @@ fn a_weak_tag_used_as_strong_is_the_twin() {
     assert_eq!(client.ask("PUT /a", &[("If-Match", &tag)], Some("second")).unwrap().status, 204);
 }
 
-/// What one client sees of one write with an unknown outcome, over time.
+/// Returns one entry for each time that a client sees the effect of a write with an unknown outcome. The client
+/// overwrites the effect each time, so several entries show that the write was performed several times.
 fn seen_after(habits: Habits, statuses: &[u16]) -> Vec<String> {
     let server = OddServer::origin(habits).unwrap();
     let mut client = Client::to(server.addr());
@@ -202,7 +204,8 @@ fn dates_are_rounded_but_never_later_than_the_response() {
         let answer = client.ask("GET /a", &[], None).unwrap();
         let date = answer.field("last-modified").unwrap();
         let same = client.ask("PUT /a", &[("If-Unmodified-Since", date.as_bytes())], Some("a")).unwrap();
-        // A date that was rounded up to now may be earlier than the one of a second later.
+        // A date that was rounded up but limited to the current second may be earlier than the one sent a second
+        // later.
         assert!(same.status == 204 || oddity == Oddity::RoundedDate, "{oddity:?}: {}", same.status);
         if oddity == Oddity::EpochDate {
             assert_eq!(date, "Thu, 01 Jan 1970 00:00:00 GMT");

@@ -1,4 +1,4 @@
-//! What the tests of real servers share.
+//! Helpers shared by the tests of real servers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use confute_testbed::ServerError;
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running server, or `None` where it is not installed, which under CI is a failure.
+/// Returns the running server, or `None` if it is not installed. Under CI a missing server is a failure.
 pub(crate) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
     match started {
         Ok(server) => Some(server),
@@ -22,7 +22,7 @@ pub(crate) fn running<T>(started: Result<T, ServerError>) -> Option<T> {
     }
 }
 
-/// The whole answer to one request.
+/// Sends one GET and returns the complete response.
 pub(crate) fn get(server: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(server).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -32,14 +32,14 @@ pub(crate) fn get(server: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// Whether this process has a folder, or shared memory, for such a server.
+/// Returns `true` if a directory or shared memory of such a server, started by this process, still exists.
 pub(crate) fn is_left(name: &str) -> bool {
     let own = format!("confute-{name}-{}-", std::process::id());
     [&std::env::temp_dir(), Path::new("/dev/shm")].iter().any(|folder| {
         let Ok(mut entries) = folder.read_dir() else { return false };
         entries.any(|entry| {
             let entry = entry.unwrap().file_name();
-            // Squid writes x for what is neither a letter nor a digit.
+            // The name of Squid's shared memory has x in place of other characters than letters and digits.
             [own.clone(), own.replace('-', "x")].iter().any(|own| entry.to_string_lossy().starts_with(own))
         })
     })

@@ -1,4 +1,4 @@
-//! For each rule the smallest trace that breaks it, blamed on it, and the nearest one that does not.
+//! For each rule, the smallest trace that violates it and is blamed on it, and the most similar one that does not.
 
 mod changes;
 mod reads;

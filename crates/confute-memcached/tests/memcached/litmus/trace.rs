@@ -1,12 +1,12 @@
-//! Traces in the making, and what is said of them.
+//! Builder of traces, and checks of their verdicts.
 
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Options, blame, judge};
 use confute_drive::Dialogue as _;
-use confute_memcached::{Command, Line, Memcached, MemcachedModel, Message, Store};
+use confute_memcached::{Command, Memcached, MemcachedModel, Message, ResponseLine, Store};
 
-/// A trace in the making: every event comes a millisecond after the one before.
+/// A trace under construction: each event is one millisecond after the one before.
 #[derive(Clone, Default)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event<Message>>,
@@ -32,14 +32,14 @@ impl Trace {
         self
     }
 
-    pub(crate) fn seen(mut self, conn: u32, line: Line) -> Self {
+    pub(crate) fn seen(mut self, conn: u32, line: ResponseLine) -> Self {
         let message = self.now(line.into());
         self.events.push(Event::Received(WireConn(conn), message));
         self
     }
 
-    /// A request and its answer.
-    pub(crate) fn did(self, command: Command, line: Line) -> Self {
+    /// Adds a request and its response.
+    pub(crate) fn did(self, command: Command, line: ResponseLine) -> Self {
         self.ask(0, command).seen(0, line)
     }
 
@@ -93,20 +93,20 @@ pub(crate) fn touch(exptime: i64) -> Command {
     Command::Touch { key: "k".into(), exptime }
 }
 
-pub(crate) fn value(data: &str) -> Line {
-    Line::Value { key: "k".into(), flags: 7, data: data.into(), unique: None }
+pub(crate) fn value(data: &str) -> ResponseLine {
+    ResponseLine::Value { key: "k".into(), flags: 7, data: data.into(), unique: None }
 }
 
-pub(crate) fn tagged(data: &str, token: &str) -> Line {
-    Line::Value { key: "k".into(), flags: 7, data: data.into(), unique: Some(token.into()) }
+pub(crate) fn tagged(data: &str, token: &str) -> ResponseLine {
+    ResponseLine::Value { key: "k".into(), flags: 7, data: data.into(), unique: Some(token.into()) }
 }
 
-pub(crate) fn short_of_memory() -> Line {
-    Line::ServerError(" out of memory storing object".into())
+pub(crate) fn short_of_memory() -> ResponseLine {
+    ResponseLine::ServerError(" out of memory storing object".into())
 }
 
-pub(crate) fn number(text: &str) -> Line {
-    Line::Number(text.into())
+pub(crate) fn number(text: &str) -> ResponseLine {
+    ResponseLine::Number(text.into())
 }
 
 pub(crate) fn allowed(trace: &Trace) {
@@ -119,7 +119,7 @@ pub(crate) fn blamed_by(model: MemcachedModel, trace: &Trace, names: &[&str]) {
     let verdict = judge(&model, &network, &trace.events, &options);
     assert!(verdict.is_refuted(), "{names:?}: {verdict:?} of {:#?}", trace.events);
     let blame = blame(&model, &network, &trace.events, &options);
-    // Weaker rules that would have to be broken more often come after these.
+    // Diagnoses with weaker rules broken more often rank after these.
     let least = blame.diagnoses.iter().map(|diagnosis| diagnosis.deviations).min();
     let plain = blame.diagnoses.iter().filter(|diagnosis| Some(diagnosis.deviations) == least);
     let found: Vec<_> = plain.map(|diagnosis| diagnosis.rules.clone()).collect();
@@ -131,7 +131,7 @@ pub(crate) fn blamed(trace: &Trace, rule: &confute::lang::Rule) {
     blamed_by(MemcachedModel::default(), trace, &[rule.name]);
 }
 
-/// A refuted trace that no single rule explains, or that several do.
+/// Asserts that the trace is refuted, whether no rule explains it alone or several do.
 pub(crate) fn refuted(trace: &Trace) {
     let verdict = judge(&MemcachedModel::default(), &Tcp::default(), &trace.events, &Options::default());
     assert!(verdict.is_refuted(), "{verdict:?} of {:#?}", trace.events);

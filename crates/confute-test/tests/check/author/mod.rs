@@ -1,4 +1,4 @@
-//! Mistakes of a model author, as `cargo test` shows them: each is named, and none becomes a verdict on the server.
+//! Mistakes of model authors in `cargo test`: each is named, and none leads to a verdict on the server.
 
 mod own;
 
@@ -10,7 +10,7 @@ use confute::lang::{Io, Turn};
 use confute_drive::Conclusion;
 use own::{Message, Own, Serve, VALUES, check, check_with, right};
 
-/// The error of `try_run` for a correct server that is tested by the model with this turn, in one line.
+/// Returns the error of `try_run`, on one line, for a correct server and the model with this turn.
 fn said(serve: Serve) -> String {
     let text = match check(serve, false).try_run() {
         Ok((outcome, text)) => panic!("{:?}\n{text}", outcome.conclusion),
@@ -20,7 +20,7 @@ fn said(serve: Serve) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What `run` panics with.
+/// Returns the panic message of `run`.
 fn panicked(serve: Serve) -> String {
     let Err(panic) = catch_unwind(|| check(serve, false).run()) else { panic!("it passed") };
     let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -36,7 +36,7 @@ fn a_model_without_a_mistake() {
     assert!(!text.contains('\u{1b}'), "no colours: {text:?}");
 }
 
-/// Reads one cell, and opens another only then.
+/// Opens a second cell after reading the first.
 fn opens_late(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, request) = io.recv()?;
     match &*request {
@@ -59,14 +59,14 @@ fn a_broken_habit_ends_the_run() {
     let what = "mistake in the model: the turn opens `values[";
     let remedy = "after it has read a cell or made a choice. Open every cell before the first look";
     assert!(text.contains(what) && text.contains(remedy), "{text}");
-    // The first one is enough.
+    // The run ends at the first such mistake.
     assert!(text.contains(" in 1 case"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     let text = panicked(opens_late);
     assert!(text.contains(what) && text.contains(remedy) && !text.contains("unrefuted:"), "{text}");
 }
 
-/// Generators that ask for nothing leave nothing to judge.
+/// Cases whose generators send nothing cannot be judged.
 #[test]
 fn most_cases_have_to_be_judged() {
     let run = |steps| check_with(right, false, steps).try_run().unwrap();
@@ -78,7 +78,7 @@ fn most_cases_have_to_be_judged() {
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted, "{text}");
 }
 
-/// Looks at a cell, and receives only then.
+/// Reads a cell before receiving.
 fn receives_late(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let key = "greeting".to_owned();
     VALUES.get(io, &key)?;
@@ -86,7 +86,7 @@ fn receives_late(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     io.send(conn, Message::Ok)
 }
 
-/// Looks at a cell, and receives again.
+/// Receives a second time after reading a cell.
 fn receives_twice(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, request) = io.recv()?;
     if let Message::Get(key) | Message::Set(key, _) = &*request {
@@ -107,7 +107,7 @@ fn a_receive_after_a_look() {
     assert!(text.contains(what), "{text}");
 }
 
-/// Answers a get with something else from time to time.
+/// Responds to a get with a wrong value at intervals.
 fn counts(own: &Own, io: &mut Io<'_, Own>) -> Turn {
     let run = own.runs.fetch_add(1, Ordering::Relaxed);
     let (conn, request) = io.recv()?;
@@ -124,7 +124,7 @@ fn counts(own: &Own, io: &mut Io<'_, Own>) -> Turn {
     }
 }
 
-/// Keeps values beside its tables: the same turn does the same twice in a row, but not later.
+/// Stores values outside of tables: a turn repeated at once gives the same result, but not later.
 fn keeps_outside(own: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, request) = io.recv()?;
     match &*request {
@@ -140,7 +140,7 @@ fn keeps_outside(own: &Own, io: &mut Io<'_, Own>) -> Turn {
     }
 }
 
-/// Answers with the time of day.
+/// Responds with the time of day.
 fn tells_the_time(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, _) = io.recv()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -152,12 +152,12 @@ fn hidden_state() {
     for serve in [counts, keeps_outside, tells_the_time] {
         let text = said(serve);
         let what = "mistake in the model: the turn is not deterministic: run twice over the same answers it did `send value ";
-        let remedy = "A turn may depend only on what `io` tells it: no clock, no random numbers, no state outside tables";
+        let remedy = "A turn may depend only on values from `io`: no clock, no random numbers, no state outside tables";
         assert!(text.contains(what) && text.contains(remedy), "{text}");
     }
 }
 
-/// Knows ten keys only.
+/// Panics for long keys: its table has ten entries.
 fn panics(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, request) = io.recv()?;
     let (Message::Get(key) | Message::Set(key, _)) = &*request else { return io.replies(0) };
@@ -176,7 +176,7 @@ fn a_panic_in_the_model() {
     assert!(text.contains(what), "{text}");
 }
 
-/// The binary does not know the rules of one's own model, and cannot replay its cases.
+/// The binary does not know the rules of a user-defined model, and cannot replay its cases.
 #[test]
 fn advice_that_works() {
     let reports = crate::folder("own-reports");
@@ -188,5 +188,5 @@ fn advice_that_works() {
     }
     std::fs::remove_dir_all(&reports).unwrap();
     let why = check(right, false).allow("own/older").try_run().err().unwrap();
-    assert_eq!(why.to_string(), "there is no rule called own/older; the model has own/current");
+    assert_eq!(why.to_string(), "no rule is called own/older; the model has own/current");
 }

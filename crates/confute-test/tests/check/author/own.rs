@@ -1,6 +1,7 @@
-//! A protocol of one's own, with a correct server: lines `get KEY` and `set KEY VALUE`, answered `value VALUE` and `ok`.
+//! A user-defined protocol with a correct server: lines `get KEY` and `set KEY VALUE`, with responses `value
+//! VALUE` and `ok`.
 //!
-//! The model is given as a function, so that each test can make the mistake that it is about.
+//! The turn of the model is a parameter, so that each test can inject a mistake.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +16,7 @@ use confute_drive::{AnyGenerator, Generator, Past, Peer, Protocol, Reader, Side,
 use confute_test::Check;
 use serde::{Deserialize, Serialize};
 
-/// A message of either side.
+/// A request or a response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(super) enum Message {
     Get(String),
@@ -41,18 +42,18 @@ impl fmt::Display for Message {
 pub(super) const CURRENT: Rule =
     Rule { name: "own/current", level: Level::Must, summary: "A get is answered with the latest value." };
 
-/// The values that the model's server keeps.
+/// The values that the model stores.
 pub(super) const VALUES: Table<String, u32> = Table::new("values");
 
 /// The turn of a model.
 pub(super) type Serve = fn(&Own, &mut Io<'_, Own>) -> Turn;
 
-/// A model whose turn is given.
+/// A model with a given turn.
 pub(super) struct Own {
     serve: Serve,
-    /// A counter, which no model may have.
+    /// A counter: state that a model must not have.
     pub(super) runs: AtomicU64,
-    /// Values outside of tables, which no model may have either.
+    /// Values outside of tables: state that a model must not have.
     pub(super) outside: Mutex<BTreeMap<String, u32>>,
 }
 
@@ -69,7 +70,7 @@ impl ServerModel for Own {
     }
 }
 
-/// The turn without a mistake.
+/// A correct turn.
 pub(super) fn right(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     let (conn, request) = io.recv()?;
     match &*request {
@@ -86,7 +87,7 @@ pub(super) fn right(_: &Own, io: &mut Io<'_, Own>) -> Turn {
     }
 }
 
-/// What can be asked about a few keys.
+/// Requests about a few keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Ask {
     Get(u8),
@@ -121,7 +122,7 @@ impl Protocol for Lines {
     }
 }
 
-/// Reads lines.
+/// Parser of lines, with a buffer for an incomplete one.
 #[derive(Default)]
 pub(super) struct Held(Vec<u8>);
 
@@ -156,7 +157,7 @@ fn parse(line: &str) -> Message {
     }
 }
 
-/// Sets and gets, one outstanding on each connection.
+/// Random sets and gets, with one outstanding on each connection.
 struct Traffic {
     left: u32,
 }
@@ -174,12 +175,12 @@ impl Generator<Lines> for Traffic {
     }
 }
 
-/// A test of a correct server, or of one that forgets every value, by the model with this turn.
+/// Returns a test with this turn, of a correct server or of one that forgets every value.
 pub(super) fn check(serve: Serve, forgets: bool) -> Check {
     check_with(serve, forgets, |_| 60)
 }
 
-/// The same, with so many steps in each case.
+/// Returns a test like [`check`], with this number of steps in each case.
 pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check {
     let (lines, target) = (
         Lines(Own { serve, runs: AtomicU64::new(0), outside: Mutex::default() }),
@@ -191,7 +192,7 @@ pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> 
         .regressions(None)
 }
 
-/// Starts the server. It listens until the tests end.
+/// Starts the server. It runs until the tests end.
 fn start(forgets: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

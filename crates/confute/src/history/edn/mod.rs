@@ -1,8 +1,9 @@
 //! Values in Clojure's notation, EDN, as far as recorded histories use it.
 //!
-//! It reads one value at a time from text in memory, and keeps of a number only an `i64` or its digits. Equality is
-//! what it is for: maps and sets are equal in whatever order they were written, so that no history is condemned for
-//! the order of a map. Nesting is bounded by [`MAX_DEPTH`], hence so is the stack.
+//! The parser reads one value at a time from text in memory, and stores a number as `i64` or as its digits.
+//! Values are made for comparison: maps and sets are equal regardless of the order in which they were
+//! written, so no history is refuted for the order of a map. Nesting is bounded by [`MAX_DEPTH`], and so is
+//! the stack.
 
 mod parse;
 
@@ -10,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-/// How deep values may nest.
+/// Maximum depth of nested values.
 pub const MAX_DEPTH: usize = 64;
 
 /// A value in Clojure's notation.
@@ -21,9 +22,9 @@ pub enum Edn {
     Nil,
     /// `true` or `false`
     Bool(bool),
-    /// An integer, if it fits.
+    /// An integer that fits into an `i64`.
     Int(i64),
-    /// Any other number, as written (less a leading `+` and a trailing `N`).
+    /// Any other number, as written (without a leading `+` and a trailing `N`).
     Number(Arc<str>),
     /// `\a` or `\newline`
     Char(char),
@@ -45,20 +46,20 @@ pub enum Edn {
     Tagged(Arc<str>, Box<Edn>),
 }
 
-/// Why a text is not one EDN value.
+/// Reason why a text is not one EDN value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {}: {what}", at + 1)]
 pub struct EdnError {
-    /// Where, in bytes from 0.
+    /// Position of the error, in bytes from 0.
     pub at: usize,
-    /// What is wrong there, on one line.
+    /// Description of the error, on one line.
     pub what: String,
-    /// Whether more text could have made it right.
+    /// `true` if the error is at the end of the text, so that more text could have corrected it.
     pub at_end: bool,
 }
 
 impl Edn {
-    /// Reads the one value in a text; white space and comments may surround it.
+    /// Parses the one value in a text; white space and comments may surround it.
     pub fn parse(text: &str) -> Result<Edn, EdnError> {
         Self::parse_if_any(text)?.ok_or_else(|| EdnError {
             at: text.len(),
@@ -67,23 +68,23 @@ impl Edn {
         })
     }
 
-    /// The same, or nothing if there is nothing but white space and comments.
+    /// Parses the one value in a text, or returns `None` if the text has only white space and comments.
     pub(super) fn parse_if_any(text: &str) -> Result<Option<Edn>, EdnError> {
         parse::parse(text)
     }
 
-    /// The first value in a text, whatever follows it after a blank.
+    /// Parses the first value in a text and ignores everything after the white space behind it.
     pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
         parse::parse_first(text)
     }
 
-    /// The keyword `:name`.
+    /// Returns the keyword `:name`.
     pub fn keyword(name: &str) -> Edn {
         Edn::Keyword(name.into())
     }
 }
 
-/// Writes EDN that parses back equal.
+/// Writes EDN that parses to an equal value.
 impl fmt::Display for Edn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn spaced<'a>(f: &mut fmt::Formatter<'_>, values: impl IntoIterator<Item = &'a Edn>) -> fmt::Result {

@@ -1,13 +1,14 @@
-//! Reads one EDN value from text in memory.
+//! Parser of one EDN value from text in memory.
 //!
-//! By recursive descent, which is safe because depth is checked before each descent. An error tells whether more text
-//! could have made it right: that is how a file that was cut off is told from one that is wrong.
+//! Recursive descent is safe because the depth is checked before each descent. An error records whether it is
+//! at the end of the text, where more text could have corrected it: this distinguishes a truncated file from
+//! a wrong one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{ESCAPES, Edn, EdnError, MAX_DEPTH, NAMED};
 
-/// The one value in a text, or nothing if there is nothing but white space and comments.
+/// Parses the one value in a text, or returns `None` if the text has only white space and comments.
 pub(super) fn parse(text: &str) -> Result<Option<Edn>, EdnError> {
     let mut parser = Parser { text, at: 0 };
     parser.skip(0)?;
@@ -19,7 +20,8 @@ pub(super) fn parse(text: &str) -> Result<Option<Edn>, EdnError> {
     if parser.at == text.len() { Ok(Some(value)) } else { parser.fault("expected nothing after the value") }
 }
 
-/// The first value in a text. What follows it is not looked at, but has to be apart from it.
+/// Parses the first value in a text. The rest is ignored, but must be separated from the value by white
+/// space.
 pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
@@ -121,7 +123,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The values up to a closing bracket, after an opening one of so many bytes.
+    /// Parses the values up to the closing bracket, after an opening bracket of `opening` bytes.
     fn sequence(&mut self, opening: usize, closing: char, depth: usize) -> Result<Vec<Edn>, EdnError> {
         self.at += opening;
         let mut values = Vec::new();
@@ -161,7 +163,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The rest of `\uXXXX`, or of two that are one character in UTF-16.
+    /// Parses the rest of `\uXXXX`, or of two escapes that form a surrogate pair.
     fn unicode(&mut self, start: usize) -> Result<char, EdnError> {
         let first = self.hex()?;
         if !(0xd800..0xdc00).contains(&first) {
@@ -199,7 +201,7 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let Some(first) = self.peek() else { return self.fault("expected a character after `\\`") };
         let rest = self.rest();
-        // The first may be a delimiter, as in `\(`.
+        // The first character may be a delimiter, as in `\(`.
         let length = first.len_utf8() + length_of_token(&rest[first.len_utf8()..]);
         let name = &rest[..length];
         if name.len() == first.len_utf8() && !first.is_whitespace() {
@@ -220,7 +222,7 @@ impl<'a> Parser<'a> {
         Err(EdnError { at: start, what: "an unknown character name".to_owned(), at_end })
     }
 
-    /// A number, keyword, symbol, or one of the three names that mean a value.
+    /// Parses a number, a keyword, a symbol, or one of `nil`, `true` and `false`.
     fn token(&mut self) -> Result<Edn, EdnError> {
         let start = self.at;
         let token = &self.rest()[..length_of_token(self.rest())];
@@ -278,7 +280,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// How many bytes the token at the start of this text has.
+/// Returns the length in bytes of the token at the start of the text.
 fn length_of_token(text: &str) -> usize {
     let ends = |c: char| match c {
         ',' | ';' | '"' | '\\' | '(' | ')' | '[' | ']' | '{' | '}' => true,

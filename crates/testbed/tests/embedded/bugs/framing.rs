@@ -1,4 +1,4 @@
-//! Bugs of framing and liveness.
+//! Tests of the bugs in framing and liveness.
 
 use std::thread;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{Lab, tests};
 const ROUNDS: usize = 40;
 const MOMENT: Duration = Duration::from_millis(150);
 
-/// Whether a request that must be refused, in [`REFUSED`], is performed.
+/// Returns 1 if a request of [`REFUSED`], which must be refused, is performed.
 fn accepted(lab: &Lab, what: &str) -> usize {
     let (_, status, bytes) = REFUSED.iter().find(|it| it.0.starts_with(what)).unwrap();
     let (_server, client) = lab.server();
@@ -18,7 +18,7 @@ fn accepted(lab: &Lab, what: &str) -> usize {
     usize::from(!answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.starts_with("HTTP/1.1 "))
 }
 
-/// Asks again and again; counts how often something follows the answer that does not belong there.
+/// Sends a request repeatedly, and counts the responses that are followed by surplus bytes.
 fn surplus(lab: &Lab, line: &str, fields: &str, status: u16, more: &str) -> usize {
     let (server, mut client) = lab.server();
     let tag = client.put("/a", "content").tag().to_owned();
@@ -33,7 +33,7 @@ fn surplus(lab: &Lab, line: &str, fields: &str, status: u16, more: &str) -> usiz
         .count()
 }
 
-/// GETs again and again, each time on a new connection; counts answers like this.
+/// Sends GETs, each on a new connection, and counts the `odd` responses.
 fn odd_gets(lab: &Lab, odd: fn(&str) -> bool) -> usize {
     let (server, mut client) = lab.server();
     client.put("/a", "content");
@@ -41,7 +41,7 @@ fn odd_gets(lab: &Lab, odd: fn(&str) -> bool) -> usize {
     (0..ROUNDS / 2).filter(|_| odd(&Client::to(server.addr()).raw(&bytes))).count()
 }
 
-/// Asks again and again; counts how often it takes forever, or ends in nothing.
+/// Sends a request repeatedly, and counts the timeouts and the connections that end without a response.
 fn unanswered(lab: &Lab, line: &str, how: &str) -> usize {
     let (server, mut client) = lab.server();
     client.put("/a", "content");
@@ -87,7 +87,34 @@ tests! {
     body_after_204 BodyAfter204 |lab| surplus(lab, "OPTIONS /a", "", 204, "done\n");
     length_one_short LengthOneShort |lab| odd_gets(lab, |it| it.contains("Length: 6\r\n") && it.ends_with("\r\ncontent"));
     length_one_long LengthOneLong |lab| odd_gets(lab, |it| it.contains("Length: 8\r\n") && it.ends_with("\r\ncontent"));
+    length_one_too_large LengthOneTooLarge |lab| {
+        let (server, _client) = lab.server();
+        let odd = |line: &str, end: &str| {
+            let text = Client::to(server.addr()).raw(request(line, "Connection: close", "content"));
+            usize::from(text.contains(&format!("{}\r\n", end.len() + 1)) && text.ends_with(&format!("\r\n\r\n{end}")))
+        };
+        // Both, or the symptom is not that of every response.
+        odd("PUT /a", "") * odd("GET /a", "content")
+    };
     last_chunk_missing LastChunkMissing |lab| odd_gets(lab, |it| it.ends_with("\r\n\r\n7\r\ncontent\r\n"));
+    bare_line_feed BareLineFeed |lab| odd_gets(lab, |it| it.starts_with("HTTP/1.1 200 OK\nDate"));
+    length_with_204 LengthWith204 |lab| {
+        let (_server, mut client) = lab.server();
+        usize::from(client.ask("OPTIONS /a", "", "").field("content-length") == Some("0"))
+    };
+    allow_missing AllowMissing |lab| {
+        let (_server, mut client) = lab.server();
+        let answer = client.ask("POST /a", "", "");
+        usize::from(answer.status == 405 && answer.field("allow").is_none())
+    };
+    body_unread BodyUnread |lab| {
+        let (server, _client) = lab.server();
+        let twice = |_: &usize| {
+            let client = Client::to(server.addr()).impatient(MOMENT / 4);
+            client.raw(request("PUT /a", "", "content")).matches("HTTP/1.1 ").count() > 1
+        };
+        (0..12).filter(twice).count()
+    };
     close_ignored CloseIgnored |lab| {
         let (_server, client) = lab.server();
         let text = client.impatient(MOMENT).raw(request("GET /a", "Connection: close", ""));
