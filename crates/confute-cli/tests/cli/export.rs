@@ -82,7 +82,8 @@ fn verdicts(found: &Found) -> Vec<(&'static str, i32, i32, String)> {
     verdicts
 }
 
-/// Checks that the required scripts distinguish the faulty server from the correct one, and that replay does.
+/// Checks that the required scripts exist, that every script tells the faulty server from the correct one, and that
+/// replay does.
 fn decides(name: &str, scripts: &[&str]) {
     decides_if(name, scripts, true);
 }
@@ -93,9 +94,10 @@ fn decides_if(name: &str, scripts: &[&str], always: bool) {
     let found = find(Bug::from_name(name).unwrap()).unwrap();
     let verdicts = verdicts(&found);
     for script in scripts {
-        let one = verdicts.iter().find(|(file, ..)| file == script);
-        let (_, wrong, fine, said) =
-            one.unwrap_or_else(|| panic!("no {script}: {:#}", found.about["exports"]));
+        let is_there = verdicts.iter().any(|(file, ..)| file == script);
+        assert!(is_there, "no {script}: {:#}", found.about["exports"]);
+    }
+    for (script, wrong, fine, said) in &verdicts {
         let is_told =
             if always { (*wrong, *fine) == (1, 0) } else { matches!((wrong, fine), (0 | 1 | 3, 0 | 3)) };
         assert!(is_told, "{name}, {script}: {wrong} and {fine}: {said}");
@@ -165,9 +167,10 @@ fn content_instead_of_not_modified() {
     decides("if-none-match-strong-on-get", &BOTH);
 }
 
+/// The smallest case may contain a date that is computed from a response; then there is no script for a shell.
 #[test]
 fn a_stale_read() {
-    decides("stale-read", &BOTH);
+    decides("stale-read", &BOTH[..1]);
 }
 
 #[test]
