@@ -38,13 +38,22 @@ pub(crate) fn folder(finding: &Violation) -> String {
     format!("{FOLDER}{}", finding.number)
 }
 
-/// Returns `true` if the entry is the folder of a violation, written by an earlier run.
+/// Returns `true` if the entry is the folder of a violation, written by an earlier run. A run that was killed may have
+/// left the folder empty, or with nothing but the temporary file of the case.
 fn is_ours(entry: &fs::DirEntry) -> bool {
     let name = entry.file_name();
     let number = name.to_str().and_then(|name| name.strip_prefix(FOLDER));
     number.is_some_and(|number| number.parse::<usize>().is_ok())
         && entry.file_type().is_ok_and(|kind| kind.is_dir())
-        && entry.path().join(CASE).is_file()
+        && {
+            let case = entry.path().join(CASE);
+            case.is_file() || part(&case).is_file() || is_empty(&entry.path())
+        }
+}
+
+/// Returns `true` if the folder has no entries.
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// The result of writing files.

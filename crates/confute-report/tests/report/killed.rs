@@ -107,6 +107,22 @@ fn files_are_whole_whenever_the_process_ends() {
     assert_eq!(names.len(), 8, "{names:?}");
 }
 
+/// A run that was killed while it wrote the case of a violation leaves a folder with nothing but a temporary file. The
+/// next run removes it, as it does with an empty folder; it keeps folders with files that it did not write.
+#[test]
+fn remains_of_a_killed_run_are_removed() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("remains");
+    let _ = fs::remove_dir_all(&folder);
+    for (number, file) in [(3, Some("violation.case.part")), (4, None), (5, Some("notes.txt"))] {
+        let violation = folder.join(format!("violation-{number}"));
+        fs::create_dir_all(&violation).unwrap();
+        file.into_iter().for_each(|file| fs::write(violation.join(file), "x").unwrap());
+    }
+    Reports::create(&folder).unwrap();
+    assert_eq!(below(&folder), ["violation-5/notes.txt"]);
+    assert!(!folder.join("violation-4").exists());
+}
+
 /// Returns `true` if a file has a temporary name.
 fn is_part(name: &str) -> bool {
     std::path::Path::new(name).extension().is_some_and(|extension| extension == "part")
