@@ -352,9 +352,9 @@ pub struct RequestNotes {
     /// until the trace is annotated.
     #[serde(skip)]
     pub answered_at: Option<i64>,
-    /// `true` if its response has a strong tag.
+    /// `true` if the response to this PUT repeats a strong tag of the resource.
     #[serde(skip)]
-    pub is_tagged: bool,
+    pub repeats_tag: bool,
     /// `true` if a GET concurrent with this PUT was answered with content that no request put.
     #[serde(skip)]
     pub is_seen_torn: bool,

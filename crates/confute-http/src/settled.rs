@@ -3,15 +3,15 @@
 //!
 //! While a case runs, the response to a request is not known yet. Afterwards some facts are known that save the model
 //! from guessing: the number of unsolicited responses after the last outstanding one (RFC 9112, 9.2), whether the
-//! response leaves the outcome of a write open (202 and most server errors), the time when it was received, whether it has
-//! a strong tag, and whether the connection ended instead.
+//! response leaves the outcome of a write open (202 and most server errors), the time when it was received, whether it
+//! repeats a strong tag, and whether the connection ended instead.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use confute::trace::{Event, WireConn};
 
-use crate::message::{Message, Method, Request, RequestNotes, Response};
+use crate::message::{Message, Method, Request, RequestNotes, Response, Tag};
 
 /// State of a connection, as far as the trace was read.
 #[derive(Default)]
@@ -29,6 +29,8 @@ struct Path<'a> {
     puts: Vec<(usize, Option<usize>, Arc<str>)>,
     /// Position of each GET of the whole content, and the position and content of its response.
     reads: Vec<(usize, Option<(usize, &'a str)>)>,
+    /// Position of each request whose response has a strong tag, the position of that response, and the tag.
+    tags: Vec<(usize, usize, &'a Tag)>,
 }
 
 impl<'a> Path<'a> {
@@ -41,6 +43,7 @@ impl<'a> Path<'a> {
     }
 
     fn answered(&mut self, place: usize, at: usize, response: &'a Response) {
+        self.tags.extend(response.etag.iter().filter(|tag| !tag.weak).map(|tag| (place, at, tag)));
         if let Ok(put) = self.puts.binary_search_by_key(&place, |put| put.0) {
             self.puts[put].1.get_or_insert(at);
         } else if let Ok(read) = self.reads.binary_search_by_key(&place, |read| read.0)
@@ -50,6 +53,18 @@ impl<'a> Path<'a> {
         {
             self.reads[read].1.get_or_insert((at, &response.body));
         }
+    }
+
+    /// Returns the positions of PUTs whose response repeats a strong tag: that of a response that came before the PUT was
+    /// sent, or that of the response to another PUT. (A read that meets the PUT may show its new tag first.)
+    fn repeating_tag(&self) -> impl Iterator<Item = usize> {
+        let is_put = |place: &usize| self.puts.binary_search_by_key(place, |put| put.0).is_ok();
+        self.tags.iter().filter(move |(place, ..)| is_put(place)).filter_map(move |(place, _, tag)| {
+            let has_it = |(other, at, seen): &(usize, usize, &Tag)| {
+                other != place && seen == tag && (at < place || is_put(other))
+            };
+            self.tags.iter().any(has_it).then_some(*place)
+        })
     }
 
     /// Returns the positions of PUTs that were concurrent with a GET whose response had content that no request put.
@@ -71,7 +86,7 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
     let mut connections: BTreeMap<WireConn, Connection> = BTreeMap::new();
     let mut unasked: BTreeMap<usize, u32> = BTreeMap::new();
     let none = || vec![false; trace.len()];
-    let (mut open, mut lost, mut tagged) = (none(), none(), none());
+    let (mut open, mut lost) = (none(), none());
     let mut answered: Vec<Option<i64>> = vec![None; trace.len()];
     let mut paths: BTreeMap<Arc<str>, Path<'_>> = BTreeMap::new();
     for (at, event) in trace.iter().enumerate() {
@@ -97,7 +112,6 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
                     (Some(place), _) => {
                         open[place] = response.leaves_open();
                         answered[place].get_or_insert(response.at);
-                        tagged[place] |= response.etag.as_ref().is_some_and(|tag| !tag.weak);
                         if let Event::Sent(_, message) = &trace[place]
                             && let Some(request) = message.own_request()
                             && let Some(path) = paths.get_mut(&request.path)
@@ -123,6 +137,7 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
         }
     }
     let torn: BTreeSet<usize> = paths.values().flat_map(Path::seen_torn).collect();
+    let repeating: BTreeSet<usize> = paths.values().flat_map(Path::repeating_tag).collect();
     for (at, event) in trace.iter_mut().enumerate() {
         if let Event::Sent(_, Message::Request(request)) = event
             && !request.forwarded.is_there()
@@ -132,7 +147,7 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
                 is_settled: !open[at],
                 is_lost: lost[at],
                 answered_at: Some(answered[at].unwrap_or(i64::MAX)),
-                is_tagged: tagged[at],
+                repeats_tag: repeating.contains(&at),
                 is_seen_torn: torn.contains(&at),
             };
         }

@@ -275,7 +275,7 @@ rules! {
             Selection 1 "Content that was there before, or such content before the response to its PUT, has a tag \
              that was used before."
                 "For content that was put, see rfc9110-9.3.4/validators: each read before the response counts once \
-                 more, unless that response has a strong tag.",
+                 more, unless that response repeats the tag.",
             AnyContent 2 "A response with a strong tag has other content."
                 "It explains any content, and tags that are given twice are to be blamed first.",
         ],

@@ -130,7 +130,8 @@ fn an_old_strong_tag_with_new_content_is_torn_while_the_write_is_at_work() {
     let during =
         |seen| with("aa", "x").sent(0, put("bb")).sent(1, get()).got(1, seen).got(0, status(204).tag("y"));
     let torn = || during(ok("bb").tag("x"));
-    assert_eq!(torn().blamed()[0], "store/whole", "{:?}", torn().blamed());
+    // The response to the PUT has a tag of its own, so the server does not give the old one twice.
+    assert_eq!(torn().blamed(), ["store/whole"]);
     assert_eq!(torn().level(), Some(Level::Store));
     let late = with("aa", "x")
         .sent(0, put("bb"))

@@ -292,8 +292,8 @@ impl Deviating<'_> {
         } else {
             let mut rules = std::mem::take(&mut self.broken);
             let notes = self.request().notes;
-            // If the response to the PUT has the tag, a read with the same tag and content is not torn.
-            rules.retain(|rule| !(notes.is_tagged && rule.name == rules::TAG_DIFFERS.name));
+            // If the response to the PUT repeats the tag, a read with the same tag and content is not torn.
+            rules.retain(|rule| !(notes.repeats_tag && rule.name == rules::TAG_DIFFERS.name));
             let until = notes.answered_at.filter(|_| !rules.is_empty());
             entry.defects.fault = until.map(|until| Fault { rules, until });
             if self.request().notes.is_lost {
