@@ -1,6 +1,7 @@
 //! Small models for features that the shipped ones do not use: closing, cells of several tables, internal
 //! turns.
 
+use confute::fault::{self, Fault};
 use confute::lang::{Conn, Io, Number, Register, ServerModel, Sym, Table, Turn};
 use confute::network::{Tcp, Udp};
 use confute::trace::{Event, WireConn};
@@ -473,4 +474,18 @@ fn what_the_hypotheses_disagree_about() {
     assert_eq!(disagreement(&[], "?"), 1, "the answer is free, and says nothing about the number");
     assert_eq!(disagreement(&[sent(0, "1"), received(0, "no")], "2"), 1);
     assert_eq!(disagreement(&[sent(0, "2")], "2"), 0, "while an answer is awaited");
+}
+
+/// These traces notice faults that random ones rarely show.
+#[test]
+fn planted_faults_are_noticed() {
+    let check: [(Fault, &[fn()]); 3] = [
+        (Fault::TwoCellsReadEarly, &[a_read_behind_one_of_two_cells]),
+        (Fault::TwoCellsSettledEarly, &[a_read_behind_one_of_two_cells]),
+        (Fault::LateReadsBesideWhole, &[a_read_behind_the_bell]),
+    ];
+    for (fault, traces) in check {
+        let fails = |run: &fn()| std::panic::catch_unwind(|| fault::with(Some(fault), run)).is_err();
+        assert!(traces.iter().any(fails), "{} is not noticed", fault.name());
+    }
 }

@@ -6,14 +6,20 @@
 //! the search explores as scenes. A twin that reads everything first gives the search less to use, and one
 //! whose turns may touch anything allows no late reads, no foresight and no scenes either.
 //!
+//! Every trace is also judged with sets of reductions: none, one alone, one missing, and a random one. For each fault of
+//! the search that only these models show, `tests/stored` holds a trace; `cargo test -p confute-models --test twins --
+//! --ignored hunt` looks for missing ones.
+//!
 //! `CONFUTE_TRIPLES` sets the number of traces per model (at least 3,000), `CONFUTE_SEED` the first seed, and
 //! `CONFUTE_FIRST=1` ends the run at the first difference.
 
-#![allow(clippy::unwrap_used, reason = "helpers of a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of a test")]
 
 use std::fmt::Debug;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use confute::fault::{self, Fault};
 use confute::lang::{
     Access, CellSpec, Change, Conn, Handler, Incoming, Io, Layer, Layered, Register, Scope, ServerModel,
     Stop, Table, Text, Turn,
@@ -22,10 +28,12 @@ use confute::network::{Network, Tcp, Udp};
 use confute::random::Random;
 use confute::simulate::Simulation;
 use confute::trace::{Event, WireConn};
-use confute::{Options, Tester, Verdict, judge};
+use confute::{Options, Reduction, Reductions, Tester, Verdict, judge};
 use confute_models::conditional::{self, Conditional};
 use confute_models::ticket::{self, TicketOffice};
 use confute_models::{Workload as _, kv, register};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// A model whose turns all declare that they may touch anything.
 struct Whole<M>(M);
@@ -329,8 +337,10 @@ fn verdicts<S: ServerModel<Msg: Clone>>(
     model: &S,
     network: &dyn Network,
     events: &[Event<S::Msg>],
+    reductions: Reductions,
 ) -> [&'static str; 3] {
-    let options = Options { turns: 50_000, ..Options::default() };
+    let turns = if reductions == Reductions::ALL { 50_000 } else { 5_000 };
+    let options = Options { turns, reductions, ..Options::default() };
     let name = |verdict: &Verdict| match verdict {
         Verdict::Unrefuted => "unrefuted",
         Verdict::Refuted(_) => "refuted",
@@ -349,6 +359,36 @@ fn verdicts<S: ServerModel<Msg: Clone>>(
     [name(&judge(model, network, events, &options)), online(false), online(true)]
 }
 
+/// Returns the sets of reductions with which the trace of this seed is judged, beside all of them.
+fn fewer(seed: u64) -> [Reductions; 4] {
+    let one = Reduction::ALL[seed as usize % Reduction::ALL.len()];
+    let mut random = Random::new(seed);
+    let some = Reduction::ALL.iter().copied().filter(|_| random.chance(1, 2)).collect();
+    [Reductions::NONE, Reductions::NONE.with(one), Reductions::ALL.without(one), some]
+}
+
+/// Returns the name of the expected verdict: that of a twin whose turns may touch anything.
+fn expect<S: ServerModel<Msg: Clone>>(
+    model: &S,
+    network: &dyn Network,
+    events: &[Event<S::Msg>],
+) -> &'static str {
+    match judge(model, network, events, &Options::default()) {
+        Verdict::Refuted(_) => "refuted",
+        Verdict::Unrefuted => "unrefuted",
+        other @ Verdict::Inconclusive(_) => panic!("{other:?}"),
+    }
+}
+
+/// Returns the network of the trace of this seed.
+fn network(seed: u64) -> &'static dyn Network {
+    match seed % 16 {
+        0 => &Udp { loss: true, duplication: true, reordering: true },
+        1 => &Udp { loss: false, duplication: true, reordering: false },
+        _ => &Tcp { breaks: false },
+    }
+}
+
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
 }
@@ -363,30 +403,42 @@ where
     let first = setting("CONFUTE_SEED", 1);
     let all = setting("CONFUTE_TRIPLES", 3_000).max(3_000);
     let (mut refuted, mut undecided, mut differences) = (0, 0, Vec::new());
+    let (mut searches, mut open) = (0, 0);
     for seed in first..first + all {
-        let network: &dyn Network = match seed % 16 {
-            0 => &Udp { loss: true, duplication: true, reordering: true },
-            1 => &Udp { loss: false, duplication: true, reordering: false },
-            _ => &Tcp { breaks: false },
-        };
+        let network = network(seed);
         let events = trace(model, network, traffic, seed);
-        let whole = judge(twins.1, network, &events, &Options::default());
-        let expected = if whole.is_refuted() { "refuted" } else { "unrefuted" };
-        assert!(whole.is_refuted() || whole.is_unrefuted(), "seed {seed}: {whole:?}");
-        refuted += usize::from(whole.is_refuted());
-        let (told, plain) = (verdicts(model, network, &events), verdicts(twins.0, network, &events));
+        let expected = expect(twins.1, network, &events);
+        refuted += usize::from(expected == "refuted");
+        let every = Reductions::ALL;
+        let (told, plain) =
+            (verdicts(model, network, &events, every), verdicts(twins.0, network, &events, every));
         undecided += told.iter().chain(&plain).filter(|verdict| **verdict == UNDECIDED).count();
-        if differ(told, expected) || differ(plain, expected) {
+        let sets = [&[every][..], &fewer(seed)].concat();
+        let differing = |events: &[Event<S::Msg>]| {
+            let expected = expect(twins.1, network, events);
+            let differs_with = |set: &Reductions| differ(verdicts(model, network, events, *set), expected);
+            sets.iter().copied().find(differs_with)
+        };
+        for set in fewer(seed) {
+            let verdicts = verdicts(model, network, &events, set);
+            searches += verdicts.len();
+            open += verdicts.iter().filter(|verdict| **verdict == UNDECIDED).count();
+        }
+        if differ(plain, expected) || differing(&events).is_some() {
             let small = shrink(events, |events| {
-                let whole = judge(twins.1, network, events, &Options::default()).is_refuted();
-                let expected = if whole { "refuted" } else { "unrefuted" };
-                differ(verdicts(model, network, events), expected)
-                    || differ(verdicts(twins.0, network, events), expected)
+                let expected = expect(twins.1, network, events);
+                differing(events).is_some() || differ(verdicts(twins.0, network, events, every), expected)
             });
-            let (told, plain) = (verdicts(model, network, &small), verdicts(twins.0, network, &small));
-            let whole = judge(twins.1, network, &small, &Options::default()).is_refuted();
+            let set = differing(&small).unwrap_or_default();
+            let expected = expect(twins.1, network, &small);
+            let agrees = |set| !differ(verdicts(model, network, &small, set), expected);
+            let mend = set.iter().find(|one| agrees(set.without(*one))).map_or("none", Reduction::name);
             differences.push(format!(
-                "model: {told:?}, plain twin: {plain:?}, whole twin: refuted = {whole}\nseed {seed}, {}\n{}",
+                "model with reductions {set}: {:?}, plain twin: {:?}, whole twin: {expected}; with none: {:?}; removing \
+                 {mend} mends it\nseed {seed}, {}\n{}",
+                verdicts(model, network, &small, set),
+                verdicts(twins.0, network, &small, every),
+                verdicts(model, network, &small, Reductions::NONE),
                 network.name(),
                 small.iter().map(|event| format!("  {event:?}")).collect::<Vec<_>>().join("\n"),
             ));
@@ -395,6 +447,7 @@ where
             }
         }
     }
+    println!("fewer reductions: {open} of {searches} verdicts are open");
     assert!(differences.is_empty(), "{} times: {}", differences.len(), differences.join("\n"));
     assert!(undecided as u64 * 100 <= all * 6, "{undecided} of {} verdicts are open", all * 6);
     assert!(refuted as u64 * 5 >= all, "only {refuted} of {all} traces were refuted");
@@ -434,4 +487,89 @@ fn conditional_and_its_twin_agree() {
 #[test]
 fn ticket_and_its_twin_agree() {
     compare(&TicketOffice, (&TicketOffice, &Whole(TicketOffice)), &TICKET);
+}
+
+/// Returns the file of the stored trace that shows a fault of the search.
+fn stored(model: &str, fault: Fault) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/stored/{model}-{}.json", fault.name()))
+}
+
+/// Returns `true` if the verdict on this trace is wrong with the fault, and right without.
+fn shows<S, W>(fault: Fault, (model, twin): (&S, &W), network: &dyn Network, events: &[Event<S::Msg>]) -> bool
+where
+    S: ServerModel<Msg: Clone>,
+    W: ServerModel<Msg = S::Msg>,
+{
+    let judge = || verdicts(model, network, events, Reductions::ALL);
+    let expected = expect(twin, network, events);
+    differ(fault::with(Some(fault), judge), expected) && !differ(judge(), expected)
+}
+
+/// Looks for traces that show faults, and stores the smallest form of the first for each.
+fn hunt_with<S, W>(name: &str, models: (&S, &W), traffic: &Traffic<S::Msg>, faults: &[Fault])
+where
+    S: ServerModel<Msg: Clone + PartialEq + Serialize>,
+    W: ServerModel<Msg = S::Msg>,
+{
+    let mut open: Vec<Fault> =
+        faults.iter().copied().filter(|fault| !stored(name, *fault).exists()).collect();
+    for seed in (1..setting("CONFUTE_TRIPLES", 3_000)).filter(|seed| seed % 16 > 1) {
+        let network = network(seed);
+        let events = trace(models.0, network, traffic, seed);
+        open.retain(|fault| {
+            if !shows(*fault, models, network, &events) {
+                return true;
+            }
+            let small = shrink(events.clone(), |events| shows(*fault, models, network, events));
+            let file = stored(name, *fault);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, serde_json::to_string(&small).unwrap() + "\n").unwrap();
+            false
+        });
+    }
+    open.iter().for_each(|fault| println!("{name}: nothing shows {}", fault.name()));
+}
+
+/// Checks that the stored traces of a model show their faults, and that without a fault every set of reductions agrees.
+fn notice<S, W>(name: &str, models: (&S, &W), faults: &[Fault])
+where
+    S: ServerModel<Msg: Clone + DeserializeOwned>,
+    W: ServerModel<Msg = S::Msg>,
+{
+    let network = network(2);
+    for fault in faults {
+        let text = std::fs::read_to_string(stored(name, *fault)).unwrap();
+        let events: Vec<Event<S::Msg>> = serde_json::from_str(&text).unwrap();
+        assert!(shows(*fault, models, network, &events), "{name}: {} is not noticed", fault.name());
+        let expected = expect(models.1, network, &events);
+        for set in (0..Reduction::ALL.len() as u64).flat_map(fewer) {
+            assert!(!differ(verdicts(models.0, network, &events, set), expected), "{}: {set}", fault.name());
+        }
+    }
+}
+
+const KV_FAULTS: [Fault; 4] = [
+    Fault::DeadThoughSeen,
+    Fault::DeadAfterOverwriting,
+    Fault::OriginOnlyUnderWay,
+    Fault::NeverThoughItMayGrow,
+];
+const REGISTER_FAULTS: [Fault; 1] = [Fault::LostWithoutWhatComes];
+const CONDITIONAL_FAULTS: [Fault; 3] =
+    [Fault::DoomedWithoutPast, Fault::DoomedWithoutOthers, Fault::DoomedWithoutLater];
+
+#[test]
+#[ignore = "takes long, and changes the stored traces"]
+fn hunt() {
+    hunt_with("kv", (&kv::Kv, &Whole(kv::Kv)), &KV, &KV_FAULTS);
+    let register = (&register::CasRegister, &Whole(register::CasRegister));
+    hunt_with("register", register, &REGISTER, &REGISTER_FAULTS);
+    hunt_with("conditional", (&Conditional, &Whole(Conditional)), &CONDITIONAL, &CONDITIONAL_FAULTS);
+}
+
+#[test]
+fn planted_faults_are_noticed() {
+    notice("kv", (&kv::Kv, &Whole(kv::Kv)), &KV_FAULTS);
+    notice("register", (&register::CasRegister, &Whole(register::CasRegister)), &REGISTER_FAULTS);
+    notice("conditional", (&Conditional, &Whole(Conditional)), &CONDITIONAL_FAULTS);
 }

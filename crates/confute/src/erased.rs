@@ -92,6 +92,8 @@ pub(crate) trait Letter: Any + Display {
     fn vars(&self, visit: &mut dyn FnMut(Var));
     fn fingerprint(&self) -> Fingerprint;
     fn is(&self, other: &dyn Letter) -> bool;
+    #[cfg(feature = "faults")]
+    fn copied(&self) -> Box<dyn Letter>;
 }
 
 /// A message that a model sends, with the type of the messages on the wire.
@@ -133,6 +135,10 @@ impl<M: Display + 'static, O: Pattern<M> + Display + Hash> Letter for Sent<M, O>
     }
     fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.message)
+    }
+    #[cfg(feature = "faults")]
+    fn copied(&self) -> Box<dyn Letter> {
+        letter::<M, O>(self.message.clone(), None)
     }
     fn is(&self, other: &dyn Letter) -> bool {
         (other as &dyn Any).downcast_ref::<Self>().is_some_and(|other| self.message == other.message)

@@ -65,6 +65,9 @@ mod verdict;
 
 mod explain;
 
+#[cfg(feature = "faults")]
+pub use derive::fault;
+pub use derive::reduce::{Reduction, Reductions};
 pub use engine::{Options, Pulse};
 pub use explain::{
     Bar, Counterfactual, Depth, Ground, Names, Reasons, blame, blame_by_parts, explain, reasons,

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use crate::derive::reduce::Reduction;
 use crate::engine::{self, Engine, Options};
 use crate::erased;
 use crate::lang::ServerModel;
@@ -55,6 +56,11 @@ impl<'m, S: ServerModel> Tester<'m, S> {
     /// Returns the number of turns of the model tried.
     pub fn turns(&self) -> u64 {
         self.engine.turns()
+    }
+
+    /// Returns, by reduction, the number of times that it left something out.
+    pub fn left_out(&self) -> impl Iterator<Item = (Reduction, u64)> {
+        self.engine.left_out()
     }
 
     /// Returns the number of open alternatives, over all parts.

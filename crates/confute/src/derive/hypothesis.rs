@@ -2,15 +2,15 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::book::Seen;
+use super::reduce::late::touches;
 use super::turn::Path;
 use crate::erased::{Letter, Message, Shown};
-use crate::fingerprint::{Fingerprint, FingerprintHasher};
+use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Term};
 use crate::lang::{Access, Cause, Conn, Incoming, Val};
 
@@ -79,8 +79,6 @@ pub(crate) struct Delivery {
     pub(crate) parallel: bool,
     /// `true` if another message was sent behind it before its response came.
     pub(crate) followed: Cell<bool>,
-    /// `true` once some turn for this delivery has written a cell.
-    pub(crate) loud: Cell<bool>,
     /// First observation on its connection after it was sent, with its position; `None` if there never was one. Empty
     /// as long as that is unknown.
     pub(crate) answer: OnceCell<Option<(u64, Seen)>>,
@@ -102,7 +100,6 @@ impl Delivery {
             alone: true,
             parallel: false,
             followed: Cell::new(false),
-            loud: Cell::new(false),
             answer: OnceCell::new(),
             print: Fingerprint::of(&(0xde_u8, sent)),
         }
@@ -175,7 +172,8 @@ impl Packed {
         renamed(&self.message.to_string(), &names)
     }
 
-    fn fingerprint(&self) -> Fingerprint {
+    /// Returns the fingerprint of the message, computed once.
+    pub(super) fn fingerprint(&self) -> Fingerprint {
         *self.fingerprint.get_or_init(|| self.message.fingerprint())
     }
 }
@@ -353,127 +351,19 @@ impl Hypothesis {
         self.floors.iter().find(|(number, _)| *number == lane).map_or(0, |(_, floor)| *floor)
     }
 
-    /// Returns a fingerprint of everything that can make a difference from here on, so that no two different states
-    /// share one: a refutation may rest on it.
-    ///
-    /// If turns keep to themselves (not `whole`), the verified messages in flight follow from the pending deliveries:
-    /// the position determines what was sent and observed, and every delivery has a fixed number of responses.
-    pub(crate) fn fingerprint(&self, place: u64, whole: bool) -> Fingerprint {
-        let mut hasher = FingerprintHasher::default();
-        hasher.write_u64(place);
-        let mut pipelined = None;
-        for cell in &self.cells {
-            hasher.write_u32(cell.number);
-            // Content that nothing will see makes no difference.
-            let now = if self.dead_until > place { None } else { cell.now.as_ref() };
-            hasher.write_u128(now.map_or(1, |value| value.fingerprint.0));
-            if cell.past.is_some() {
-                let pipelined = *pipelined.get_or_insert_with(|| self.is_pipelined());
-                self.hash_past(cell, pipelined, &mut hasher);
-            }
-        }
-        // Pending deliveries are in sending order in every hypothesis, so their order need not be hashed.
-        let mut sum = Fingerprint::default();
-        for pending in &self.pending {
-            sum = sum.plus(pending.delivery.print);
-            if pending.taken > 0 || pending.covered || pending.stale {
-                let more = (pending.delivery.sent, pending.taken, pending.covered, pending.stale);
-                sum = sum.plus(Fingerprint::of(&more));
-            }
-        }
-        hasher.write_u128(sum.0);
-        hasher.write_u8(u8::from(self.unseen_until > place) | u8::from(self.dead_until > place) << 1);
-        if !self.out.is_empty() {
-            self.hash_out(whole, &mut hasher);
-        }
-        if let Some(suspended) = &self.suspended {
-            hasher.write_u64(0x5e);
-            suspended.cause.hash(&mut hasher);
-            for ((conn, _), sent) in suspended.inbox.iter().zip(&suspended.sent) {
-                conn.hash(&mut hasher);
-                hasher.write_u32(*sent);
-            }
-            suspended.path.hash(&mut hasher);
-            hasher.write_usize(suspended.acted);
-        }
-        if !self.links.is_empty() {
-            let sum =
-                self.links.iter().fold(Fingerprint::default(), |sum, link| sum.plus(Fingerprint::of(link)));
-            hasher.write_u128(sum.0);
-        }
-        if !self.fired.is_empty() {
-            let sum =
-                self.fired.iter().fold(Fingerprint::default(), |sum, fired| sum.plus(Fingerprint::of(fired)));
-            hasher.write_u128(sum.0);
-        }
-        if !self.facts.is_empty() {
-            hasher.write_u128(self.facts.fingerprint().0);
-        }
-        hasher.write_u64(
-            u64::from(self.deviations) << 32 | u64::from(self.must_write.map_or(0, |sent| sent + 1)),
-        );
-        hasher.fingerprint()
-    }
-
-    /// Hashes the earlier contents that pending deliveries can still see, and which deliveries these are: nothing
-    /// else of the past makes a difference.
-    fn hash_past(&self, cell: &CellState, pipelined: bool, hasher: &mut FingerprintHasher) {
-        let mut sum = Fingerprint::default();
-        for (index, (value, until)) in cell.past().iter().enumerate() {
-            let mut visible = false;
-            let mut mask = FingerprintHasher::default();
-            for pending in self.pending.iter().filter(|pending| touches(pending, cell.number)) {
-                if pending.since.max(self.floor(pending.delivery.lane)) < *until {
-                    visible = true;
-                    mask.write_u32(pending.delivery.sent);
-                }
-            }
-            if !visible {
-                continue;
-            }
-            mask.write_u128(value.as_ref().map_or(1, |value| value.fingerprint.0));
-            // With several deliveries on a lane the order of versions makes a difference too.
-            if pipelined {
-                mask.write_usize(cell.past().len() - index);
-                for other in &self.cells {
-                    mask.write_usize(other.past().iter().filter(|(_, other)| other >= until).count());
-                }
-            }
-            sum = sum.plus(mask.fingerprint());
-        }
-        hasher.write_u128(sum.0);
-    }
-
-    fn hash_out(&self, whole: bool, hasher: &mut FingerprintHasher) {
-        // Order makes a difference within a lane only.
-        let mut sum = Fingerprint::default();
-        for (index, item) in self.out.iter().enumerate() {
-            if !whole && matches!(item.parcel, Parcel::Verified) {
-                continue;
-            }
-            let mut one = FingerprintHasher::default();
-            let rank = self.out[..index].iter().filter(|other| other.lane == item.lane).count();
-            one.write_u64(item.lane);
-            one.write_usize(if item.lane & UNORDERED == 0 { rank } else { 0 });
-            item.conn.hash(&mut one);
-            one.write_u8(item.taken);
-            one.write_u64(item.due);
-            match &item.parcel {
-                Parcel::Message(message) => one.write_u128(message.fingerprint().0),
-                Parcel::Close => one.write_u8(1),
-                Parcel::Verified => one.write_u8(2),
-            }
-            sum = sum.plus(one.fingerprint());
-        }
-        hasher.write_u128(sum.0);
-    }
-
     /// Returns `true` if some lane holds more than one delivery, or has a floor from the time when it did.
     pub(super) fn is_pipelined(&self) -> bool {
         !self.floors.is_empty()
             || self.pending.iter().enumerate().any(|(index, pending)| {
                 self.pending[..index].iter().any(|other| other.delivery.lane == pending.delivery.lane)
             })
+    }
+
+    /// Drops floors of empty lanes, and what only they held, after an observation.
+    pub(crate) fn tidy_floors(&mut self) {
+        if !self.floors.is_empty() {
+            self.tidy();
+        }
     }
 
     /// Drops versions that no pending delivery can see, and floors of empty lanes.
@@ -503,15 +393,6 @@ impl Hypothesis {
 
 /// Bit that marks the lane of a message that is not ordered with others.
 pub(crate) const UNORDERED: u64 = 1 << 61;
-
-/// Returns `true` if this pending delivery may turn out to have read an earlier version of the cell.
-pub(crate) fn touches(pending: &Pending, cell: u32) -> bool {
-    let foot = &pending.delivery.foot;
-    matches!(foot.cells.as_slice(), [(only, _)] if *only == cell)
-        && foot.may_be_late()
-        && !pending.watched
-        && (foot.is_reader() || !pending.delivery.loud.get())
-}
 
 #[cfg(test)]
 mod tests {

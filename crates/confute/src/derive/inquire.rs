@@ -6,12 +6,25 @@
 
 use super::book::Seen;
 use super::compose::Composed;
-use super::foresight::Fit;
+use super::fault::{Fault, planted};
 use super::hypothesis::{Delivery, Footprint, Hypothesis};
 use super::turn::{Act, Path, Ran, Start};
 use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::lang::{Cause, Conn, Incoming, Stop, Val};
+
+/// Result of comparing a delivery, at some content of its cell, with its observed response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// The delivery gives that response, and does nothing else.
+    Now,
+    /// The delivery might give that response, but not without learning something, choosing or changing something.
+    Perhaps,
+    /// The delivery does not give that response.
+    No,
+    /// The delivery does not give that response, and will not once the content has grown either.
+    Never,
+}
 
 /// The effect of a delivery on its cell.
 #[derive(Clone)]
@@ -135,7 +148,9 @@ impl Composed<'_> {
             return Fit::Perhaps;
         }
         let fit = if message.unify(seen, &mut ran.facts).is_err() {
-            if self.model.may_grow_into(&**message, seen) { Fit::No } else { Fit::Never }
+            let may_grow =
+                self.model.may_grow_into(&**message, seen) && !planted(Fault::NeverThoughItMayGrow);
+            if may_grow { Fit::No } else { Fit::Never }
         } else if ran.writes.is_empty() && ran.facts.fingerprint() == hypothesis.facts.fingerprint() {
             Fit::Now
         } else {

@@ -2,25 +2,32 @@
 //!
 //! | stage | figure | file |
 //! |---|---|---|
-//! | server and network model become the behaviour that a client can see | 5, 13 | [`compose`] (one turn of the model: [`turn`], repeated: [`repeat`]; queries about a delivery: [`inquire`]) |
+//! | server and network model become the behaviour that a client can see | 5, 13 | [`compose`] in a [`world`] (one turn of the model: [`turn`], its [`effects`], repeated: [`repeat`]; queries about a delivery: [`inquire`]) |
 //! | sends become observations to explain, receives become messages to give | 9 | [`dualize`] |
 //! | sent messages are matched with observed ones | 10 | [`unify`] |
-//! | one live explanation, with alternatives behind it | 11 | [`backtrack`] (alternatives: [`stack`]; their order: [`order`]; use of later observations: [`foresight`], [`scenes`]; forgetting the past: [`settle`]) |
+//! | one live explanation, with alternatives behind it | 11 | [`search`] |
+//! | what the search leaves out without changing a verdict | | [`reduce`], one file each |
 //!
-//! [`hypothesis`] is the state that the stages work on; [`book`] holds what is certain.
+//! [`hypothesis`] is the state that the stages work on, [`fingerprint`] its identity; [`book`] holds what is certain;
+//! [`survey`] answers questions from outside; [`fault`] drops premises, for tests.
 
-pub(crate) mod backtrack;
 pub(crate) mod book;
 pub(crate) mod compose;
 pub(crate) mod coverage;
 pub(crate) mod dualize;
-pub(crate) mod foresight;
+mod effects;
+#[cfg(not(feature = "faults"))]
+#[expect(unreachable_pub, reason = "tests reach it")]
+pub(crate) mod fault;
+#[cfg(feature = "faults")]
+pub mod fault;
+mod fingerprint;
 pub(crate) mod hypothesis;
 pub(crate) mod inquire;
-mod order;
+pub(crate) mod reduce;
 pub(crate) mod repeat;
-mod scenes;
-mod settle;
-mod stack;
+pub(crate) mod search;
+mod survey;
 pub(crate) mod turn;
 pub(crate) mod unify;
+pub(crate) mod world;

@@ -189,6 +189,11 @@ fn in_words(parts: impl Iterator<Item = String>, none: &str) -> String {
 }
 
 impl Ran {
+    /// Returns `true` if the server took all of these messages, whatever came of it.
+    pub(crate) fn took(&self, messages: usize) -> bool {
+        self.received >= messages && !matches!(self.end, Err(Stop::Mistake(_)))
+    }
+
     /// Returns `true` if the run left every cell unchanged, and taught no fact.
     pub(crate) fn changes_nothing(&self, before: &Hypothesis) -> bool {
         self.writes.is_empty() && self.facts.fingerprint() == before.facts.fingerprint()

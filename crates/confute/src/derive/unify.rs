@@ -28,6 +28,16 @@ pub(crate) enum Reach {
     Open,
 }
 
+impl Spot {
+    /// Returns the tester's number of the connection, if it has one.
+    pub(crate) fn wire(self) -> Option<u32> {
+        match self {
+            Spot::Client(conn) => conn.wire(),
+            Spot::Accepted(wire) => Some(wire),
+        }
+    }
+}
+
 impl Composed<'_> {
     /// Handles the common case, in place: on a reliable network the message at the head of its lane must match.
     /// Returns `Some(true)` if it does; `None` if no message for this connection is in flight, or this is not the
@@ -45,26 +55,6 @@ impl Composed<'_> {
             self.remove_seen(hypothesis, first, true);
         }
         Some(fits)
-    }
-
-    /// Returns `true` if a later observation shows that a message in flight is wrong.
-    pub(crate) fn is_overtaken(&self, hypothesis: &Hypothesis, place: u64) -> bool {
-        if !self.transport.is_reliable || self.transport.is_direct {
-            return false;
-        }
-        hypothesis.out.iter().enumerate().any(|(index, item)| {
-            let Parcel::Message(sent) = &item.parcel else { return false };
-            if item.conn.is_opened_by_server() {
-                return false;
-            }
-            let ahead = hypothesis.out[..index].iter().filter(|other| other.conn == item.conn).count();
-            match self.sightings.nth_since(item.conn, place, ahead) {
-                Some((_, Seen::Message(seen))) => {
-                    sent.message.unify(&**seen, &mut hypothesis.facts.clone()).is_err()
-                }
-                _ => false,
-            }
-        })
     }
 
     /// Returns, on a network that loses messages, the hypothesis in which its latest message will be observed at the
@@ -222,7 +212,7 @@ impl Composed<'_> {
         }
         // A read whose response will not be observed makes no difference any more, except to internal turns, or to a
         // turn that is waiting for any message; with either of them `late` is off.
-        if self.late.get() {
+        if self.late() {
             next.pending
                 .retain(|pending| Some(pending.delivery.wire) != wire || !pending.delivery.foot.is_reader());
         }

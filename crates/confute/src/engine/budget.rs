@@ -1,5 +1,7 @@
 //! The budget of a judgement, and the meter that enforces it.
 
+use crate::derive::reduce::Reductions;
+
 /// The budget of a judgement, and the rules under which it is made.
 #[derive(Clone)]
 pub struct Options<'a> {
@@ -25,6 +27,9 @@ pub struct Options<'a> {
     /// model with hidden state is then reported as [`NotDeterministic`](crate::lang::Mistake::NotDeterministic) much
     /// sooner; a judgement takes two to three times as long.
     pub repeat_all: bool,
+    /// Reductions of the search: what it leaves out without changing a verdict. With none, the search is the paper's;
+    /// it may then take too long.
+    pub reductions: Reductions,
 }
 
 impl Default for Options<'_> {
@@ -39,6 +44,7 @@ impl Default for Options<'_> {
             always: Vec::new(),
             at: None,
             repeat_all: false,
+            reductions: Reductions::ALL,
         }
     }
 }

@@ -14,12 +14,14 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::derive::backtrack::{Part, Progress};
 use crate::derive::book::Seen;
 use crate::derive::compose::{Allowance, Composed};
+use crate::derive::fault::{Fault, planted};
 use crate::derive::hypothesis::Delivery;
 use crate::derive::inquire::InternalKind;
+use crate::derive::reduce::Reduction;
 use crate::derive::repeat::Repeats;
+use crate::derive::search::{Part, Progress};
 use crate::erased::{Message, Model};
 use crate::lang::Conn;
 use crate::network::Network;
@@ -83,7 +85,8 @@ impl<'m> Engine<'m> {
         let internal = world.internal_kind();
         world.has_internal = internal != InternalKind::None;
         // A read lets internal turns happen again, so the time of a read makes a difference.
-        world.late.set(!world.has_internal);
+        world.timeless = !world.has_internal || planted(Fault::LateReadsBesideInternal);
+        world.reductions = options.reductions;
         let mut engine = Self {
             world,
             parts: Vec::new(),
@@ -101,7 +104,10 @@ impl<'m> Engine<'m> {
             since_trim: 0,
             free: Vec::new(),
         };
-        if !engine.world.transport.is_reliable || engine.world.transport.is_direct {
+        let is_tied = (!engine.world.transport.is_reliable && !planted(Fault::CopiesSearchedApart))
+            || engine.world.transport.is_direct
+            || !engine.world.reduces(Reduction::Parts);
+        if is_tied {
             // The possible late effects of a lost or duplicated message tie everything together.
             engine.unite(false);
         }
@@ -145,6 +151,11 @@ impl<'m> Engine<'m> {
     /// thus be reported late, by at most as many events as are outstanding.
     pub fn lag(&self) -> usize {
         self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
+    }
+
+    /// Returns, by reduction, the number of times that it left something out.
+    pub fn left_out(&self) -> impl Iterator<Item = (Reduction, u64)> {
+        Reduction::ALL.iter().map(|reduction| (*reduction, self.world.tally.count_of(*reduction)))
     }
 
     /// Returns the number of events observed.
@@ -223,7 +234,7 @@ impl<'m> Engine<'m> {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;
         }
-        if self.world.tally.escaped.replace(false) {
+        if std::mem::take(&mut part.escaped) {
             self.unite(true);
             self.lagging.clear();
             self.lagging.extend(self.whole);

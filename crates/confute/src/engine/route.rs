@@ -10,12 +10,13 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 
 use super::Engine;
-use crate::derive::backtrack::Part;
 use crate::derive::book::Seen;
 use crate::derive::compose::End;
 use crate::derive::dualize::{Entry, Task};
+use crate::derive::fault::{Fault, planted};
 use crate::derive::hypothesis::{Delivery, Footprint, Hypothesis};
 use crate::derive::inquire::InternalKind;
+use crate::derive::search::Part;
 use crate::derive::unify::Spot;
 use crate::erased::Message;
 use crate::lang::{Conn, Incoming};
@@ -107,6 +108,7 @@ impl Engine<'_> {
             foot = foot.complete();
         }
         if foot.whole
+            && (accepted || !planted(Fault::WholeTurnsApart))
             && !self.whole.is_some_and(|part| self.parts[part].as_ref().is_some_and(|part| part.whole))
         {
             self.unite(true);
@@ -119,7 +121,8 @@ impl Engine<'_> {
         let alone = connection.owed == 0 && !connection.silent && !accepted;
         connection.part = Some(part);
         connection.owed += u64::from(foot.replies) + u64::from(foot.closes);
-        connection.silent |= foot.replies == 0 && !foot.is_reader();
+        connection.silent |=
+            foot.replies == 0 && !foot.is_reader() && !planted(Fault::SilentRequestsForgotten);
         let parallel = foot.is_reader()
             && matches!(&item, Incoming::Message(message) if self.world.model.is_parallel(&**message));
         let facts = Delivery::new(sent, conn.0, item, foot);
@@ -178,13 +181,14 @@ impl Engine<'_> {
                 connection.part = None;
             }
         }
-        let mut home = connection.part;
+        let mut home = connection.part.filter(|_| !planted(Fault::ConnectionInTwoParts));
         if foot.cells.is_empty() && home.is_none() {
             home = connection.detached;
         }
         for (cell, _) in &foot.cells {
             let theirs = self.part_of.get(cell).copied();
             home = match (home, theirs) {
+                (Some(home), Some(_)) if planted(Fault::PartsNotMerged) => Some(home),
                 (Some(home), Some(theirs)) if home != theirs => Some(self.merge(home, theirs)),
                 (home, theirs) => home.or(theirs),
             };
@@ -261,7 +265,7 @@ impl Engine<'_> {
                     self.lagging.push(first);
                 }
             }
-            self.world.late.set(false);
+            self.world.timeless = planted(Fault::LateReadsBesideWhole);
         }
     }
 

@@ -144,7 +144,7 @@ impl<M: ?Sized> Clone for Incoming<M> {
 }
 
 /// Kind of access to a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Access {
     /// The turn only reads the cell.
     Read,

@@ -9,7 +9,7 @@ use super::random::Dice;
 macro_rules! families {
     ($($family:ident),+ $(,)?) => {
         /// The family of a model.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
         pub enum Family { $($family),+ }
         /// All families.
         pub const FAMILIES: &[Family] = &[$(Family::$family),+];

@@ -131,11 +131,13 @@ const UNKNOWN: Table<u8, Entry> = Table::unknown("unknown", |fresh: &mut Fresh<'
 const PEERS: Register<Vec<Conn>> = Register::new("peers");
 const PENDING: Register<Vec<(Conn, Conn)>> = Register::new("pending");
 
+/// Name of the only rule.
+pub const RULE_NAME: &str = "mini/rule";
 /// The only rule.
-pub static RULE: Rule = Rule { name: "mini/rule", level: Level::Must, summary: "Keep to the program." };
+pub static RULE: Rule = Rule { name: RULE_NAME, level: Level::Must, summary: "Keep to the program." };
 
 /// The cell an operation refers to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Place {
     This,
     Next,
@@ -145,7 +147,7 @@ pub enum Place {
 }
 
 /// Source of a part of a new entry.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Source {
     None,
     Keep,
@@ -156,7 +158,7 @@ pub enum Source {
     },
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Cond {
     Empty(usize),
     /// The second value of the message equals the content of the cell.
@@ -167,14 +169,14 @@ pub enum Cond {
     Deviates,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub enum From {
     Anyone,
     Upstream,
     Asker,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Do {
     Put {
         slot: usize,
@@ -221,7 +223,7 @@ pub enum Do {
 }
 
 /// Operation: the handling of a message.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Op {
     pub connect: bool,
     pub opens: Vec<(Place, Access)>,
@@ -231,7 +233,7 @@ pub struct Op {
 }
 
 /// A model as data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Mini {
     pub family: Family,
     pub keys: u8,

@@ -1,21 +1,41 @@
-//! Scenes: a check that responses observed later can still be given.
+//! Scenes: a content with secrets from which some observed response can no longer come is given up.
 //!
 //! A scene is the content of the only cell with the facts about its secrets, and nothing else. From a scene every
-//! delivery that is in flight or will be sent leads to others, in any number and order; a delivery whose known
-//! response comes in none of them was taken before, or the hypothesis is wrong. A scene ignores which deliveries were
-//! taken already and the relations of its secrets to others, so it admits more than is possible: whatever is given up
-//! here could not have explained the trace.
+//! delivery that is in flight or will be sent leads to others, in any number and order.
+//!
+//! *Leaves out*: hypotheses in which a delivery can never again give its observed response, and earlier contents that no
+//! delivery in flight can have seen, with the facts about their secrets.
+//!
+//! *Why no verdict changes*: a scene ignores which deliveries were taken already and the relations of its secrets to
+//! others, so it admits more than is possible: a delivery that gives its response in none of the scenes within reach gives
+//! it in no future of the hypothesis. An earlier content is dropped only if no delivery in flight, placed there, gives its
+//! known response and leaves the content as it was.
+//!
+//! *Premises*:
+//! - *Alone on its connection*: then the first observation there is the response of this delivery, not of another.
+//! - *Earlier versions count* (the response may have been given before), *and where all that is in flight or sent before the
+//!   response leads*.
+//! - *Nothing else is behind a delivery on its connection* where versions are dropped: the start of an earlier content
+//!   makes a difference to the next one there.
+//! - *A covered write* may be taken without effect, so it is not asked.
+//! - *One cell with facts about secrets; no growing texts; no internal turns; no turn that waits.*
+//!
+//! *Place in the order*: after the known reads, which are taken at no cost. It explores, so it pauses after it met too
+//! many scenes.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::backtrack::{Part, versions};
-use super::book::Seen;
-use super::compose::{Brood, Composed};
-use super::dualize::Task;
-use super::hypothesis::{CellState, Delivery, Hypothesis, Pending, touches};
+use super::Reduction;
+use super::late::{touches, versions};
+use crate::derive::book::Seen;
+use crate::derive::compose::{Brood, Composed};
+use crate::derive::dualize::Task;
+use crate::derive::fault::{Fault, planted};
+use crate::derive::hypothesis::{CellState, Delivery, Hypothesis, Pending};
+use crate::derive::search::Part;
 use crate::lang::Val;
 
 /// Number of scenes that are explored before everything is assumed to be possible.
@@ -23,7 +43,7 @@ const MOST_SCENES: usize = 48;
 
 /// The scenes that a part has met, and the transitions between them.
 #[derive(Default)]
-pub(super) struct Scenes {
+pub(in crate::derive) struct Scenes {
     numbers: FxHashMap<u128, usize>,
     all: Vec<Rc<Hypothesis>>,
     /// Scenes that follow, by delivery and scene; `true` if its response was known when they were computed.
@@ -86,10 +106,11 @@ impl Scenes {
 impl Part {
     /// Returns `true` if scenes are informative for this hypothesis.
     fn has_scenes(&self, world: &Composed<'_>, hypothesis: &Hypothesis) -> bool {
-        hypothesis.cells.len() == 1
+        world.reduces(Reduction::Scenes)
+            && hypothesis.cells.len() == 1
             && !hypothesis.facts.is_empty()
             && hypothesis.suspended.is_none()
-            && !self.memory.foresight.grows
+            && !self.memory.contents.grows
             && !world.has_internal
             && self.is_plain(world)
     }
@@ -101,7 +122,8 @@ impl Part {
             || hypothesis.cells[0].past.is_none()
             // The start of an earlier content makes a difference to deliveries behind on the same connection.
             || hypothesis.is_pipelined()
-            || !hypothesis.pending.iter().all(|pending| pending.delivery.alone)
+            || (!hypothesis.pending.iter().all(|pending| pending.delivery.alone)
+                && !planted(Fault::VersionsDroppedBesideOthers))
         {
             return;
         }
@@ -210,7 +232,8 @@ impl Part {
             }
             let Some((place, Seen::Message(_))) = world.answer(&pending.delivery) else { continue };
             let mut earlier = versions(hypothesis, index).into_iter().flatten();
-            let came_earlier = foot.may_be_late()
+            let came_earlier = !planted(Fault::DoomedWithoutPast)
+                && foot.may_be_late()
                 && !pending.watched
                 && earlier.any(|version| {
                     let scene = self.memory.scenes.of(hypothesis, number, cell.past()[version].0.as_ref());
@@ -232,7 +255,10 @@ impl Part {
                 Task::Given(delivery) => Some(delivery),
                 _ => None,
             });
-            let all = hypothesis.pending.iter().map(|pending| &pending.delivery).chain(later);
+            let under_way = if planted(Fault::DoomedWithoutOthers) { 0 } else { usize::MAX };
+            let to_come = if planted(Fault::DoomedWithoutLater) { 0 } else { usize::MAX };
+            let pending = hypothesis.pending.iter().map(|pending| &pending.delivery).take(under_way);
+            let all = pending.chain(later.take(to_come));
             for delivery in all.filter(|delivery| !delivery.foot.is_reader()) {
                 if !delivery.alone || delivery.foot.whole {
                     return false;
