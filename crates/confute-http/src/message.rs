@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub use crate::content_range::RangeSent;
 pub use crate::etag::{IfRange, Tag, Tags};
 pub use crate::forwarded::{Field, Fields, Forwarded, ForwardedRequest, ForwardedResponse, Frame, MARK};
+use crate::rules::Broken;
 
 /// An HTTP message. Its `Display` omits the parts that rarely matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -445,8 +446,9 @@ pub enum Flaw {
     Tag,
     /// The response, or the rest of it, did not arrive within the timeout.
     Stalled,
-    /// `Last-Modified` is later than `Date` by more than a second.
-    Later,
+    /// The response breaks this rule, whatever was requested.
+    #[serde(untagged)]
+    Breaks(Broken),
 }
 
 impl Display for Flaw {
@@ -460,7 +462,7 @@ impl Display for Flaw {
             Flaw::AfterClose => "after the last response",
             Flaw::Tag => "malformed ETag",
             Flaw::Stalled => "stalled",
-            Flaw::Later => "Last-Modified after Date",
+            Flaw::Breaks(rule) => rule.check().shows,
         })
     }
 }
@@ -542,9 +544,6 @@ pub struct Response {
     /// `true` if the content is coded and therefore cannot be compared.
     #[serde(skip_serializing_if = "is_default")]
     pub coded: bool,
-    /// `true` if `Content-Length` may be the length of coded content although no coding is declared.
-    #[serde(skip_serializing_if = "is_default")]
-    pub may_be_coded: bool,
     /// `true` if the content is `multipart/byteranges`.
     #[serde(skip_serializing_if = "is_default")]
     pub multipart: bool,
@@ -563,7 +562,7 @@ pub struct Response {
     /// `true` if the end of the response was not received. The content is then the part that was.
     #[serde(skip_serializing_if = "is_default")]
     pub incomplete: bool,
-    /// How far an incomplete response came, if it broke off.
+    /// The part that was received, if the response broke off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partial: Option<Partial>,
     /// Facts that follow only from a comparison with other messages.
@@ -610,6 +609,9 @@ pub struct Notes {
     /// `true` if a 304 since the last 200 with its tag lacked the tag, while no write was in progress there.
     #[serde(skip_serializing_if = "is_default")]
     pub untold: bool,
+    /// `true` if `Content-Length` may be the length of coded content although no coding is declared.
+    #[serde(skip_serializing_if = "is_default")]
+    pub may_be_coded: bool,
     /// `true` if a later response is noted as [`reused`](Self::reused) or [`untold`](Self::untold) because of this one.
     /// The evidence against the later one then includes this one.
     #[serde(skip)]

@@ -175,7 +175,7 @@ pub(crate) fn coding(past: &Past<Http>, place: usize, response: &mut Response) {
         pair.response
             .filter(|it| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag))
     });
-    response.may_be_coded = match (tag, shown.next()) {
+    response.notes.may_be_coded = match (tag, shown.next()) {
         (_, None) => true,
         (Some(_), Some(first)) => first.coded,
         (None, Some(first)) => first.coded || shown.any(|other| other.coded),
@@ -331,7 +331,7 @@ mod tests {
             let past = talk.sent(known()).past;
             let mut response = Response { content_length: Some(9), ..response };
             coding(&past, past.exchanges.len() - 1, &mut response);
-            response.may_be_coded
+            response.notes.may_be_coded
         };
         let told = |tag: &str| Response { etag: Some(Tag::strong(tag)), ..status(304) };
         let coded = |tag: &str| Response { coded: true, ..ok("v", tag) };

@@ -64,9 +64,10 @@ fn run(command: &mut Command) -> (i32, String) {
 
 fn python(flaws: &str, steps: &str, arguments: &[&str]) -> Command {
     let script = format!(
-        "import argparse, os, random, re, socket, sys, time\n\
-         from email.utils import formatdate, parsedate_to_datetime\nfrom urllib.parse import urlsplit\n\
-         WHAT, URL, HOST, NAME, RUNS, SECRETS, FLAWS, UNDECIDED = 'a \u{2026}', '', None, 'n', 1, [], {flaws}, None\n\
+        "import argparse, calendar, os, random, re, socket, sys, time\n\
+         from email.utils import formatdate, parsedate\nfrom urllib.parse import urlsplit\n\
+         WHAT, URL, HOST, NAME, RUNS, SECRETS, FLAWS, CHECKS, UNDECIDED = \
+         'a \u{2026}', '', None, 'n', 1, [], {flaws}, {{}}, None\n\
          PUT = 'PUT {{path:a}} HTTP/1.1\\r\\nContent-Length: 1\\r\\n'\n\
          GET = 'GET {{path:a}} HTTP/1.1\\r\\n'\n\ndef steps(t):\n{steps}\n{}",
         include_str!("reproduce.py")

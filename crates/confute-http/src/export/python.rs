@@ -25,7 +25,7 @@ fn flaw(flaw: Flaw) -> &'static str {
         Flaw::AfterClose => "after-close",
         Flaw::Tag => "tag",
         Flaw::Stalled => "stalled",
-        Flaw::Later => "later",
+        Flaw::Breaks(rule) => rule.name(),
     }
 }
 
@@ -42,20 +42,25 @@ pub(super) fn script(
         out.push_str(format!("# {line}").trim_end());
         out.push('\n');
     }
-    let flaws = match criterion {
-        Ok(Criterion::Flaws(flaws)) => flaws.iter().map(|one| python_text(flaw(*one))).collect(),
-        _ => Vec::new(),
+    let flaws = if let Ok(Criterion::Flaws(flaws)) = criterion { &flaws[..] } else { &[] };
+    let names: Vec<String> = flaws.iter().map(|one| python_text(flaw(*one))).collect();
+    let check = |one: &Flaw| match one {
+        Flaw::Breaks(rule) => {
+            Some(format!("{}: lambda response: {}", python_text(rule.name()), rule.check().python))
+        }
+        _ => None,
     };
+    let checks: Vec<String> = flaws.iter().filter_map(check).collect();
     let secrets: Vec<String> =
         http.target.fields.iter().map(|(name, _)| python_text(&variable(name))).collect();
     let _ = write!(
         out,
-        "\nimport argparse\nimport os\nimport random\nimport re\nimport socket\nimport sys\nimport time\n\
-         from email.utils import formatdate, parsedate_to_datetime\nfrom urllib.parse import urlsplit\n\n\
+        "\nimport argparse\nimport calendar\nimport os\nimport random\nimport re\nimport socket\nimport sys\nimport time\n\
+         from email.utils import formatdate, parsedate\nfrom urllib.parse import urlsplit\n\n\
          WHAT = {}\nURL = {}\n# Value of Host, if it differs from the URL.\nHOST = {}\n\
          # Resource names are random in every run, with the length of this one.\nNAME = {}\nRUNS = {}\n\
          # Environment variables that hold the values of request fields.\nSECRETS = [{}]\n\
-         # Flaws that are a violation in any response.\nFLAWS = set([{}])\n\
+         # Flaws that are a violation in any response.\nFLAWS = set([{}])\nCHECKS = {{{}}}\n\
          # Reason why this script cannot decide, or None.\nUNDECIDED = {}\n\n\ndef steps(t):\n",
         python_text(&top.what),
         python_text(kept.url),
@@ -63,7 +68,8 @@ pub(super) fn script(
         python_text(kept.name),
         top.runs,
         secrets.join(", "),
-        flaws.join(", "),
+        names.join(", "),
+        checks.join(", "),
         criterion.err().map_or("None".to_owned(), python_text),
     );
     for op in &program.ops {

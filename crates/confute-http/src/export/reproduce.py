@@ -31,9 +31,9 @@ class Response:
         found = re.fullmatch(r'(W/)?"([\x21\x23-\x7e\x80-\xff]*)"', self.get("ETag") or "")
         return found and (bool(found[1]), found[2])
 
-    def date(self):
+    def date(self, name="Last-Modified"):
         try:
-            return int(parsedate_to_datetime(self.get("Last-Modified")).timestamp())
+            return calendar.timegm(parsedate(self.get(name)))
         except (TypeError, ValueError):
             return None
 
@@ -205,6 +205,7 @@ class Connection:
             answer.flaws.add("framing")
         if answer.get("ETag") is not None and answer.tag() is None:
             answer.flaws.add("tag")
+        answer.flaws |= {name for name, breaks in CHECKS.items() if breaks(answer)}
         if has_none:
             return answer
         if codings and codings[-1] == "chunked":

@@ -19,7 +19,7 @@ pub(super) fn length(entry: &Entry, seen: &Response, facts: &Knowledge) -> Learn
     let (Some(told), Some(body)) = (seen.content_length, known(entry, facts)) else {
         return Ok(());
     };
-    require(seen.coded || seen.may_be_coded || told == text::length(&body) as u64)
+    require(seen.coded || seen.notes.may_be_coded || told == text::length(&body) as u64)
 }
 
 /// Checks Content-Length in a response to HEAD. It may also be the length of a requested part, because the response

@@ -3,10 +3,10 @@
 //! The rules of a forward proxy (`--forward`) are here too: a requirement on proxies only (those that clients choose) is *must*
 //! where the tester is the client of such a proxy. It does not bind a gateway, of which the nearest expectation is a *store* rule.
 
-use confute::lang::{Level, Rule};
+use confute::lang::Rule;
 
 use super::origin::{self, CHUNKS, FRAMING_FIELDS, GRAMMAR, LAST, LENGTH, ORDER, OWN_ANSWER, SURPLUS};
-use super::{Bite, Deviation, RuleEntry, RuleSet, rules};
+use super::rules;
 
 rules! {
     origin::RULES.len();
@@ -30,7 +30,7 @@ rules! {
         curl: "curl -X OPTIONS -H 'Max-Forwards: 3' $GATEWAY  # the origin receives 2 or less",
         confused_with: ["rfc9110-7.6.2/zero"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     CONNECTION "rfc9110-7.6.1/connection" Must "RFC 9110, 7.6.1" {
@@ -42,7 +42,7 @@ rules! {
         curl: "curl -H 'Connection: X-Hop' $GATEWAY  # the origin receives no such Connection",
         confused_with: ["rfc9110-7.6.1/named-fields", "rfc9110-7.6.1/known-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     NAMED "rfc9110-7.6.1/named-fields" Must "RFC 9110, 7.6.1" {
@@ -55,7 +55,7 @@ rules! {
         curl: "curl -H 'Connection: X-Hop' -H 'X-Hop: secret' $GATEWAY  # the origin receives no X-Hop",
         confused_with: ["rfc9110-7.6.1/connection", "rfc9110-7.6.1/known-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     KNOWN "rfc9110-7.6.1/known-fields" Should "RFC 9110, 7.6.1" {
@@ -67,7 +67,7 @@ rules! {
         curl: "curl -H 'Keep-Alive: timeout=7' $GATEWAY  # the origin receives no Keep-Alive",
         confused_with: ["rfc9110-7.6.1/named-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     VIA "rfc9110-7.6.3/via" Must "RFC 9110, 7.6.3" {
@@ -79,7 +79,7 @@ rules! {
         curl: "curl $GATEWAY  # the origin receives Via: 1.1 something",
         confused_with: ["gateway/request-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     CONDITIONS "rfc9110-13.2.1/conditions-forwarded" Must "RFC 9110, 13.2.1; RFC 9111, 4 and 4.3.2" {
@@ -92,7 +92,7 @@ rules! {
         curl: "curl -T new.txt -H 'If-Match: \"x\"' $GATEWAY  # the origin receives If-Match",
         confused_with: ["gateway/request-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     HOST "rfc9112-3.2/one-host" Must "RFC 9112, 3.2; RFC 9110, 3.7 and 7.2" {
@@ -104,7 +104,7 @@ rules! {
         curl: "curl $GATEWAY  # the origin receives one Host",
         confused_with: ["gateway/host-port"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     FORWARDED_GRAMMAR "rfc9112-2.1/forwarded-grammar" Must "RFC 9112, 2.1, 5, 6 and 7.1; RFC 9110, 3.7" {
@@ -115,7 +115,7 @@ rules! {
         curl: "nc -l -p PORT | xxd & sleep 1; curl -m 5 $GATEWAY  # with PORT as the origin: every line ends in 0d 0a",
         confused_with: ["rfc9112-2.1/grammar"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     NO_TRANSFORM "rfc9111-5.2.2.6/no-transform" Must "RFC 9111, 5.2.2.6; RFC 9110, 7.7" {
@@ -128,7 +128,7 @@ rules! {
         curl: "curl -s $GATEWAY | cmp - content.txt  # with an origin that serves it with Cache-Control: no-transform",
         confused_with: ["rfc9110-8.6/length-true", "gateway/failure-told"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     NO_STORE "rfc9111-5.2.2.5/no-store" Must "RFC 9111, 5.2.2.5 and 3" {
@@ -169,7 +169,7 @@ rules! {
         curl: "curl -v -x $PROXY $URL  # with an origin that sends 103 first: 103, then 200",
         confused_with: ["rfc9110-15.2/interim"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     TRAILERS_APART "rfc9112-7.1.2/trailers-apart" Must "RFC 9112, 7.1.2; RFC 9110, 6.5.1" {
@@ -185,7 +185,7 @@ rules! {
         curl: "curl -i $GATEWAY  # with an origin that sends a trailer field: not in the head",
         confused_with: ["gateway/response-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     FIELDS_FORWARDED "rfc9110-5.1/fields-forwarded" Must "RFC 9110, 5.1" {
@@ -198,7 +198,7 @@ rules! {
         curl: "curl -x $PROXY -H 'X-End: 1' $URL  # the origin receives X-End",
         confused_with: ["gateway/request-fields", "gateway/response-fields"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     TRAILERS_DECODED "rfc9112-7.1/trailers-decoded" Must "RFC 9112, 7.1; RFC 9110, 3.7 and 10.1.4" {
@@ -258,7 +258,7 @@ rules! {
         curl: "curl \"$GATEWAY/r?q\"  # the origin receives ?q",
         confused_with: ["rfc9112-3.2/one-host"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     METHOD "gateway/method" Store "" {
@@ -270,7 +270,7 @@ rules! {
         curl: "curl -T new.txt $GATEWAY  # the origin receives PUT",
         confused_with: ["gateway/nothing-invented"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     REQUEST_CONTENT "gateway/request-content" Store "" {
@@ -282,7 +282,7 @@ rules! {
         curl: "curl -T new.txt $GATEWAY  # the origin receives all of it",
         confused_with: ["rfc9112-2.1/forwarded-grammar"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     REQUEST_FIELDS "gateway/request-fields" Store "" {
@@ -295,7 +295,7 @@ rules! {
         curl: "curl -H 'X-End: 1' $GATEWAY  # the origin receives X-End",
         confused_with: ["rfc9110-5.1/fields-forwarded", "rfc9110-13.2.1/conditions-forwarded"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     STATUS "gateway/status" Store "" {
@@ -307,7 +307,7 @@ rules! {
         curl: "curl -i $GATEWAY  # the origin's status",
         confused_with: ["gateway/forwarded", "gateway/failure-told"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     RESPONSE_FIELDS "gateway/response-fields" Store "" {
@@ -319,7 +319,7 @@ rules! {
         curl: "curl -i $GATEWAY  # the origin's fields",
         confused_with: ["rfc9110-5.1/fields-forwarded", "rfc9112-7.1.2/trailers-apart"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     FAILURE_TOLD "gateway/failure-told" Store "RFC 9110, 15.6" {
@@ -330,7 +330,7 @@ rules! {
         curl: "curl -i $GATEWAY  # with an origin that closes at once: 502",
         confused_with: ["rfc9111-5.2.2.6/no-transform", "gateway/status"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     NOTHING_INVENTED "gateway/nothing-invented" Store "" {
@@ -354,7 +354,7 @@ rules! {
         curl: "curl $GATEWAY  # the origin receives a Host with the right port",
         confused_with: ["rfc9112-3.2/one-host"],
         deviations: [
-            Habit 1 "It is overlooked in everything that the gateway passes on.",
+            Habit 1 "Violations are overlooked in every message that the gateway forwards.",
         ],
     }
     FORWARDED_ONCE "gateway/once" Store "RFC 9110, 9.2.2" {
@@ -399,7 +399,7 @@ rules! {
     }
     GATEWAY_ANSWERED "gateway/answered" Live "" {
         summary: "Every request is answered, to the end of the response, once the origin has answered it.",
-        text: "That it was not is seen only by waiting.",
+        text: "A missing response is seen only by waiting.",
         why: "The client hangs.",
         example: ["< 200 OK (from the origin)", "(nothing to the client, and the connection stays open)"],
         curl: "curl -i -m 10 $GATEWAY  # no timeout",

@@ -1,14 +1,16 @@
 //! The table of rules: every requirement of the models, with its level, its clause and its deviations.
 //!
-//! [`origin`] lists the rules of an origin server, [`gateway`] those of a gateway. An entry is everything there is to say about a
-//! rule but for two things: the code of its deviation (`model::deviations`, `proxy::deviations`) and the bug of the embedded server
-//! that breaks it.
+//! [`origin`] lists the rules of an origin server, [`gateway`] those of a gateway. An entry contains everything about a
+//! rule except for two things: the code of its deviation (`model::deviations`, `proxy::deviations`; a rule with a
+//! [`ResponseCheck`] needs none), and the bug of the embedded server that breaks it.
 //!
-//! A rule that is a special case of another comes before it: if several rules explain a trace equally well, the first is named.
+//! A rule that is a special case of another comes before it: if several rules explain a trace equally well, the first
+//! is named.
 //!
-//! *Must* and *should* are the standard's own words; *must* includes the definitions of statuses. *Store* is what everybody expects of a store with one copy, or of a gateway,
-//! and no standard demands; *steady* is what correct servers may do without: serving every request, and validators that change with
-//! the content only. *Live* can only be seen by waiting.
+//! *Must* and *should* are the standard's own words; *must* includes the definitions of statuses. *Store* is the
+//! behaviour that is expected of a store with one copy, or of a gateway, though no standard requires it. *Steady* is
+//! behaviour that correct servers may lack: serving every request, and validators that change only with the content.
+//! Violations of *live* rules show only by waiting.
 
 pub mod gateway;
 pub mod origin;
@@ -16,6 +18,10 @@ mod set;
 
 use confute::lang::Rule;
 use confute_run::Explanation;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::wire::RawResponse;
 
 pub use origin::*;
 pub(crate) use set::RuleSet;
@@ -29,6 +35,49 @@ pub struct RuleEntry {
     pub explanation: Explanation,
     /// Behaviour that the model permits if the rule is relaxed.
     pub deviations: &'static [Deviation],
+    /// Property of a response that breaks the rule by itself, if there is one.
+    pub check: Option<&'static ResponseCheck>,
+}
+
+/// Property of a response of an origin server that breaks a rule, whatever was requested.
+#[derive(Debug)]
+pub struct ResponseCheck {
+    /// Description of the property, shown beside the response.
+    pub shows: &'static str,
+    /// Returns `true` if a response has the property.
+    pub breaks: fn(&RawResponse) -> bool,
+    /// The same, as an expression over `response` in exported scripts (`export/reproduce.py`).
+    pub python: &'static str,
+}
+
+/// A rule with a [`ResponseCheck`], broken by a response. Its serialized form is the name of the rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Broken(&'static str);
+
+impl Broken {
+    /// Returns the broken rule of this name, if it has a check.
+    pub fn named(name: &str) -> Option<Self> {
+        entry(name).filter(|entry| entry.check.is_some()).map(|entry| Self(entry.name))
+    }
+
+    /// Returns the name of the rule.
+    pub fn name(self) -> &'static str {
+        self.0
+    }
+
+    /// Returns the check of the rule.
+    pub fn check(self) -> &'static ResponseCheck {
+        entry(self.0).and_then(|entry| entry.check).expect("`named` has found it")
+    }
+}
+
+impl<'de> Deserialize<'de> for Broken {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        // Earlier revisions wrote `later`.
+        let named = Self::named(if name == "later" { NOT_LATER.name } else { &name });
+        named.ok_or_else(|| D::Error::custom(format!("no single response breaks a rule named {name}")))
+    }
 }
 
 /// Behaviour of a server that breaks a rule.
@@ -108,9 +157,19 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
     origin::RULES.iter().chain(gateway::RULES)
 }
 
+fn entries() -> impl Iterator<Item = &'static RuleEntry> {
+    origin::ENTRIES.into_iter().flatten().chain(gateway::ENTRIES)
+}
+
 /// Returns the entry of the rule of this name.
 pub fn entry(name: &str) -> Option<&'static RuleEntry> {
-    origin::ENTRIES.iter().chain(gateway::ENTRIES).find(|entry| entry.name == name)
+    entries().find(|entry| entry.name == name)
+}
+
+/// Returns the rules that this response of an origin server breaks by itself.
+pub(crate) fn broken_by(response: &RawResponse) -> impl Iterator<Item = Broken> {
+    let is_broken = |entry: &&RuleEntry| entry.check.is_some_and(|check| (check.breaks)(response));
+    origin::response::ENTRIES.iter().filter(is_broken).map(|entry| Broken(entry.name))
 }
 
 /// Returns the clause of the standard for the rule of this name, if there is one.
@@ -128,15 +187,17 @@ macro_rules! rules {
         curl: $curl:literal,
         confused_with: [$($other:literal),* $(,)?],
         deviations: [$($bites:ident $times:literal $instead:literal $($because:literal)?),+ $(,)?],
+        $(check: $check:expr,)?
     })*) => {
         $(
             #[doc = $summary]
-            pub const $constant: Rule = Rule { name: $name, level: Level::$level, summary: $summary };
+            pub const $constant: confute::lang::Rule =
+                confute::lang::Rule { name: $name, level: confute::lang::Level::$level, summary: $summary };
         )*
         /// All of them.
-        pub const RULES: &[Rule] = &[$($constant),*];
+        pub(crate) const RULES: &[confute::lang::Rule] = &[$($constant),*];
         /// The entries of the table.
-        pub const ENTRIES: &[RuleEntry] = &[$(RuleEntry {
+        pub(crate) const ENTRIES: &[crate::rules::RuleEntry] = &[$(crate::rules::RuleEntry {
             name: $name,
             explanation: confute_run::Explanation {
                 clause: $clause,
@@ -146,18 +207,23 @@ macro_rules! rules {
                 curl: $curl,
                 confused_with: &[$($other),*],
             },
-            deviations: &[$(Deviation {
-                bites: Bite::$bites,
+            deviations: &[$(crate::rules::Deviation {
+                bites: crate::rules::Bite::$bites,
                 times: $times,
                 instead: $instead,
                 because: concat!("" $(, $because)?),
             }),+],
+            check: <[crate::rules::ResponseCheck]>::first(&[$($check)?]),
         }),*];
+        /// Place after the last rule.
+        #[allow(dead_code)]
+        pub(crate) const END: usize = $first + RULES.len();
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         enum Place { $($constant),* }
         #[allow(dead_code)]
-        impl RuleSet {
-            $(pub(crate) const $constant: RuleSet = RuleSet::nth($first + Place::$constant as usize);)*
+        impl crate::rules::RuleSet {
+            $(pub(crate) const $constant: crate::rules::RuleSet =
+                crate::rules::RuleSet::nth($first + Place::$constant as usize);)*
         }
     };
 }
@@ -200,6 +266,7 @@ mod tests {
                 "{}",
                 rule.name
             );
+            assert!(!confused_with.is_empty(), "{}", rule.name);
             for other in confused_with {
                 assert!(*other != rule.name && entry(other).is_some(), "{}: {other}", rule.name);
             }

@@ -16,7 +16,12 @@ impl RuleSet {
 
     /// The set that holds this rule alone. Its name is looked up: where that is asked all the time, there are constants.
     pub(crate) fn of(rule: &Rule) -> Self {
-        let place = super::all().position(|other| other.name == rule.name);
+        Self::named(rule.name)
+    }
+
+    /// The set that holds the rule of this name alone.
+    pub(crate) fn named(name: &str) -> Self {
+        let place = super::all().position(|other| other.name == name);
         place.map_or(Self::default(), Self::nth)
     }
 

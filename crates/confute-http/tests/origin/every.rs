@@ -2,10 +2,11 @@
 
 use confute::network::Tcp;
 use confute::{Options, judge};
-use confute_drive::Evidence as _;
+use confute_drive::{Evidence as _, Reader as _};
 use confute_http::Http;
-use confute_http::message::{Flaw, IfRange, Method, Odd, RangeSent, Request, Response, Span, Tag};
-use confute_http::rules::RULES;
+use confute_http::decode::HttpReader;
+use confute_http::message::{Flaw, IfRange, Message, Method, Odd, RangeSent, Request, Response, Span, Tag};
+use confute_http::rules::{Broken, RULES, entry};
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
@@ -78,7 +79,6 @@ fn semantics(rule: &str) -> Option<Story> {
         "rfc9110-9.3.4/replaced" => v().ask(put("w"), status(201)),
         "rfc9110-9.3.4/validators" => v().ask(put("w"), status(204).tag("y")).ask(get(), ok("?").tag("y")),
         "rfc9110-8.8.3/strong-tag-differs" => v().ask(put("w"), status(204)).ask(get(), ok("w").tag("x")),
-        "rfc9110-8.8.2.1/not-later-than-date" => v().ask(get(), flawed(Flaw::Later, ok("v"))),
         "rfc9110-8.6/length-of-get" => v().ask(head(), Response { content_length: Some(0), ..status(200) }),
         "rfc9110-8.6/length-true" => v().ask(get(), ok("vHTTP")),
         "rfc9110-14.4/content-range" => ranged(Span::From(8), Response { body: "89".into(), ..status(206) }),
@@ -179,10 +179,25 @@ fn storage(rule: &str) -> Option<Story> {
     })
 }
 
+/// Returns the trace of a rule with a [`ResponseCheck`](confute_http::rules::ResponseCheck): its example, whose lines that begin with `<` are the
+/// response on the wire.
+fn by_example(rule: &str) -> Option<Story> {
+    let entry = entry(rule).filter(|entry| entry.check.is_some())?;
+    let lines = entry.explanation.example.iter().filter_map(|line| line.strip_prefix("< "));
+    let head: Vec<String> = lines.map(|line| format!("{line}\r\n")).collect();
+    let bytes = format!("HTTP/1.1 {}Content-Length: 1\r\n\r\nv", head.concat());
+    let (mut reader, mut messages) = (HttpReader::default(), Vec::new());
+    reader.sent(&get().into());
+    reader.feed(bytes.as_bytes(), &mut messages);
+    let response = messages.first().and_then(Message::response).expect("the example is a response");
+    assert_eq!(response.flaws, [Flaw::Breaks(Broken::named(rule).unwrap())], "{rule}");
+    Some(Story::new().ask(put("v"), status(201)).ask(get(), response.clone()))
+}
+
 #[test]
 fn every_rule_has_a_trace_that_shows_it() {
     for rule in RULES {
-        let traces = [semantics, framing, storage];
+        let traces = [semantics, framing, storage, by_example];
         let mut found = traces.iter().filter_map(|traces| traces(rule.name));
         let mut story = found.next().unwrap_or_else(|| panic!("no trace shows {}", rule.name));
         assert!(found.next().is_none(), "{} is shown twice", rule.name);

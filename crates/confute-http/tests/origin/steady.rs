@@ -12,7 +12,7 @@ use confute_http::Http;
 use confute_http::message::{
     Flaw, IfRange, Method, Notes, Odd, RangeSent, Request, RequestNotes, Response, Span, Tag,
 };
-use confute_http::rules::RULES;
+use confute_http::rules::{Broken, RULES};
 
 use crate::story::{Asking, ORIGIN, Story, Telling, delete, get, head, missing, ok, put, status, with};
 
@@ -79,7 +79,16 @@ fn conditions() -> Vec<(&'static str, Story)> {
                 Response { notes: Notes { reused: true, ..Notes::default() }, ..ok("w").tag("x") },
             ),
         ),
-        ("rfc9110-8.8.2.1/not-later-than-date", with().ask(get(), flawed(ok("v").tag("x"), Flaw::Later))),
+        (
+            "rfc9110-8.8.2.1/not-later-than-date",
+            with().ask(
+                get(),
+                flawed(
+                    ok("v").tag("x"),
+                    Flaw::Breaks(Broken::named("rfc9110-8.8.2.1/not-later-than-date").unwrap()),
+                ),
+            ),
+        ),
         ("rfc9110-13.1.2/weak-comparison-on-read", with().ask(get().if_none_match("~x"), ok("v").tag("x"))),
         ("rfc9110-13.1.2/every-member", with().ask(get().if_none_match("y,x"), ok("v").tag("x"))),
         ("rfc9110-13.1.2/true-without-match", missing().ask(put("v").if_none_match("*"), status(412))),

@@ -41,7 +41,6 @@ pub(crate) mod pool;
 mod proxy;
 mod range;
 pub(crate) mod response;
-mod rule;
 mod store;
 pub(crate) mod switches;
 pub(crate) mod tag;

@@ -102,9 +102,9 @@ impl Response {
         if minor > 0 {
             out.extend_from_slice(&self.interim);
         }
+        let head_at = out.len();
         let mut text = Text(out);
-        let end = if bugs.strikes(Bug::BareLineFeed, 6) { "\n" } else { "\r\n" };
-        let _ = write!(text, "HTTP/1.1 {} {}{end}", self.status, reason(self.status));
+        let _ = write!(text, "HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
         if !self.has("date") {
             let _ = write!(text, "Date: {}\r\n", date::format(date::now()));
         }
@@ -129,6 +129,7 @@ impl Response {
             let _ = text.write_str("Content-Length: 0\r\n");
         }
         let _ = text.write_str(if self.close { "Connection: close\r\n\r\n" } else { "\r\n" });
+        bugs.rewrite(out, head_at);
 
         if plain && chunked {
             for chunk in part.chunks(options.chunks_from.clamp(1, 4096)) {

@@ -39,7 +39,21 @@ impl Switches {
         let chance = self.chances[bug as usize].fetch_add(1, Ordering::Relaxed);
         chance % one_in == mix(chance / one_in) % one_in
     }
+
+    /// Lets the bugs that rewrite heads strike at the head of a response, the bytes from this position on.
+    pub(crate) fn rewrite(&self, out: &mut Vec<u8>, head_at: usize) {
+        for bug in Bug::all() {
+            let Some(rewrite) = bug.rewrite().filter(|_| self.strikes(*bug, REWRITTEN)) else { continue };
+            if let Some(head) = std::str::from_utf8(&out[head_at..]).ok().map(rewrite) {
+                out.truncate(head_at);
+                out.extend_from_slice(head.as_bytes());
+            }
+        }
+    }
 }
+
+/// Number of responses of which a bug that rewrites heads spoils one.
+const REWRITTEN: u64 = 6;
 
 /// Maps a count to a pseudorandom number, one to one.
 pub(crate) fn mix(count: u64) -> u64 {

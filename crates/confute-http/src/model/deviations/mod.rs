@@ -112,7 +112,7 @@ impl<'a> Deviating<'a> {
     /// Tolerates the violations that any response may have: on the wire, or because it is the response to another
     /// request.
     fn tolerate_on_the_wire(&mut self) -> Turn {
-        for rule in response::ON_THE_WIRE {
+        for rule in response::on_the_wire() {
             self.tolerate(rule)?;
         }
         // A response to another request counts once if it looks like one, and as often as the table prescribes if not.

@@ -19,9 +19,8 @@ use crate::model::expected::{ExpectedResponse, Kind, Learnt, Read, has_allow, ov
 use crate::rules::{self, RuleSet};
 use crate::text;
 
-/// Rules that any response may break.
-pub(super) const ON_THE_WIRE: [&Rule; 8] = [
-    &rules::NOT_LATER,
+/// Rules that any response may break, besides those with a [`ResponseCheck`](rules::ResponseCheck).
+const ON_THE_WIRE: [&Rule; 7] = [
     &rules::ANSWERED,
     &rules::SURPLUS,
     &rules::CHUNKS,
@@ -30,6 +29,11 @@ pub(super) const ON_THE_WIRE: [&Rule; 8] = [
     &rules::LAST,
     &rules::LENGTH,
 ];
+
+/// Returns the rules that any response may break.
+pub(super) fn on_the_wire() -> impl Iterator<Item = &'static Rule> {
+    rules::response::RULES.iter().chain(ON_THE_WIRE)
+}
 
 /// Rules that a response to another request breaks: the first if several requests are outstanding on the connection,
 /// otherwise the second.
@@ -101,7 +105,7 @@ pub(in crate::model) fn concerns(rule: &Rule, message: &Message) -> bool {
         return matches!(message, Message::Response(seen) if seen.pipelined);
     }
     // A wrong length need not be recorded as a flaw of the response that has it.
-    if rule.name == rules::LENGTH.name || !ON_THE_WIRE.iter().any(|wire| wire.name == rule.name) {
+    if rule.name == rules::LENGTH.name || !on_the_wire().any(|wire| wire.name == rule.name) {
         return true;
     }
     let deviance = Deviance { tolerated: RuleSet::of(rule), ..Deviance::default() };
@@ -160,7 +164,7 @@ impl Deviance {
             Flaw::Grammar | Flaw::Tag => any(&[RuleSet::GRAMMAR]),
             Flaw::Framing => any(&[RuleSet::FRAMING_FIELDS]),
             Flaw::AfterClose => any(&[RuleSet::LAST]),
-            Flaw::Later => any(&[RuleSet::NOT_LATER]),
+            Flaw::Breaks(rule) => any(&[RuleSet::named(rule.name())]),
             Flaw::Stalled => any(&[RuleSet::ANSWERED, RuleSet::LENGTH, RuleSet::CHUNKS]),
         }
     }

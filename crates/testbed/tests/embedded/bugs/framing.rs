@@ -97,7 +97,6 @@ tests! {
         odd("PUT /a", "") * odd("GET /a", "content")
     };
     last_chunk_missing LastChunkMissing |lab| odd_gets(lab, |it| it.ends_with("\r\n\r\n7\r\ncontent\r\n"));
-    bare_line_feed BareLineFeed |lab| odd_gets(lab, |it| it.starts_with("HTTP/1.1 200 OK\nDate"));
     length_with_204 LengthWith204 |lab| {
         let (_server, mut client) = lab.server();
         usize::from(client.ask("OPTIONS /a", "", "").field("content-length") == Some("0"))
