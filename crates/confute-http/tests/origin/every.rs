@@ -179,7 +179,7 @@ fn storage(rule: &str) -> Option<Story> {
     })
 }
 
-/// Returns the trace of a rule with a [`ResponseCheck`](confute_http::rules::ResponseCheck): its example, whose lines that begin with `<` are the
+/// Returns the trace of a rule that a single response breaks: the lines of its example that begin with `<` are the
 /// response on the wire.
 fn by_example(rule: &str) -> Option<Story> {
     let entry = entry(rule).filter(|entry| entry.check.is_some())?;
