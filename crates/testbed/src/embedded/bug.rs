@@ -302,6 +302,10 @@ bugs! {
         "RFC 9112 2.2"
         "Now and then the status line ends in LF without CR."
         rewrites |head| head.replacen("\r\n", "\n", 1);
+    ObsoleteDate "obsolete-date" Framing ["rfc9110-5.6.7/imf-fixdate"]
+        "RFC 9110 5.6.7"
+        "Now and then Date is in the obsolete format of RFC 850."
+        rewrites with_obsolete_date;
     LengthWith204 "length-with-204" Framing ["rfc9112-6.1/framing-fields"]
         "RFC 9110 8.6"
         "204 comes with Content-Length: 0.";
@@ -480,6 +484,27 @@ bugs! {
     ClosedUnanswered "closed-unanswered" Liveness []
         "every request gets a response"
         "Now and then a request is performed, and the connection is closed without a response.";
+}
+
+/// Returns a head with its Date in the format of RFC 850: `Sunday, 06-Nov-94 08:49:37 GMT`.
+fn with_obsolete_date(head: &str) -> String {
+    let Some((before, (date, after))) =
+        head.split_once("\r\nDate: ").and_then(|(before, rest)| Some((before, rest.split_once("\r\n")?)))
+    else {
+        return head.to_owned();
+    };
+    let [day, number, month, year, time, zone] = date.split(' ').collect::<Vec<_>>()[..] else {
+        return head.to_owned();
+    };
+    let day = match &day[..3] {
+        "Tue" => "Tuesday",
+        "Wed" => "Wednesday",
+        "Thu" => "Thursday",
+        "Sat" => "Saturday",
+        other => &format!("{other}day"),
+    };
+    let year = &year[2..];
+    format!("{before}\r\nDate: {day}, {number}-{month}-{year} {time} {zone}\r\n{after}")
 }
 
 impl Bug {

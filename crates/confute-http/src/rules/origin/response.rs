@@ -35,6 +35,26 @@ rules! {
              response.date() > response.date('Date') + 1",
         },
     }
+    IMF_FIXDATE "rfc9110-5.6.7/imf-fixdate" Must "RFC 9110, 5.6.7" {
+        summary: "Date and Last-Modified MUST be written like Sun, 06 Nov 1994 08:49:37 GMT (IMF-fixdate).",
+        text: "All timestamps that a server generates have this format, with upper and lower case as shown. A recipient \
+         must accept the two obsolete formats as well, but no sender may generate them.",
+        why: "A client that reads a fixed number of characters gets a wrong date, or none: it keeps content for too \
+         long, or downloads it again.",
+        example: ["> GET /r", "< 200 OK", "< Date: Sunday, 06-Nov-94 08:49:37 GMT"],
+        curl: "curl -sI $URL | grep -E '^(Date|Last-Modified)'  # like Sun, 06 Nov 1994 08:49:37 GMT",
+        confused_with: ["rfc9110-8.8.2.1/not-later-than-date", "rfc9112-2.1/grammar"],
+        deviations: [
+            Response 1 "A date in another format is overlooked.",
+        ],
+        check: ResponseCheck {
+            shows: "a date that is no IMF-fixdate",
+            breaks: has_other_date,
+            python: "any(not re.fullmatch('(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} \
+             (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT', value) \
+             for name, value in response.fields if name.lower() in ('date', 'last-modified'))",
+        },
+    }
 }
 
 /// Tolerated difference between two clocks of a server: one is updated after the other.
@@ -44,4 +64,26 @@ fn is_later(response: &RawResponse) -> bool {
     let time = |name| date::parse(&response.fields().only(name)?);
     let (modified, date) = (time("Last-Modified"), time("Date"));
     modified.zip(date).is_some_and(|(modified, date)| modified > date + CLOCKS)
+}
+
+fn has_other_date(response: &RawResponse) -> bool {
+    let fields = response.fields();
+    fields.all("Date").chain(fields.all("Last-Modified")).any(|value| !is_fixdate(&value))
+}
+
+/// Returns `true` if a value conforms to the grammar of IMF-fixdate, whether or not the calendar has such a day.
+fn is_fixdate(value: &[u8]) -> bool {
+    const DAYS: [&[u8]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+    const MONTHS: [&[u8]; 12] =
+        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+    let shape = b"???, 00 ??? 0000 00:00:00 GMT";
+    let fits = |(byte, form): (&u8, &u8)| match form {
+        b'?' => true,
+        b'0' => byte.is_ascii_digit(),
+        other => byte == other,
+    };
+    value.len() == shape.len()
+        && value.iter().zip(shape).all(fits)
+        && DAYS.contains(&&value[..3])
+        && MONTHS.contains(&&value[8..11])
 }
