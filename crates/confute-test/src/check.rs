@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use confute::lang::Level;
+use confute::lang::{Level, ServerModel};
 use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, Trouble};
 use confute_memcached::Habits;
 use confute_report::files::Reports;
@@ -14,6 +14,7 @@ use confute_report::summary::{self, Detail, Manner};
 use confute_run::kit::Reach;
 use confute_run::session::{self, Done, Job, Recorder};
 use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
+use confute_service::{Message, Mix, Service, Wire};
 
 /// Default testing time.
 const TIME: Duration = Duration::from_secs(5);
@@ -51,6 +52,16 @@ pub fn http_through(url: &str, reach: &Reach) -> Check {
 /// Tests the memcached server at this address, `HOST:PORT`.
 pub fn memcached(place: &str) -> Check {
     Check::of(confute_memcached::server(place, false, Habits::default()))
+}
+
+/// Tests a service of your own at this address, `HOST:PORT`: its model, the wire that carries its messages, and the
+/// traffic. See [`confute_service`].
+pub fn service<S, W>(place: &str, model: S, wire: W, mix: Mix<S::Msg>) -> Check
+where
+    S: ServerModel<Msg: Message> + Send + Sync + 'static,
+    W: Wire<S::Msg>,
+{
+    Check::of(Service::new(model, wire).at(place, mix))
 }
 
 impl Check {
@@ -106,6 +117,13 @@ impl Check {
     #[must_use]
     pub fn cases(mut self, cases: u64) -> Self {
         self.plan.cases = Some(cases);
+        self
+    }
+
+    /// Sets the number of violations after which the test ends.
+    #[must_use]
+    pub fn max_failures(mut self, failures: usize) -> Self {
+        self.plan.max_failures = failures.max(1);
         self
     }
 

@@ -17,9 +17,12 @@
 //! [`still_passes`] replays a stored violation, for exported tests.
 
 pub mod check;
+pub mod prelude;
 
-pub use check::{Check, http, http_through, memcached};
+pub use check::{Check, http, http_through, memcached, service};
+pub use confute_drive::Conclusion;
 pub use confute_run::kit::Reach;
+pub use confute_service as service;
 
 use std::sync::atomic::AtomicBool;
 

@@ -45,3 +45,10 @@ pub struct Rule {
     /// The requirement, in one sentence.
     pub summary: &'static str,
 }
+
+impl Rule {
+    /// Returns a rule of level *must*: a correct server never breaks it.
+    pub const fn must(name: &'static str, summary: &'static str) -> Self {
+        Self { name, level: Level::Must, summary }
+    }
+}

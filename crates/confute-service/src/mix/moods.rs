@@ -1,0 +1,243 @@
+//! The traffic of a case: patterns of a few requests each, in random order.
+
+use std::collections::VecDeque;
+
+use confute::lang::ServerModel;
+use confute_drive::{Generator, Peer, Step, Until, View};
+
+use super::{Draw, Mix, references};
+use crate::message::{Message, Role, names};
+use crate::service::Service;
+use crate::wire::Wire;
+
+type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
+
+/// Number of requests among which the traffic looks for one whose response decides between hypotheses.
+const CANDIDATES: usize = 6;
+/// Largest number of requests that are sent at one moment: each of their orders is a hypothesis.
+const GATHERED: u64 = 5;
+/// Number of draws until the traffic takes a request whose reference nothing has told yet.
+const DRAWS: usize = 4;
+
+/// A step to come. Requests are drawn when their turn comes, because they may refer to the responses before.
+#[derive(Clone, Copy, Debug)]
+enum Plan {
+    /// A request: on this connection or on an idle one; about this name or about any.
+    Ask(Option<u32>, Option<u32>),
+    /// A request of this kind with the first of all choices, for the opening.
+    Plain(usize),
+    /// A request about which the hypotheses disagree.
+    Inquire(Option<u32>),
+    Gather,
+    Hold(u32),
+    Release(u32),
+    Wait(Until),
+}
+
+const BARRIER: Plan = Plan::Wait(Until::Outstanding(0));
+
+/// Random traffic of a case.
+pub(crate) struct Traffic<M> {
+    mix: Mix<M>,
+    plans: VecDeque<Plan>,
+    held: Vec<u32>,
+    /// Number of requests so far.
+    asked: usize,
+    marks: u64,
+    /// Number of names in this case.
+    names: u32,
+}
+
+impl<M: Message> Traffic<M> {
+    /// Creates the traffic of a case.
+    pub(crate) fn new(mix: Mix<M>, case: u64) -> Self {
+        let requests = M::KINDS.iter().enumerate().filter(|(_, kind)| kind.role == Role::Request);
+        // The first case opens with every kind of request: what fails at once should fail in the smallest case.
+        let plain = |(number, _)| [Plan::Plain(number), BARRIER];
+        let plans = if case == 0 { requests.flat_map(plain).collect() } else { VecDeque::new() };
+        // With fewer names more requests meet.
+        let names = match case % 3 {
+            0 => mix.names,
+            1 => mix.names.min(2),
+            _ => mix.names.div_ceil(2),
+        };
+        Self { mix, plans, held: Vec::new(), asked: 0, marks: 0, names }
+    }
+
+    /// Adds a pattern of a few requests.
+    fn plan(&mut self, connections: u32, pick: &mut Pick<'_>) {
+        let connections = connections.max(1);
+        let name = pick(u64::from(self.names)) as u32;
+        let plans = &mut self.plans;
+        match pick(12) {
+            // One after the other, on any connection.
+            0 => {
+                let focus = (pick(2) == 0).then_some(name);
+                for _ in 0..2 + pick(4) {
+                    plans.extend([Plan::Ask(None, focus), BARRIER]);
+                }
+            }
+            // At one moment, about one name.
+            1..=4 => {
+                plans.push_back(BARRIER);
+                if pick(2) == 0 {
+                    plans.push_back(Plan::Gather);
+                }
+                for _ in 0..(2 + pick(GATHERED - 1)).min(u64::from(connections).max(2)) {
+                    plans.push_back(Plan::Ask(None, Some(name)));
+                }
+                plans.extend([BARRIER, Plan::Inquire(Some(name)), BARRIER, Plan::Inquire(Some(name))]);
+            }
+            // On one connection, without waiting.
+            5 => {
+                let on = pick(u64::from(connections)) as u32;
+                plans.push_back(BARRIER);
+                plans.extend((0..2 + pick(3)).map(|_| Plan::Ask(Some(on), Some(name))));
+            }
+            // Some responses are read late.
+            6 => {
+                let held = 1 + pick(u64::from(connections.div_ceil(2))) as u32;
+                plans.push_back(BARRIER);
+                plans.extend((0..held).flat_map(|on| [Plan::Hold(on), Plan::Ask(Some(on), None)]));
+                plans.extend((0..2 + pick(3)).map(|_| Plan::Ask(None, None)));
+                plans.push_back(Plan::Wait(Until::Millis(1 + pick(2))));
+                plans.extend((0..held).map(Plan::Release));
+            }
+            // What decides between hypotheses.
+            7 => {
+                for _ in 0..=pick(3) {
+                    plans.extend([BARRIER, Plan::Inquire(None)]);
+                }
+            }
+            // As many as may be outstanding.
+            _ => plans.extend((0..8 + pick(16)).map(|_| Plan::Ask(None, None))),
+        }
+    }
+
+    /// Returns a random request.
+    fn draw(&mut self, view: &Seen<'_, M>, focus: Option<u32>, pick: &mut Pick<'_>) -> M {
+        let mut best = None;
+        for _ in 0..DRAWS {
+            let mut draw = Draw::new(pick, self.names, focus, self.marks);
+            let mut ask = self.mix.draw(&mut draw);
+            self.marks = draw.marks();
+            let is_told = references::choose(&mut ask, self.mix.weights, view.past, pick);
+            best = Some(ask);
+            if is_told {
+                break;
+            }
+        }
+        best.unwrap_or_else(|| M::unreadable(String::new()))
+    }
+
+    /// Returns a request about which the hypotheses disagree, or a random one.
+    fn inquire(&mut self, view: &Seen<'_, M>, focus: Option<u32>, pick: &mut Pick<'_>) -> M {
+        let mut best = (0, self.draw(view, focus, pick));
+        for _ in 0..CANDIDATES {
+            let ask = self.draw(view, focus, pick);
+            let answers = (view.disagreement)(&ask);
+            if answers > best.0 {
+                best = (answers, ask);
+            }
+        }
+        best.1
+    }
+
+    /// Returns a connection for this request: an idle one, or one whose outstanding requests are about the same names. Requests on one
+    /// connection are judged together, which is expensive if they concern different parts of the state.
+    fn connection(
+        &self,
+        view: &Seen<'_, M>,
+        ask: &M,
+        wanted: Option<u32>,
+        pick: &mut Pick<'_>,
+    ) -> Option<u32> {
+        let load = |on: u32| view.outstanding.get(on as usize).copied().unwrap_or(0) as usize;
+        let about = names(ask);
+        let is_same = |on: &u32| {
+            let on_it = view.past.iter().rev().filter(|exchange| exchange.on == Peer::Opened(*on));
+            on_it.take(load(*on)).all(|exchange| names(&exchange.ask) == about)
+        };
+        let count = view.connections.max(1);
+        match wanted.filter(|on| *on < count) {
+            Some(on) => Some(on).filter(|on| load(*on) == 0 || is_same(on)),
+            None => {
+                let first = pick(u64::from(count)) as u32;
+                let all = || (0..count).map(|offset| (first + offset) % count);
+                all().find(|on| load(*on) == 0 && !self.held.contains(on))
+            }
+        }
+    }
+
+    fn step(&mut self, view: &Seen<'_, M>, pick: &mut Pick<'_>) -> Option<Step<M>> {
+        loop {
+            if self.asked >= self.mix.requests {
+                return self.held.pop().map(|on| Step::Release(Peer::Opened(on)));
+            }
+            let Some(plan) = self.plans.pop_front() else {
+                self.plan(view.connections, pick);
+                continue;
+            };
+            let (ask, on) = match plan {
+                Plan::Wait(until) => return Some(Step::Wait(until)),
+                Plan::Gather => return Some(Step::Gather),
+                Plan::Hold(on) => {
+                    self.held.push(on);
+                    return Some(Step::Hold(Peer::Opened(on)));
+                }
+                Plan::Release(on) => {
+                    self.held.retain(|held| *held != on);
+                    return Some(Step::Release(Peer::Opened(on)));
+                }
+                Plan::Plain(kind) => {
+                    let Some(mut ask) = Draw::fixed(0).message::<M>(kind) else { continue };
+                    references::choose(&mut ask, self.mix.weights, view.past, &mut |_| 0);
+                    (ask, Some(0))
+                }
+                Plan::Ask(on, focus) => (self.draw(view, focus, pick), on),
+                Plan::Inquire(focus) => (self.inquire(view, focus, pick), None),
+            };
+            let total: usize = view.outstanding.iter().map(|count| *count as usize).sum();
+            let free = self.connection(view, &ask, on, pick).filter(|_| total < self.mix.outstanding);
+            let Some(on) = free else {
+                self.plans.push_front(plan);
+                // Only held connections may be left: then no response would be read.
+                return Some(match self.held.pop() {
+                    Some(on) => Step::Release(Peer::Opened(on)),
+                    None => Step::Wait(Until::Something),
+                });
+            };
+            self.asked += 1;
+            return Some(Step::Ask { on: Peer::Opened(on), ask, cuts: self.cuts(pick) });
+        }
+    }
+
+    /// Returns the place where a request is cut, for a few of them.
+    fn cuts(&self, pick: &mut Pick<'_>) -> Vec<(usize, u64)> {
+        if pick(32) == 0 { vec![(1 + pick(8) as usize, pick(2))] } else { Vec::new() }
+    }
+}
+
+/// The part of a view that the traffic uses.
+struct Seen<'a, M> {
+    past: &'a [confute_drive::Exchange<M, M>],
+    connections: u32,
+    outstanding: &'a [u32],
+    disagreement: &'a dyn Fn(&M) -> usize,
+}
+
+impl<S, W> Generator<Service<S, W>> for Traffic<S::Msg>
+where
+    S: ServerModel<Msg: Message> + Send + Sync + 'static,
+    W: Wire<S::Msg>,
+{
+    fn next(&mut self, view: &View<'_, Service<S, W>>, pick: &mut Pick<'_>) -> Option<Step<S::Msg>> {
+        let seen = Seen {
+            past: &view.past.exchanges,
+            connections: view.connections,
+            outstanding: view.outstanding,
+            disagreement: view.disagreement,
+        };
+        self.step(&seen, pick)
+    }
+}

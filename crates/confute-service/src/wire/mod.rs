@@ -1,0 +1,97 @@
+//! Wires: how messages become bytes, and bytes messages.
+//!
+//! A wire is a value. The ones here are made of a framing, which says where a message ends, and a body, which says what is in
+//! it: [`lines`], [`json_lines`], [`frames`], [`resp`]. A wire of your own implements [`Wire`]: `encode` and `read`.
+
+mod body;
+mod framing;
+mod resp;
+
+pub use body::{Body, Json, Words};
+pub use framing::{Framed, Framing, Lines, Prefix};
+pub use resp::{Resp, RespValue};
+
+/// The encoding of a protocol.
+///
+/// ```
+/// use confute_service::{Message, Name, Read, Wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Beep {
+///     #[request]
+///     Beep,
+///     #[response]
+///     Boop,
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// /// A byte each way.
+/// #[derive(Clone)]
+/// struct Bytes;
+///
+/// impl Wire<Beep> for Bytes {
+///     fn encode(&self, _: &Beep, bytes: &mut Vec<u8>) {
+///         bytes.push(7);
+///     }
+///     fn read(&self, bytes: &[u8], _: Option<&Beep>) -> Read<Beep> {
+///         match bytes.first() {
+///             None => Read::More,
+///             Some(8) => Read::Message(Beep::Boop, 1),
+///             Some(_) => Read::Nonsense("a response is the byte 8".to_owned(), 1),
+///         }
+///     }
+/// }
+/// ```
+pub trait Wire<M>: Clone + Send + Sync + 'static {
+    /// Appends the bytes of a request.
+    fn encode(&self, message: &M, bytes: &mut Vec<u8>);
+
+    /// Reads the first response in the bytes received so far. `request` is the one that it answers, unless the server sends
+    /// something unasked.
+    fn read(&self, bytes: &[u8], request: Option<&M>) -> Read<M>;
+
+    /// Returns the reason why this wire cannot carry these messages, and the next step. It is reported before anything is sent.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The result of reading.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Read<M> {
+    /// The bytes are the beginning of a message.
+    More,
+    /// A message, and the number of its bytes.
+    Message(M, usize),
+    /// This many bytes are no message, for this reason.
+    Nonsense(String, usize),
+}
+
+/// Lines that end in a line feed, written by the templates of the messages.
+pub fn lines() -> Framed<Lines, Words> {
+    Framed::new(Lines::Lf, Words)
+}
+
+/// Lines that end in a carriage return and a line feed, written by the templates of the messages.
+pub fn crlf_lines() -> Framed<Lines, Words> {
+    Framed::new(Lines::CrLf, Words)
+}
+
+/// One JSON object in a line. This field of it holds the word that begins the template of a message; a response whose template
+/// has none is told by its fields.
+pub fn json_lines(word: &'static str) -> Framed<Lines, Json> {
+    Framed::new(Lines::Lf, Json { word })
+}
+
+/// Messages behind their length.
+pub fn frames<B>(prefix: Prefix, body: B) -> Framed<Prefix, B> {
+    Framed::new(prefix, body)
+}
+
+/// RESP, the protocol of Redis. A request is an array of the words of its template. The template of a response begins with the
+/// type of the value: `+OK`, `-{}`, `:{}`, `${}`, and `_` for nil.
+pub fn resp() -> Resp {
+    Resp
+}

@@ -1,0 +1,7 @@
+//! Messages, wires and traffic of services of one's own.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failing test")]
+
+mod messages;
+mod unknown;
+mod wires;
