@@ -211,10 +211,10 @@ impl Drop for Children {
 
 /// A directory that is removed when its owner is dropped.
 #[derive(Debug)]
-struct Dir(PathBuf);
+pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
-    fn fresh(name: &str) -> Self {
+    pub(crate) fn fresh(name: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         Self(std::env::temp_dir().join(format!("confute-{name}-{}-{count}", std::process::id())))

@@ -32,6 +32,8 @@ enum Plan {
     Hold(u32),
     Release(u32),
     Wait(Until),
+    /// The end of a connection. Its next request opens a new one.
+    HangUp(u32),
 }
 
 const BARRIER: Plan = Plan::Wait(Until::Outstanding(0));
@@ -69,7 +71,7 @@ impl<M: Message> Traffic<M> {
         let connections = connections.max(1);
         let name = pick(u64::from(self.names)) as u32;
         let plans = &mut self.plans;
-        match pick(12) {
+        match pick(13) {
             // One after the other, on any connection.
             0 => {
                 let focus = (pick(2) == 0).then_some(name);
@@ -108,6 +110,11 @@ impl<M: Message> Traffic<M> {
                 for _ in 0..=pick(3) {
                     plans.extend([BARRIER, Plan::Inquire(None)]);
                 }
+            }
+            // On a new connection in the place of an old one.
+            8 => {
+                let on = pick(u64::from(connections)) as u32;
+                plans.extend([BARRIER, Plan::HangUp(on), Plan::Ask(Some(on), Some(name))]);
             }
             // As many as may be outstanding.
             _ => plans.extend((0..8 + pick(16)).map(|_| Plan::Ask(None, None))),
@@ -181,6 +188,7 @@ impl<M: Message> Traffic<M> {
             let (ask, on) = match plan {
                 Plan::Wait(until) => return Some(Step::Wait(until)),
                 Plan::Gather => return Some(Step::Gather),
+                Plan::HangUp(on) => return Some(Step::HangUp(Peer::Opened(on))),
                 Plan::Hold(on) => {
                     self.held.push(on);
                     return Some(Step::Hold(Peer::Opened(on)));

@@ -21,6 +21,7 @@ mod author;
 #[path = "sample/regression.rs"]
 mod exported;
 mod plain;
+mod swap;
 
 const SAMPLE: &str = include_str!("sample/violation.case");
 
