@@ -2,6 +2,7 @@
 //!
 //! Every step runs, even after one has failed, and the last line reports the result of each.
 
+use std::num::NonZero;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -28,8 +29,11 @@ pub(crate) fn run() -> Result<bool> {
     summary.step("format", cargo(&["fmt", "--all", "--check"])?);
     let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     summary.step("lints", cargo(&lints)?);
-    summary
-        .step("tests", cargo(&["test", "--workspace", "--exclude", "bench", "--quiet", "--no-fail-fast"])?);
+    let mut tests = cargo(&["test", "--workspace", "--exclude", "bench", "--quiet", "--no-fail-fast"])?;
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        tests.env("RUST_TEST_THREADS", threads().to_string());
+    }
+    summary.step("tests", tests);
     let soaks = [
         ("engine", "short soak"),
         ("http", "short soak of http"),
@@ -58,6 +62,11 @@ pub(crate) fn run() -> Result<bool> {
     }
     println!("\n== {}; {}", parts.join("; "), seconds(start.elapsed()));
     Ok(failed.is_empty())
+}
+
+/// Number of tests that run at the same time: twice the cores, because the longest tests mostly wait for servers.
+fn threads() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, NonZero::get)
 }
 
 #[derive(Default)]
