@@ -98,7 +98,7 @@ impl One {
         let history = confute::history::read(BufReader::new(file), confute::trace::ReadLimits::default())?;
         // The input is kept until the end, so that the judge cannot reuse memory that was freed before.
         let (linearizable, cost) = if self.file.extension().is_some_and(|extension| extension == "log") {
-            let events = recorded::register(&history)?.events;
+            let events = recorded::REGISTER.translate(&history)?.events;
             match self.tool {
                 Tool::Confute => by_confute(&CasRegister, &events),
                 Tool::Porcupine => by_porcupine(peers::register(&events)),
@@ -106,7 +106,7 @@ impl One {
                 Tool::PorcupineByKey => bail!("a register has no keys"),
             }
         } else {
-            let events = recorded::kv(&history)?.events;
+            let events = recorded::KV.translate(&history)?.events;
             match self.tool {
                 Tool::Confute => by_confute(&Kv, &events),
                 Tool::PorcupineByKey => by_porcupine(peers::kv::<OneKey>(&events)),

@@ -8,6 +8,11 @@
 //! | [`swap`] | the smallest server whose responses reveal the order of requests |
 //! | [`register`] | several requests, and one rule for each of its guarantees |
 //! | [`kv`] | tables: requests for different keys are independent |
+//! | [`queue`] | contents of any size, cheap to copy and to compare |
+//! | [`stack`] | two models that differ in one rule |
+//! | [`counter`] | changes that commute, and a deviation that sends any value |
+//! | [`set`] | a cell for each element, and turns that look at all of them |
+//! | [`list_append`] | requests of several steps |
 //! | [`conditional`] | secrets: tags that the server chooses and the tester has to find out |
 //! | [`ticket`] | ordered secrets: numbers of which only "greater" is known |
 //!
@@ -15,14 +20,21 @@
 
 pub mod accumulator;
 pub mod conditional;
+pub mod counter;
 pub mod echo;
+pub mod item;
 pub mod kv;
+pub mod list_append;
 pub mod proxy;
+pub mod queue;
 pub mod recorded;
 pub mod register;
 pub mod registry;
+pub mod sequences;
+pub mod set;
 #[cfg(feature = "soak")]
 pub mod soak;
+pub mod stack;
 pub mod swap;
 pub mod ticket;
 

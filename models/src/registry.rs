@@ -24,10 +24,13 @@ pub use case::Case;
 use confute::trace::ReadLimits;
 pub use load::{Loaded, Problem, load};
 
-use crate::recorded::{self, Misfit, Recorded};
+use crate::recorded::{self, Reading, Recorded};
 #[cfg(feature = "soak")]
 use crate::soak::{self, Accused, Soaked};
-use crate::{Workload, accumulator, conditional, echo, kv, proxy, register, swap, ticket};
+use crate::{
+    Workload, accumulator, conditional, counter, echo, kv, list_append, proxy, queue, register, set, stack,
+    swap, ticket,
+};
 use case::TypedCase;
 
 /// A model with a name.
@@ -103,7 +106,7 @@ pub fn network(name: &str) -> Option<&'static dyn Network> {
     networks().iter().find(|network| network.name() == name).map(|network| *network as &dyn Network)
 }
 
-static MODELS: [&dyn Named; 8] = [
+static MODELS: [&dyn Named; 13] = [
     &Shipped {
         name: "echo",
         summary: "A server that sends back every message that it receives.",
@@ -132,13 +135,43 @@ static MODELS: [&dyn Named; 8] = [
         name: "register",
         summary: "A register with read, write and compare-and-swap.",
         model: register::CasRegister,
-        recorded: Some(recorded::register),
+        recorded: Some(&recorded::REGISTER),
     },
     &Shipped {
         name: "kv",
         summary: "A key-value store with get, put and append.",
         model: kv::Kv,
-        recorded: Some(recorded::kv),
+        recorded: Some(&recorded::KV),
+    },
+    &Shipped {
+        name: "queue",
+        summary: "A queue: enqueue, and dequeue in the same order.",
+        model: queue::Queue,
+        recorded: Some(&recorded::QUEUE),
+    },
+    &Shipped {
+        name: "stack",
+        summary: "A stack: push, and pop in the opposite order.",
+        model: stack::Stack,
+        recorded: Some(&recorded::STACK),
+    },
+    &Shipped {
+        name: "counter",
+        summary: "A counter with add and read.",
+        model: counter::Counter,
+        recorded: Some(&recorded::COUNTER),
+    },
+    &Shipped {
+        name: "set",
+        summary: "A set with add, remove, contains and read.",
+        model: set::Set,
+        recorded: Some(&recorded::SET),
+    },
+    &Shipped {
+        name: "list-append",
+        summary: "Lists under keys, with transactions of appends and reads of one key.",
+        model: list_append::ListAppend,
+        recorded: Some(&recorded::LIST_APPEND),
     },
     &Shipped {
         name: "conditional",
@@ -154,14 +187,12 @@ static MODELS: [&dyn Named; 8] = [
     },
 ];
 
-type Translate<M> = fn(&confute::history::History) -> Result<Recorded<M>, Misfit>;
-
 /// A model with the description and the translation of histories that the command line needs.
 struct Shipped<W: Workload> {
     name: &'static str,
     summary: &'static str,
     model: W,
-    recorded: Option<Translate<W::Msg>>,
+    recorded: Option<&'static Reading<W::Msg>>,
 }
 
 impl<W> Named for Shipped<W>
@@ -191,10 +222,10 @@ where
     }
 
     fn history(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem> {
-        let translate = self.recorded.ok_or(Problem::NoHistories { model: self.name })?;
-        let (history, Recorded { events, lines }) = load::history(file, limits, translate)?;
+        let reading = self.recorded.ok_or(Problem::NoHistories { model: self.name })?;
+        let (format, Recorded { events, lines }) = load::history(file, limits, reading)?;
         let case = TypedCase { model: self.model, events, lines };
-        Ok(Loaded { header: None, format: history.format, case: Box::new(case) })
+        Ok(Loaded { header: None, format, case: Box::new(case) })
     }
 
     #[cfg(feature = "soak")]

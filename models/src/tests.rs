@@ -8,10 +8,15 @@ use confute::trace::Event;
 
 use crate::accumulator::Accumulator;
 use crate::conditional::Conditional;
+use crate::counter::Counter;
 use crate::echo::Echo;
 use crate::kv::Kv;
+use crate::list_append::ListAppend;
 use crate::proxy::Proxy;
+use crate::queue::Queue;
 use crate::register::CasRegister;
+use crate::set::Set;
+use crate::stack::Stack;
 use crate::swap::Swap;
 use crate::ticket::TicketOffice;
 use crate::{Workload, simulate};
@@ -107,4 +112,29 @@ fn conditional_runs_everywhere() {
 #[test]
 fn tickets_run_everywhere() {
     runs_everywhere(&TicketOffice);
+}
+
+#[test]
+fn queue_runs_everywhere() {
+    runs_everywhere(&Queue);
+}
+
+#[test]
+fn stack_runs_everywhere() {
+    runs_everywhere(&Stack);
+}
+
+#[test]
+fn counter_runs_everywhere() {
+    runs_everywhere(&Counter);
+}
+
+#[test]
+fn set_runs_everywhere() {
+    runs_everywhere(&Set);
+}
+
+#[test]
+fn list_append_runs_everywhere() {
+    runs_everywhere(&ListAppend);
 }

@@ -19,8 +19,9 @@ use confute::trace::{self, Event, ReadLimits, Trace};
 use confute::{Options, Tester, Verdict, blame, judge};
 use confute_models::registry;
 use confute_models::{
-    accumulator::Accumulator, conditional::Conditional, echo::Echo, kv::Kv, proxy::Proxy,
-    register::CasRegister, swap::Swap, ticket::TicketOffice,
+    accumulator::Accumulator, conditional::Conditional, counter::Counter, echo::Echo, kv::Kv,
+    list_append::ListAppend, proxy::Proxy, queue::Queue, register::CasRegister, set::Set, stack::Stack,
+    swap::Swap, ticket::TicketOffice,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -58,10 +59,15 @@ fn every_trace_has_its_verdict() {
         let complaints = match file.extra.model.as_str() {
             "accumulator" => check(&Accumulator, file),
             "conditional" => check(&Conditional, file),
+            "counter" => check(&Counter, file),
             "echo" => check(&Echo, file),
             "kv" => check(&Kv, file),
+            "list-append" => check(&ListAppend, file),
             "proxy" => check(&Proxy, file),
+            "queue" => check(&Queue, file),
             "register" => check(&CasRegister, file),
+            "set" => check(&Set, file),
+            "stack" => check(&Stack, file),
             "swap" => check(&Swap, file),
             "ticket" => check(&TicketOffice, file),
             other => vec![format!("no model is called {other:?}")],

@@ -130,8 +130,8 @@ pub(crate) struct Check {
     /// Files to judge.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The model of a correct server: echo, accumulator, proxy, swap, register, kv, conditional or ticket. A trace
-    /// names its own model.
+    /// The model of a correct server: echo, accumulator, proxy, swap, register, kv, queue, stack, counter, set,
+    /// list-append, conditional or ticket. A trace names its own model.
     #[arg(short, long, value_name = "NAME", value_parser = model)]
     pub(crate) model: Option<&'static str>,
     /// The network between tester and server: direct, tcp or udp [default: that of the trace, otherwise tcp].

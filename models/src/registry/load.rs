@@ -5,12 +5,12 @@
 use std::fmt;
 use std::io::{BufRead, Cursor, Read as _};
 
-use confute::history::{self, Format, History, HistoryError, sniff};
+use confute::history::{self, Format, HistoryError, sniff};
 use confute::trace::{Event, Header, ReadLimits, TraceError, TraceReader};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{Case, Named, Translate, model, models};
-use crate::recorded::{Misfit, Recorded};
+use super::{Case, Named, model, models};
+use crate::recorded::{Misfit, Reading, Recorded, Recorder};
 
 /// Number of bytes read to detect the format of a file.
 const HEAD: u64 = 64 << 10;
@@ -61,9 +61,9 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Empty => {
-                f.write_str("the file is empty; expected a Confute trace, EDN maps, or jepsen.util lines")
-            }
+            Problem::Empty => f.write_str(
+                "the file is empty; expected a Confute trace, EDN maps, JSON objects, or jepsen.util lines",
+            ),
             Problem::Trace(error) => error.fmt(f),
             Problem::History(error) => error.fmt(f),
             Problem::Misfit(error) => error.fmt(f),
@@ -94,8 +94,13 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 fn readers() -> String {
-    let names = models().iter().filter(|model| model.reads_histories());
-    names.map(|model| format!("--model {}", model.name())).collect::<Vec<_>>().join(" or ")
+    let readers = models().iter().filter(|model| model.reads_histories());
+    let names: Vec<_> = readers.map(|model| model.name()).collect();
+    match names.split_last() {
+        Some((last, [])) => format!("--model {last}"),
+        Some((last, others)) => format!("--model {} or {last}", others.join(", ")),
+        None => String::new(),
+    }
 }
 
 /// Reads a file of any format, for the requested model or else for the one that the file names.
@@ -164,13 +169,17 @@ pub(super) fn trace<M: DeserializeOwned>(
     Ok((reader.header().clone(), events, lines))
 }
 
-/// Reads a history and translates it into a trace.
-pub(super) fn history<M>(
+/// Reads a history and translates it into a trace, entry by entry.
+pub(super) fn history<M: Clone>(
     file: &mut dyn BufRead,
     limits: ReadLimits,
-    translate: Translate<M>,
-) -> Result<(History, Recorded<M>), Problem> {
-    let history = history::read(file, limits).map_err(Problem::History)?;
-    let recorded = translate(&history).map_err(Problem::Misfit)?;
-    Ok((history, recorded))
+    reading: &'static Reading<M>,
+) -> Result<(Format, Recorded<M>), Problem> {
+    let mut reader = history::Reader::new(file, limits);
+    let mut recorder = Recorder::new(reading);
+    while let Some(entry) = reader.next_entry().map_err(Problem::History)? {
+        recorder.add(entry).map_err(Problem::Misfit)?;
+    }
+    let recorded = recorder.finish().map_err(Problem::Misfit)?;
+    Ok((reader.format(), recorded))
 }

@@ -48,6 +48,7 @@ fn every_model_reads_back_what_it_simulates() {
     }
 }
 
+const READERS: &str = "name the model: --model register, kv, queue, stack, counter, set or list-append";
 const EDN: &str = "\n{:process 1, :type :invoke, :f :get, :key \"a\", :value nil}\n";
 const TRACE: &str = "{\"confute\":\"trace\",\"version\":1,\"model\":\"kv\",\"network\":\"tcp\"}\n";
 
@@ -55,7 +56,7 @@ const TRACE: &str = "{\"confute\":\"trace\",\"version\":1,\"model\":\"kv\",\"net
 fn histories_are_for_those_who_read_them() {
     let (_, loaded) = loaded(EDN, Some("kv")).unwrap();
     assert_eq!((loaded.case.events(), loaded.case.line(0)), (1, Some(2)));
-    assert!(wrong(EDN, None).ends_with("name the model: --model register or --model kv"));
+    assert!(wrong(EDN, None).ends_with(READERS));
     assert!(wrong(EDN, Some("echo")).contains("cannot read histories"));
     assert!(wrong(EDN, Some("register")).starts_with("line 2: the register model knows"));
 }

@@ -73,11 +73,14 @@ fn histories() {
 fn other_files() {
     complains(
         &["empty.jsonl"],
-        "error: empty.jsonl: the file is empty; expected a Confute trace, EDN maps, or",
+        "error: empty.jsonl: the file is empty; expected a Confute trace, EDN maps, JSON",
     );
     complains(&["binary.gz"], "error: binary.gz: line 1, byte ");
     assert!(complaint(&["binary.gz"]).contains("not a text file"));
-    complains(&["other.txt"], "error: other.txt: line 1, byte 0: neither a Confute trace, nor EDN maps, nor");
+    complains(
+        &["other.txt"],
+        "error: other.txt: line 1, byte 0: neither a Confute trace, nor EDN maps, JSON",
+    );
     complains(&["missing.edn"], "error: missing.edn: no such file");
     complains(&["."], "error: .: is a directory: pass the files in it");
     complains(&["other.txt/x"], "error: other.txt/x: ");

@@ -10,14 +10,16 @@ use crate::trace::FileError;
 #[non_exhaustive]
 pub enum HistoryError {
     /// The file is empty.
-    #[error("the file is empty; expected EDN maps, one a line, or jepsen.util lines")]
+    #[error(
+        "the file is empty; expected EDN maps, one a line, JSON objects, one a line, or jepsen.util lines"
+    )]
     Empty,
     /// The file is not text, a line is too long, or the operating system failed.
     #[error(transparent)]
     File(#[from] FileError),
     /// The file has none of the known formats.
     #[error(
-        "line {line}, byte {offset}: neither a Confute trace, nor EDN maps, nor jepsen.util lines; \
+        "line {line}, byte {offset}: neither a Confute trace, nor EDN maps, JSON objects or jepsen.util lines; \
          is it the right file? It starts with: {found}"
     )]
     UnknownForm {

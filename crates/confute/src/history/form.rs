@@ -17,6 +17,8 @@ pub enum Format {
     Edn,
     /// A history as logged by Jepsen, in lines of `jepsen.util`.
     Jepsen,
+    /// A history as JSON objects, one per line.
+    Json,
 }
 
 /// Returns the format of a file, judged by its first bytes (a few thousand are enough).
@@ -27,17 +29,28 @@ pub fn sniff(first_bytes: &[u8]) -> Option<Format> {
         !line.is_empty() && !line.starts_with(b";")
     })?;
     let has = |needle: &[u8]| line.windows(needle.len()).any(|window| window == needle);
+    // The elements of a vector may begin on the next line.
+    let line = match line.strip_prefix(b"[") {
+        Some(_) => bytes.trim_ascii_start().strip_prefix(b"[").unwrap_or(line).trim_ascii_start(),
+        None => line,
+    };
     let inside = line.strip_prefix(b"#jepsen.history.Op").unwrap_or(line).strip_prefix(b"{");
     if let Some(inside) = inside {
         let first = inside.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b',');
         return match first {
             Some(b':') => Some(Format::Edn),
             Some(b'"') if has(b"\"confute\"") => Some(Format::Trace),
+            Some(b'"') if has(b"\"process\"") || has(b"\"type\"") => Some(Format::Json),
             _ => None,
         };
     }
     let logged = [&b"INFO"[..], b"WARN", b"ERROR", b"DEBUG", b"TRACE"].iter().any(|level| has(level));
     (has(b"jepsen.util") || (logged && has(b"jepsen"))).then_some(Format::Jepsen)
+}
+
+/// Returns `true` if a history that begins with this line is one vector or array.
+pub(super) fn opens_vector(line: &str) -> bool {
+    line.trim_ascii_start().starts_with('[')
 }
 
 /// Content of a line.
@@ -75,7 +88,8 @@ pub(super) fn edn(text: &str, line: usize) -> Result<Said, Fault> {
     let Edn::Map(map) = value else {
         return Err(fault("expected a map such as {:process 1, :type :ok, …}"));
     };
-    let (mut process, mut phase, mut f, mut key, mut content) = (None, None, None, None, Edn::Nil);
+    let (mut process, mut phase, mut f, mut key, mut content, mut error) =
+        (None, None, None, None, Edn::Nil, None);
     for (name, value) in map {
         let Edn::Keyword(name) = name else { continue };
         match (&*name, value) {
@@ -83,20 +97,21 @@ pub(super) fn edn(text: &str, line: usize) -> Result<Said, Fault> {
             ("process", Edn::Int(number)) => process = u64::try_from(number).ok(),
             ("type", Edn::Keyword(name)) => phase = Phase::from_name(&name),
             ("f", Edn::Keyword(name) | Edn::Symbol(name) | Edn::Str(name)) => f = Some(name),
+            ("key" | "error", Edn::Nil) => {}
             ("key", value) => key = Some(value),
             ("value", value) => content = value,
+            ("error", value) => error = Some(value),
             _ => {}
         }
     }
     let process = process.ok_or_else(|| fault("the map has no :process that is a number or :nemesis"))?;
     let phase = phase.ok_or_else(|| fault("the map has no :type that is :invoke, :ok, :fail or :info"))?;
     let f = f.ok_or_else(|| fault("the map has no :f that names the operation"))?;
-    Ok(Said::Entry(Entry { line, process, phase, f, key, value: content }))
+    Ok(Said::Entry(Entry { line, process, phase, f, key, value: content, error }))
 }
 
 /// Parses `INFO  jepsen.util - PROC<tab>:invoke<tab>:write<tab>4`, with any white space in place of the tabs.
-/// Text after a tab behind the value, or after any white space if the operation failed, is the error message
-/// and is ignored.
+/// Text after a tab behind the value, or after any white space if the operation failed, is the error message.
 pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     const MARK: &str = "INFO  jepsen.util - ";
     let Some(start) =
@@ -144,13 +159,22 @@ pub(super) fn jepsen(text: &str, line: usize) -> Result<Said, Fault> {
     let at = end + blanks(&text[end..]);
     let value = text[at..].split('\t').next().unwrap_or_default().trim_end();
     let ends = at + value.len() == text.len();
+    let mut message = text[at + value.len()..].trim();
     // With white space as separator the start of an error message cannot be recognised, so a line of a
     // successful operation must end with its value.
     let may_have_error = matches!(phase, Phase::Fail | Phase::Info);
-    let value = if may_have_error { Edn::parse_first(value) } else { Edn::parse(value) };
-    let value =
-        value.map_err(|error| Fault { at: at + error.at, what: error.what, at_end: error.at_end && ends })?;
-    Ok(Said::Entry(Entry { line, process, phase, f, key: None, value }))
+    let parsed =
+        if may_have_error { Edn::parse_first(value) } else { Edn::parse(value).map(|it| (it, value.len())) };
+    let (parsed, length) = parsed.map_err(|error| Fault {
+        at: at + error.at,
+        what: error.what,
+        at_end: error.at_end && ends,
+    })?;
+    if length < value.len() {
+        message = text[at + length..].trim();
+    }
+    let error = (!message.is_empty()).then(|| Edn::Str(message.into()));
+    Ok(Said::Entry(Entry { line, process, phase, f, key: None, value: parsed, error }))
 }
 
 /// Returns the number of bytes of white space at the start of the text.
@@ -181,6 +205,11 @@ mod tests {
             (b"#jepsen.history.Op{:index 0", Some(Format::Edn)),
             (b"INFO  jepsen.util - 0\t:invoke", Some(Format::Jepsen)),
             (b"2015-01-01 INFO  jepsen.core - Running test\nx", Some(Format::Jepsen)),
+            (b"[{:process 9", Some(Format::Edn)),
+            (b"\n[\n  #jepsen.history.Op{:index 0", Some(Format::Edn)),
+            (b"[{\"process\": 9", Some(Format::Json)),
+            (b"{\"type\": \"invoke\", \"process\": 9", Some(Format::Json)),
+            (b"[1 2]", None),
             (b"{\"a\":1}", None),
             (b"hello", None),
             (b"{", None),
@@ -205,7 +234,16 @@ mod tests {
             ("INFO  jepsen.util - 3\t:fail\t:cas\t[1 2]", "INFO  jepsen.util - 3 :fail :cas [1 2] :no way"),
             ("INFO  jepsen.util - 3\t:info\t:write\t4\t:late", "INFO  jepsen.util - 3 :info :write 4 :late"),
         ] {
-            assert_eq!(read(tabs), read(blanks), "{blanks}");
+            let (tabs, blanks_read) = (read(tabs), read(blanks));
+            assert_eq!(
+                (&tabs.f, tabs.phase, tabs.value),
+                (&blanks_read.f, blanks_read.phase, blanks_read.value)
+            );
+            let words = blanks_read.error.map(|error| error.to_string());
+            assert_eq!(
+                words,
+                blanks.split_once("] :").or(blanks.split_once("4 :")).map(|it| format!("\":{}\"", it.1))
+            );
         }
         assert!(matches!(jepsen("INFO  jepsen.util - :nemesis :info :start nil", 1), Ok(Said::Nemesis)));
     }

@@ -1,8 +1,9 @@
 //! Histories of operations recorded by other tools: invocations and completions of each client, in order.
 //!
-//! [`read`] accepts EDN maps, one per line, or log lines of `jepsen.util`, and returns the same [`Entry`]s
-//! for both. It does not interpret operations: the effect of `cas`, or of a `:fail`, is defined by the model.
-//! Entries keep the order of the file, and every completion has its invocation.
+//! [`read`] accepts EDN maps, one per line or in one vector, log lines of `jepsen.util`, and JSON objects, one per line
+//! or in one array, and returns the same [`Entry`]s for all. It does not interpret operations: the effect of `cas`, or
+//! of a `:fail`, is defined by the model. Entries keep the order of the file, and every completion has its invocation.
+//! A [`Reader`] returns one entry after the other, and keeps those of open operations only.
 //!
 //! ```
 //! use confute::history::{Edn, Phase, read};
@@ -17,24 +18,23 @@
 //! ```
 
 mod edn;
+mod elements;
 mod error;
 mod form;
+mod json;
 mod pair;
+mod reader;
 
 use std::fmt;
 use std::io::BufRead;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use crate::trace::ReadLimits;
-use crate::trace::lines::{Lines, one_line};
-use form::Said;
-use pair::Pairs;
 
 pub use edn::{Edn, EdnError, MAX_DEPTH};
 pub use error::HistoryError;
 pub use form::{Format, sniff};
+pub use reader::Reader;
 
 /// A recorded history.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,8 @@ pub struct Entry {
     pub key: Option<Edn>,
     /// Argument of an invocation; result of a completion, or its argument repeated.
     pub value: Edn,
+    /// Error of a completion, if the file has one.
+    pub error: Option<Edn>,
 }
 
 /// Phase of an operation: its invocation, or the kind of its completion.
@@ -75,7 +77,8 @@ pub enum Phase {
     Invoke,
     /// The operation completed and took effect.
     Ok,
-    /// The operation failed; whether it took effect depends on the operation.
+    /// The operation failed: by Jepsen's definition it certainly did not take place. Some operations return their result
+    /// by failing, as a compare-and-swap whose comparison failed.
     Fail,
     /// The client gave up, but the operation may take effect at any later time or never.
     Info,
@@ -113,76 +116,19 @@ pub struct Operation {
     pub end: Option<usize>,
 }
 
-/// Reads a history and detects its format.
+/// Reads a history and detects its format. For a long one, use a [`Reader`], which keeps no entries.
 pub fn read(reader: impl BufRead, limits: ReadLimits) -> Result<History, HistoryError> {
-    let mut lines = Lines::new(reader, limits.line);
-    let mut format = None;
-    let (mut entries, mut pairs) = (Vec::<Entry>::new(), Pairs::default());
-    let (mut nemesis, mut skipped) = (0, 0);
-    // A history has few names and many entries, so each name is stored once.
-    let mut names = FxHashSet::<Arc<str>>::default();
-    while let Some(line) = lines.next()? {
-        if line.is_blank() {
-            continue;
+    let mut reader = Reader::new(reader, limits);
+    let (mut entries, mut operations) = (Vec::new(), Vec::<Operation>::new());
+    while let Some((entry, operation)) = reader.next_pair()? {
+        match operations.get_mut(operation) {
+            Some(operation) => operation.end = Some(entries.len()),
+            None => operations.push(Operation { invoke: entries.len(), end: None }),
         }
-        let (number, offset) = (line.number, line.offset);
-        if format.is_none() && line.text.trim_ascii_start().starts_with(';') {
-            skipped += 1;
-            continue;
-        }
-        let form = match format.or_else(|| sniff(line.text.as_bytes())) {
-            Some(Format::Trace) => return Err(HistoryError::IsTrace { line: number, offset }),
-            Some(form) => form,
-            None => {
-                return Err(HistoryError::UnknownForm { line: number, offset, found: one_line(line.text) });
-            }
-        };
-        format = Some(form);
-        let said = if form == Format::Jepsen {
-            form::jepsen(line.text, number)
-        } else {
-            form::edn(line.text, number)
-        };
-        let mut entry = match said {
-            _ if line.cut => return Err(HistoryError::Truncated { line: number, offset }),
-            Err(fault) if fault.at_end && !line.ended => {
-                return Err(HistoryError::Truncated { line: number, offset });
-            }
-            Err(fault) => {
-                let (column, offset) = (fault.at + 1, offset + fault.at as u64);
-                return Err(HistoryError::Broken {
-                    line: number,
-                    column,
-                    offset,
-                    what: one_line(&fault.what),
-                });
-            }
-            Ok(Said::Nemesis) => {
-                nemesis += 1;
-                continue;
-            }
-            Ok(Said::Nothing) => {
-                skipped += 1;
-                continue;
-            }
-            Ok(Said::Entry(entry)) => entry,
-        };
-        if entries.len() == limits.events {
-            return Err(HistoryError::TooManyEntries { line: number, offset, limit: limits.events });
-        }
-        if let Some(name) = names.get(&entry.f) {
-            entry.f = Arc::clone(name);
-        } else {
-            names.insert(Arc::clone(&entry.f));
-        }
-        pairs.add(&entries, &entry)?;
         entries.push(entry);
     }
-    match format {
-        None => Err(HistoryError::Empty),
-        Some(_) if entries.is_empty() => Err(HistoryError::NoOperations),
-        Some(format) => Ok(History { format, entries, operations: pairs.operations, nemesis, skipped }),
-    }
+    let Reader { nemesis, skipped, .. } = reader;
+    Ok(History { format: reader.format(), entries, operations, nemesis, skipped })
 }
 
 #[cfg(test)]

@@ -4,40 +4,48 @@
 //! plays no part. An operation that ends in `:info` has no known end. Jepsen retires its process, but a
 //! process that continues is accepted.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::error::HistoryError;
-use super::{Entry, Operation, Phase};
+use super::{Edn, Entry, Phase};
 
+/// The operations that are open.
 #[derive(Default)]
 pub(super) struct Pairs {
-    /// Index of the open operation of each process.
-    open: FxHashMap<u64, usize>,
-    pub(super) operations: Vec<Operation>,
+    open: FxHashMap<u64, Invocation>,
+    /// Number of operations so far.
+    count: usize,
+}
+
+struct Invocation {
+    operation: usize,
+    line: usize,
+    f: Arc<str>,
+    key: Option<Edn>,
 }
 
 impl Pairs {
-    /// Adds the entry that follows the entries in `before`.
-    pub(super) fn add(&mut self, before: &[Entry], entry: &Entry) -> Result<(), HistoryError> {
+    /// Adds the next entry. Returns the number of the operation that it invokes or completes, from 0.
+    pub(super) fn add(&mut self, entry: &Entry) -> Result<usize, HistoryError> {
         let &Entry { line, process, phase, .. } = entry;
         if phase == Phase::Invoke {
-            if let Some(earlier) = self.open.insert(process, self.operations.len()) {
-                let earlier = before[self.operations[earlier].invoke].line;
-                return Err(HistoryError::InvokedTwice { line, process, earlier });
-            }
-            self.operations.push(Operation { invoke: before.len(), end: None });
-            return Ok(());
+            let (f, key) = (Arc::clone(&entry.f), entry.key.clone());
+            let invocation = Invocation { operation: self.count, line, f, key };
+            self.count += 1;
+            return match self.open.insert(process, invocation) {
+                Some(earlier) => Err(HistoryError::InvokedTwice { line, process, earlier: earlier.line }),
+                None => Ok(self.count - 1),
+            };
         }
-        let Some(operation) = self.open.remove(&process) else {
+        let Some(invoked) = self.open.remove(&process) else {
             return Err(HistoryError::NotInvoked { line, process, phase });
         };
-        let operation = &mut self.operations[operation];
-        let invoked = &before[operation.invoke];
         let same_key = entry.key.is_none() || invoked.key.is_none() || entry.key == invoked.key;
         if entry.f != invoked.f || !same_key {
             return Err(HistoryError::Mismatch { line, process, earlier: invoked.line });
         }
-        operation.end = Some(before.len());
-        Ok(())
+        Ok(invoked.operation)
     }
 }

@@ -37,7 +37,8 @@ fn edn_maps() {
             phase: Phase::Invoke,
             f: "put".into(),
             key: Some(Edn::Str("a".into())),
-            value: Edn::Str("x \"y\"".into())
+            value: Edn::Str("x \"y\"".into()),
+            error: None,
         }
     );
     assert!(Arc::ptr_eq(&history.entries[1].f, &history.entries[2].f));
@@ -102,8 +103,8 @@ fn each_fault_has_its_error() {
     assert!(matches!(history(&more), Err(HistoryError::TooManyEntries { line: 8, .. })));
     assert_eq!(
         history("\n\u{1b}]hi\tthere\n").unwrap_err().to_string(),
-        "line 2, byte 1: neither a Confute trace, nor EDN maps, nor jepsen.util lines; is it the right file? \
-         It starts with: \\u{1b}]hi\\tthere"
+        "line 2, byte 1: neither a Confute trace, nor EDN maps, JSON objects or jepsen.util lines; is it the right \
+         file? It starts with: \\u{1b}]hi\\tthere"
     );
     assert_eq!(
         history("{:process 1, :type :invoke, :f :put}\n{:process 1, :type :ok, :f :put")
@@ -119,4 +120,65 @@ fn each_fault_has_its_error() {
     {
         assert!(matches!(history(text), Err(HistoryError::Broken { line: 1, .. })), "{text}");
     }
+}
+
+#[test]
+fn one_vector() {
+    let lines = history(EDN).unwrap();
+    let inner = EDN.split_inclusive('\n').skip(1).fold(String::new(), |all, line| all + "  " + line);
+    let vector = |open: &str, close: &str| {
+        let text = format!("{open}{inner}{close}");
+        read(text.as_bytes(), ReadLimits { line: 400, events: 5 })
+    };
+    for (open, close) in [("[", "]"), ("\n[\n", "]\n\n"), (" [ ; all\n", "\n] ,\n")] {
+        let whole = vector(open, close).unwrap();
+        assert_eq!((whole.format, whole.nemesis, &whole.operations), (Format::Edn, 1, &lines.operations));
+        let values =
+            |history: &History| history.entries.iter().map(|it| it.value.clone()).collect::<Vec<_>>();
+        assert_eq!(values(&whole), values(&lines));
+    }
+    let one_line = "[".to_owned() + &inner.replace('\n', " ") + "]";
+    let limits = ReadLimits { line: 1000, events: 5 };
+    assert_eq!(read(one_line.as_bytes(), limits).unwrap().operations, lines.operations);
+    let records = one_line.replace("  {", "#jepsen.history.Op{");
+    assert_eq!(read(records.as_bytes(), limits).unwrap().operations, lines.operations);
+    // A map over several lines, with brackets in strings and characters.
+    let spread = "[{:process 0, ; ] the first\n :type :invoke,\n :f :put, :value \"]}\\\"\" :x \\]}]";
+    assert_eq!(history(spread).unwrap().entries[0].value, Edn::Str("]}\"".into()));
+
+    assert!(matches!(vector("[", ""), Err(HistoryError::Truncated { line: 5, .. })));
+    assert!(matches!(vector("[", "{:process 1, "), Err(HistoryError::Truncated { line: 6, .. })));
+    let broken = vector("[", "\n{:process 1,\n :type ]}]").unwrap_err().to_string();
+    assert!(broken.starts_with("line 8, column 8 (byte "), "{broken}");
+    let trailing = vector("[", "]\n 5").unwrap_err().to_string();
+    assert!(
+        trailing.contains("line 7, column 2") && trailing.contains("after the end of the vector"),
+        "{trailing}"
+    );
+    for element in ["5", "#{1}", ":a", "\"x\""] {
+        let text = format!("[{{:process :nemesis}} {element}]");
+        assert!(matches!(history(&text), Err(HistoryError::Broken { line: 1, .. })), "{text}");
+    }
+    assert!(matches!(history("[]"), Err(HistoryError::UnknownForm { .. } | HistoryError::Empty)));
+    assert!(matches!(vector("[", &"{".repeat(900)), Err(HistoryError::File(FileError::LineTooLong { .. }))));
+}
+
+#[test]
+fn json_objects() {
+    let lines = r#"{"process": 0, "type": "invoke", "f": "put", "key": "a", "value": "x"}
+{"process": "nemesis", "type": "info", "f": "kill"}
+{"process": 0, "type": "fail", "f": "put", "key": "a", "error": ["refused", 5]}
+"#;
+    let history = history(lines).unwrap();
+    assert_eq!((history.format, history.nemesis, history.entries.len()), (Format::Json, 1, 2));
+    assert_eq!(history.entries[1].error, Some(Edn::Vector(vec![Edn::Str("refused".into()), Edn::Int(5)])));
+    let array = format!("[\n{}]", lines.trim_end().replace('\n', ",\n"));
+    let limits = ReadLimits { line: 400, events: 5 };
+    assert_eq!(read(array.as_bytes(), limits).unwrap().operations, history.operations);
+    for length in lines.rfind('{').unwrap() + 1..lines.len() - 1 {
+        let error = self::history(&lines[..length]).unwrap_err();
+        assert!(matches!(error, HistoryError::Truncated { line: 3, .. }), "{length}: {error}");
+    }
+    let broken = self::history("{\"process\": 0,\n\"type\": 5}").unwrap_err();
+    assert!(matches!(broken, HistoryError::Broken { line: 1, .. }), "{broken}");
 }

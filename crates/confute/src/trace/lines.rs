@@ -86,6 +86,11 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
+    /// Returns the maximum length of a line, in bytes.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
     pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, FileError> {
         let (line, offset, limit) = (self.number + 1, self.offset, self.limit);
         self.buffer.clear();

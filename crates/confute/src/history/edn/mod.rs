@@ -73,8 +73,8 @@ impl Edn {
         parse::parse(text)
     }
 
-    /// Parses the first value in a text and ignores everything after the white space behind it.
-    pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
+    /// Parses the first value in a text, and returns it with its length. White space has to follow, and then anything.
+    pub(super) fn parse_first(text: &str) -> Result<(Edn, usize), EdnError> {
         parse::parse_first(text)
     }
 

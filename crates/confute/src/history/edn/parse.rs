@@ -20,14 +20,14 @@ pub(super) fn parse(text: &str) -> Result<Option<Edn>, EdnError> {
     if parser.at == text.len() { Ok(Some(value)) } else { parser.fault("expected nothing after the value") }
 }
 
-/// Parses the first value in a text. The rest is ignored, but must be separated from the value by white
-/// space.
-pub(super) fn parse_first(text: &str) -> Result<Edn, EdnError> {
+/// Parses the first value in a text, and returns it with its length. The rest is ignored, but must be separated from the
+/// value by white space.
+pub(super) fn parse_first(text: &str) -> Result<(Edn, usize), EdnError> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value(0)?;
     match parser.peek() {
         Some(next) if !next.is_whitespace() => parser.fault("expected a blank after the value"),
-        _ => Ok(value),
+        _ => Ok((value, parser.at)),
     }
 }
 
