@@ -1,5 +1,7 @@
-//! Benchmarks of Confute's speed and memory: `cargo run --release -p bench -- histories DIR | growth | explode`.
+//! Benchmarks of Confute's speed and memory: `cargo run --release -p bench -- hard | histories DIR | growth | explode`.
 //!
+//! - `hard` judges generated histories of many shapes and lengths with Confute and two peers, and checks that all of them
+//!   agree.
 //! - `histories DIR` judges recorded histories with Confute and two peers, each judgement in a separate process.
 //! - `growth` runs the online tester on a simulated key-value store, and shows if its speed falls or its memory
 //!   grows.
@@ -18,8 +20,10 @@
 
 mod explode;
 mod growth;
+mod hard;
 mod histories;
 mod measure;
+mod oracle;
 mod peers;
 mod table;
 
@@ -42,6 +46,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Judge generated histories with Confute and its peers, and compare the verdicts
+    Hard(hard::Args),
     /// Judge recorded histories with Confute and its peers
     Histories(histories::Args),
     /// Test a simulated server for long, with many connections
@@ -51,6 +57,9 @@ enum What {
     /// One judgement of `histories`
     #[command(hide = true)]
     One(histories::One),
+    /// Some judgements of `hard`
+    #[command(hide = true)]
+    Some(hard::Several),
     /// One cell of `growth`
     #[command(hide = true)]
     Cell(growth::Run),
@@ -81,6 +90,8 @@ fn run(args: &Args) -> Result<bool> {
         What::One(one) => return one.run().and_then(|figures| measure::hand_over(&figures)),
         What::Cell(cell) => return cell.run().and_then(|figures| measure::hand_over(&figures)),
         What::Blast(blast) => return blast.run().and_then(|figures| measure::hand_over(&figures)),
+        What::Some(several) => return several.run(),
+        What::Hard(args) => hard::run(args)?,
         What::Histories(args) => histories::run(args)?,
         What::Growth(args) => growth::run(args)?,
         What::Explode => explode::run()?,

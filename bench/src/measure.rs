@@ -6,8 +6,9 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{IsTerminal as _, Read as _, stderr};
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Read as _, stderr};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
@@ -74,6 +75,26 @@ pub(crate) fn judge<T>(mut judgement: impl FnMut() -> T) -> Result<(T, Cost)> {
     Ok((said, Cost { first: first.as_secs_f64(), best: best.as_secs_f64(), runs, peak }))
 }
 
+/// Runs a judgement five times, or fewer if that takes more than the limit, and returns its first result and its cost.
+pub(crate) fn five<T>(limit: Duration, mut judgement: impl FnMut() -> T) -> Result<(T, Cost)> {
+    let peak = Peak::quiet()?;
+    let start = cpu();
+    let said = judgement();
+    let first = cpu().saturating_sub(start);
+    let peak = peak.bytes()?;
+    let (mut best, mut total, mut runs) = (first, first, 1);
+    // One more run takes about as long as those before, and must end in time too.
+    while runs < 5 && total * 3 < limit {
+        let start = cpu();
+        judgement();
+        let took = cpu().saturating_sub(start);
+        best = best.min(took);
+        total += took;
+        runs += 1;
+    }
+    Ok((said, Cost { first: first.as_secs_f64(), best: best.as_secs_f64(), runs, peak }))
+}
+
 /// Returns the CPU time of this process so far, over all threads.
 pub(crate) fn cpu() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
@@ -88,11 +109,16 @@ impl Peak {
     /// Starts measuring. Prints the initial size, so that the parent can compute the increase even if it has to kill
     /// this process.
     pub(crate) fn start() -> Result<Self> {
+        let peak = Self::quiet()?;
+        println!("{}", peak.before);
+        Ok(peak)
+    }
+
+    /// Starts measuring without a word.
+    fn quiet() -> Result<Self> {
         // This resets the peak that the kernel records.
         fs::write("/proc/self/clear_refs", "5").context("cannot reset the peak of the resident set")?;
-        let before = resident("self", "VmRSS")?;
-        println!("{before}");
-        Ok(Self { before })
+        Ok(Self { before: resident("self", "VmRSS")? })
     }
 
     /// Returns the increase since the start, in bytes.
@@ -156,6 +182,72 @@ pub(crate) fn in_child<T: DeserializeOwned>(arguments: &[OsString], limit: Limit
     match lines.next() {
         Some(figures) if status.success() => Ok(Ended::Done(serde_json::from_str(figures)?)),
         _ => bail!("`bench {}` failed: {status}", label.display()),
+    }
+}
+
+/// Runs this binary for the tasks from 0 on, with the arguments of the first task that is left, and reads a line of
+/// figures for each. A task that exceeds the limit yields `None`; the binary is then run again for those behind it.
+pub(crate) fn each_in_child<T: DeserializeOwned>(
+    arguments: &dyn Fn(u64) -> Vec<OsString>,
+    count: u64,
+    limit: Limit,
+) -> Result<Vec<Option<T>>> {
+    let own = std::env::current_exe().context("cannot find this binary")?;
+    let mut results = Vec::new();
+    while (results.len() as u64) < count {
+        let mut child =
+            Command::new(&own).args(arguments(results.len() as u64)).stdout(Stdio::piped()).spawn()?;
+        let before = results.len();
+        let ended = collect(&mut child, limit, &mut results);
+        if !matches!(ended, Ok(true)) {
+            child.kill()?;
+        }
+        let status = child.wait()?;
+        match ended? {
+            true if !status.success() || results.len() == before => bail!("a child failed: {status}"),
+            true => {}
+            false => results.push(None),
+        }
+    }
+    Ok(results)
+}
+
+/// Reads the lines of a child until it ends. Returns `false` if it exceeded a limit on the way to its next line.
+fn collect<T: DeserializeOwned>(
+    child: &mut Child,
+    limit: Limit,
+    results: &mut Vec<Option<T>>,
+) -> Result<bool> {
+    let process = child.id();
+    let output = child.stdout.take().context("the child's output was piped")?;
+    let (lines, receiver) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    let mut start = Duration::ZERO;
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(10)) {
+            Ok(line) => {
+                results.push(Some(serde_json::from_str(&line)?));
+                start = cpu_of(process).unwrap_or(start);
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                _ = reader.join();
+                return Ok(true);
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let spent = cpu_of(process).unwrap_or(start).saturating_sub(start);
+                let held = resident(&process.to_string(), "VmRSS").unwrap_or_default();
+                // The kernel counts in ticks, and the history has to be made too.
+                if spent > limit.time + limit.time / 10 || held > limit.memory {
+                    return Ok(false);
+                }
+            }
+        }
     }
 }
 

@@ -211,21 +211,22 @@ fn tries_values() {
 /// Checks that the bounds, the only clever part of this solver, do not change its result.
 #[test]
 fn misses_nothing() {
-    let mut dice = super::random::Dice(7);
+    let mut random = confute::random::Random::new(7);
+    let mut below = |bound: u64| random.below(bound) as i64;
     for _ in 0..400 {
-        let mut term = |constants: bool| match dice.below(if constants { 5 } else { 3 }) {
-            n @ 0..3 => Term::Var(Var::numbered(n as u64)),
-            _ => Term::Const(Value::Int(dice.below(4) as i64)),
+        let mut term = |constants: bool| match below(if constants { 5 } else { 3 }) {
+            n @ 0..3 => Term::Var(Var::numbered(n.cast_unsigned())),
+            _ => Term::Const(Value::Int(below(4))),
         };
         let pairs: Vec<(Term, Term)> = (0..6).map(|_| (term(false), term(true))).collect();
         let facts: Facts = pairs
             .into_iter()
-            .take(1 + dice.below(6))
-            .map(|(a, b)| match dice.below(5) {
+            .take(1 + below(6).cast_unsigned() as usize)
+            .map(|(a, b)| match below(5) {
                 0 => Literal::Eq(a, b),
                 1 => Literal::Ne(a, b),
-                2 => Literal::AtMost { left: b, right: a, by: dice.below(3) as i64 - 2 },
-                _ => Literal::AtMost { left: a, right: b, by: dice.below(3) as i64 - 2 },
+                2 => Literal::AtMost { left: b, right: a, by: below(3) - 2 },
+                _ => Literal::AtMost { left: a, right: b, by: below(3) - 2 },
             })
             .collect();
         let reach = -16..=19;
