@@ -160,7 +160,8 @@ pub(crate) fn cite(trace: &mut [Event<Message>]) {
 
 /// Notes whether the length in a response without content may be that of coded content. A 304 does not declare the
 /// coding (RFC 9110, 15.4.5), and a response to HEAD need not. The coding is known once GET has shown the content that
-/// the tag belongs to, without a coding; without a strong tag, once GET has shown content, and never with a coding.
+/// the tag belongs to, without a coding. Without a strong tag, GET must have shown content without a coding since the
+/// last write, because the server may code some contents and not others, and must never have shown coded content.
 pub(crate) fn coding(past: &Past<Http>, place: usize, response: &mut Response) {
     let Some(Looked { request, .. }) = past.exchanges.get(place).and_then(Looked::of) else {
         return;
@@ -170,15 +171,21 @@ pub(crate) fn coding(past: &Past<Http>, place: usize, response: &mut Response) {
         return;
     }
     let tag = response.etag.as_ref().filter(|tag| !tag.weak);
+    let is_same = |pair: &Looked<'_>| pair.request.path == request.path;
     let mut shown = past.exchanges.iter().rev().take(RECENT).filter_map(Looked::of).filter_map(|pair| {
-        let is_content = pair.request.path == request.path && pair.request.method == Method::Get;
-        pair.response
-            .filter(|it| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag))
+        let is_content = is_same(&pair) && pair.request.method == Method::Get;
+        let fits =
+            |it: &&Response| is_content && it.status == 200 && (tag.is_none() || it.etag.as_ref() == tag);
+        Some((pair.request, pair.response.filter(fits)?))
     });
     response.notes.may_be_coded = match (tag, shown.next()) {
         (_, None) => true,
-        (Some(_), Some(first)) => first.coded,
-        (None, Some(first)) => first.coded || shown.any(|other| other.coded),
+        (Some(_), Some((_, first))) => first.coded,
+        (None, Some((asked, first))) => {
+            let mut same = past.exchanges.iter().filter_map(Looked::of).filter(is_same);
+            let is_written = same.any(|pair| pair.is_at_work(asked.at, response.at));
+            first.coded || is_written || shown.any(|(_, other)| other.coded)
+        }
     };
 }
 
@@ -342,6 +349,11 @@ mod tests {
         assert!(!noted(&[ok("v", "x"), coded("y")], told("x")));
         assert!(!noted(&[ok("v", "x")], status(304)));
         assert!(noted(&[ok("v", "x"), coded("y")], status(304)));
+        // Other content may be coded.
+        let talk = Talk::default().ask(get(), ok("v", "x")).ask(put(), status(204)).sent(known());
+        let mut response = Response { content_length: Some(9), at: talk.clock + 1, ..status(304) };
+        coding(&talk.past, 2, &mut response);
+        assert!(response.notes.may_be_coded);
         // A response with content declares its own coding.
         assert!(!noted(&[], status(200)));
     }

@@ -8,7 +8,7 @@ use super::outcome::Queue;
 use super::range::{self, Part};
 use super::store::{Shelf, Store, Version};
 use super::table::Oddity;
-use super::validators::{Current, gzip};
+use super::validators::{Current, former_tag, gzip};
 use crate::embedded::date;
 use crate::embedded::message::Request;
 use crate::embedded::switches::Stop;
@@ -152,7 +152,13 @@ impl Origin {
             Some(IfRange::False) => Part::Whole,
             Some(IfRange::True) | None => range::part(value, content.len(), habits),
         };
-        let described = |reply| Self::dated(Self::tagged(reply, current), current);
+        let described = |reply| match () {
+            () if is_head && habits.breaks(Oddity::HeadUntold) => {
+                Self::tagged(reply, &Current { tag: former_tag(version), ..current.clone() })
+            }
+            () if is_head && habits.has(Oddity::HeadUntold) => reply,
+            () => Self::dated(Self::tagged(reply, current), current),
+        };
         match part {
             Part::Some(range, told) if !is_head => {
                 let reply = described(Reply::new(206)).with(content[range].to_vec());
@@ -171,6 +177,9 @@ impl Origin {
             }
             _ => {
                 let reply = described(Reply::new(200)).field("Content-Type", "application/octet-stream");
+                if current.coded && habits.breaks(Oddity::BigCoded) {
+                    return reply.with(gzip(content));
+                }
                 if current.coded {
                     return reply.field("Content-Encoding", "gzip").with(gzip(content));
                 }

@@ -110,6 +110,12 @@ oddities! {
     Origin Validators BareHead "bare-head" "" QUIET "RFC 9110, 9.3.2 and 8.6"
         "The response to HEAD has no Content-Length."
         twin "The response to HEAD has Content-Length: 0.";
+    Origin Validators HeadUntold "head-untold" "" QUIET "RFC 9110, 9.3.2"
+        "The response to HEAD has no validators, though that to GET has."
+        twin "The response to HEAD has the tag of the previous content.";
+    Origin Validators WrongClock "wrong-clock" "" QUIET "RFC 9110, 6.6.1 and 8.8.2.1"
+        "The clock of the server is an hour slow."
+        twin "Date is an hour slow, and Last-Modified is not.";
 
     // Statuses
     Origin Statuses Replaced200 "put-200" "" QUIET "RFC 9110, 9.3.4 and 15.3.1"
@@ -174,6 +180,9 @@ oddities! {
     Origin Framing Pieces "pieces" "" QUIET "RFC 9112, 2.2"
         "A response is sent in many small pieces."
         twin "Content-Length is one too small.";
+    Origin Framing OffersUpgrade "offers-upgrade" "" QUIET "RFC 9110, 7.8"
+        "Every response offers another protocol: it has Upgrade, listed in Connection."
+        twin "A 101 that no client asked for precedes the final response.";
 
     // Interim responses
     Origin Interim Hints "early-hints" "" QUIET "RFC 9110, 15.2; RFC 8297, 2"
@@ -301,6 +310,9 @@ oddities! {
     Origin Coding AlwaysCoded "always-coded" "coding" QUIET "RFC 9110, 8.4, 12.4.1 and 12.5.3"
         "All content is coded with gzip, regardless of Accept-Encoding."
         twin "A strong tag of coded content stays the same for five writes.";
+    Origin Coding BigCoded "big-coded" "coding" QUIET "RFC 9110, 8.4, 12.4.1 and 12.5.3"
+        "Content of at least a hundred bytes is coded with gzip, regardless of Accept-Encoding; less is not."
+        twin "The coded content is sent without Content-Encoding.";
 
     // Gateways: connections
     Gateway Upstream Pool "pool" "line" QUIET "RFC 9112, 9.3; RFC 9110, 3.7"

@@ -17,6 +17,10 @@ const COMES: Duration = Duration::from_millis(20);
 const CHANGES: Duration = Duration::from_millis(30);
 /// Length of the alternating periods with and without coding, in milliseconds.
 const CODED: u128 = 40;
+/// Number of bytes from which content is coded.
+const BIG: usize = 100;
+/// Number of seconds by which a wrong clock is slow.
+const SLOW: u64 = 3600;
 /// Number of seconds that a coarse date is truncated to a multiple of.
 const COARSE: u64 = 10;
 /// Number of seconds that a rounded date is rounded up to a multiple of.
@@ -40,6 +44,7 @@ impl Current {
     /// Returns the current validators of a version.
     pub(super) fn of(version: &Version, habits: &Habits) -> Self {
         let coded = habits.has(Oddity::AlwaysCoded)
+            || habits.has(Oddity::BigCoded) && version.content.len() >= BIG
             || habits.has(Oddity::CodingTag)
                 && !(version.written.elapsed().as_millis() / CODED).is_multiple_of(2);
         let date = date_of(version, habits);
@@ -99,13 +104,19 @@ fn tag_of(version: &Version, coded: bool, habits: &Habits) -> Option<Tag> {
     strong(opaque)
 }
 
+/// Returns the tag in the response to HEAD, for the twin that sends another one than with GET.
+pub(super) fn former_tag(version: &Version) -> Option<Tag> {
+    version.before.map(|number| Tag { weak: false, opaque: format!("{:x}", mix(number)).into_bytes() })
+}
+
 fn hash(content: &[u8]) -> Vec<u8> {
     let mixed = content.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| mix(hash ^ u64::from(*byte)));
     format!("{mixed:x}-{}", content.len()).into_bytes()
 }
 
 fn date_of(version: &Version, habits: &Habits) -> Option<u64> {
-    let modified = version.modified;
+    let slow = if habits.keeps(Oddity::WrongClock) { SLOW } else { 0 };
+    let modified = version.modified - slow;
     if habits.keeps(Oddity::NoClock) {
         return None;
     }
@@ -113,12 +124,17 @@ fn date_of(version: &Version, habits: &Habits) -> Option<u64> {
         modified - modified % COARSE
     } else if habits.has(Oddity::RoundedDate) {
         let up = modified.next_multiple_of(ROUNDED);
-        if habits.breaks(Oddity::RoundedDate) { up } else { up.min(date::now()) }
+        if habits.breaks(Oddity::RoundedDate) { up } else { up.min(date::now() - slow) }
     } else if habits.has(Oddity::EpochDate) {
         0
     } else {
         modified
     })
+}
+
+/// Returns the time according to the clock of the server.
+pub(super) fn clock(habits: &Habits) -> u64 {
+    date::now() - if habits.has(Oddity::WrongClock) { SLOW } else { 0 }
 }
 
 /// Encodes content as a gzip member of stored blocks (RFC 1952; RFC 1951, 3.2.4).

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use super::habits::Habits;
 use super::origin::Reply;
 use super::table::Oddity;
+use super::validators::clock;
 use crate::embedded::date;
 use crate::embedded::response::reason;
 
@@ -52,7 +53,7 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
     status_line(reply.status, is_old, habits, &mut out.bytes);
     let mut fields = reply.fields.clone();
     if !habits.keeps(Oddity::NoClock) {
-        fields.insert(0, ("Date".to_owned(), date::format(date::now()).into_bytes()));
+        fields.insert(0, ("Date".to_owned(), date::format(clock(habits)).into_bytes()));
     }
     let length = match () {
         () if has_content => Some(reply.content.len()),
@@ -72,8 +73,16 @@ pub(super) fn render(reply: &Reply, method: &str, minor: u8, close: bool, habits
         }
         _ => {}
     }
+    let mut options: Vec<&[u8]> = Vec::new();
+    if habits.has(Oddity::OffersUpgrade) && minor > 0 && !is_old {
+        fields.insert(0, ("Upgrade".to_owned(), b"h2c, other/1.0".to_vec()));
+        options.push(b"Upgrade");
+    }
     if out.close && (!is_old || habits.below(2) == 0) {
-        fields.insert(0, ("Connection".to_owned(), b"close".to_vec()));
+        options.push(b"close");
+    }
+    if !options.is_empty() {
+        fields.insert(0, ("Connection".to_owned(), options.join(&b", "[..])));
     }
     if habits.has(Oddity::ManyFields) {
         many(habits, &mut fields);
@@ -113,6 +122,10 @@ fn frame(has_content: bool, is_new: bool, habits: &Habits) -> Frame {
 /// Writes interim responses. Returns `true` if the connection ends within one.
 fn interim(method: &str, shows: bool, habits: &Habits, out: &mut Rendered) -> bool {
     let bytes = &mut out.bytes;
+    if habits.breaks(Oddity::OffersUpgrade) {
+        let switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other/1.0\r\n\r\n";
+        bytes.extend_from_slice(switch);
+    }
     if habits.shows(Oddity::Continue, 3) {
         let broken: &[u8] = b"HTTP/1.1 100 Continue\r\nContent-Length: 5\r\n\r\ncome!";
         let whole: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
