@@ -37,7 +37,7 @@ pub(crate) fn check<S: Judged>(model: &S, events: &[Event<S::M>]) -> Option<bool
     match brute::judge(model, &Tcp::default(), (&[], None), events, MOST) {
         Judgement::Explained => Some(true),
         Judgement::Refuted => Some(false),
-        Judgement::OutOfStep | Judgement::TooMany => None,
+        Judgement::OutOfStep | Judgement::TooMany | Judgement::Late => None,
     }
 }
 

@@ -1,6 +1,11 @@
 //! Small models for features that the shipped ones do not use: closing, cells of several tables, internal
 //! turns.
 
+#[path = "litmus/objects.rs"]
+mod objects;
+#[path = "litmus/waiting.rs"]
+mod waiting;
+
 use confute::fault::{self, Fault};
 use confute::lang::{Conn, Io, Number, Register, ServerModel, Sym, Table, Turn};
 use confute::network::{Tcp, Udp};

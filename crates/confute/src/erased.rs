@@ -145,6 +145,36 @@ impl<M: Display + 'static, O: Pattern<M> + Display + Hash> Letter for Sent<M, O>
     }
 }
 
+/// A message that the model does not describe: any message explains it.
+pub(crate) struct Anything;
+
+impl Display for Anything {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any response")
+    }
+}
+
+impl Letter for Anything {
+    fn unify(&self, _: &Message, _: &mut Knowledge) -> Result<(), Mismatch> {
+        Ok(())
+    }
+    fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Rc<Message> {
+        // It is only shown.
+        Rc::new(Self)
+    }
+    fn vars(&self, _: &mut dyn FnMut(Var)) {}
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&0xa9_u8)
+    }
+    #[cfg(feature = "faults")]
+    fn copied(&self) -> Box<dyn Letter> {
+        Box::new(Self)
+    }
+    fn is(&self, other: &dyn Letter) -> bool {
+        (other as &dyn Any).is::<Self>()
+    }
+}
+
 /// A model whose types are hidden.
 #[derive(Clone, Copy)]
 pub struct AnyModel<'m>(&'m dyn Model);
@@ -228,6 +258,7 @@ pub(crate) trait Model {
     fn is_parallel(&self, request: &Message) -> bool;
     fn concerns(&self, rule: &Rule, message: &Message) -> bool;
     fn is_habitual(&self, rule: &Rule) -> bool;
+    fn told(&self, response: &Message, visit: &mut dyn FnMut(Value));
     fn name(&self) -> &'static str;
     fn rules(&self) -> &'static [Rule];
 }
@@ -253,6 +284,11 @@ impl<S: ServerModel> Model for S {
     }
     fn is_habitual(&self, rule: &Rule) -> bool {
         ServerModel::is_habitual(self, rule)
+    }
+    fn told(&self, response: &Message, visit: &mut dyn FnMut(Value)) {
+        if let Some(response) = typed(response) {
+            ServerModel::told(self, response, visit);
+        }
     }
     fn name(&self) -> &'static str {
         ServerModel::name(self)

@@ -48,6 +48,12 @@ impl<'m, S: ServerModel> Tester<'m, S> {
         self.engine.lag()
     }
 
+    /// Returns `false` if an id became known after a request was judged that may have created its object: nothing is refuted any
+    /// more, and what is unrefuted need not have an explanation. [`judge`] is always exact.
+    pub fn is_exact(&self) -> bool {
+        self.engine.is_exact()
+    }
+
     /// Returns the number of events observed.
     pub fn events(&self) -> u64 {
         self.engine.events()

@@ -82,6 +82,14 @@ pub enum Inconclusive {
         /// Index of the event.
         event: usize,
     },
+    /// An id became known after a request was judged that may have created its object.
+    #[error(
+        "nothing explains event {event}, but a request that may create an object was judged without its response, and an id became known since; judge the trace as a whole, or ask for the verdict when every response is there"
+    )]
+    LateId {
+        /// Index of the event.
+        event: usize,
+    },
 }
 
 /// Rules that, relaxed, would make a refuted trace explainable.

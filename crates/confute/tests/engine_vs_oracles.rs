@@ -2,7 +2,7 @@
 //! search, with none, and with many sets in between.
 //!
 //! `CONFUTE_TRIPLES` sets the number of triples (default 4,000; a tenth as many long ones), `CONFUTE_SEED`
-//! the first seed: triple `n` is made from seed `CONFUTE_SEED + n`, so the triple of a printed seed can be
+//! the first seed (`CONFUTE_FAMILY` restricts them to one family of models): triple `n` is made from seed `CONFUTE_SEED + n`, so the triple of a printed seed can be
 //! judged again alone (as long as the oracles do not change: the walks that generate traces follow their
 //! steps). `CONFUTE_FIRST=1` ends the run at the first difference.
 //!
@@ -161,7 +161,7 @@ fn engine_brute_and_figures_agree() {
             Judgement::Explained => {}
             Judgement::Refuted => count.refuted += 1,
             Judgement::OutOfStep => count.out_of_step += 1,
-            Judgement::TooMany => {
+            Judgement::TooMany | Judgement::Late => {
                 count.skipped += 1;
                 continue;
             }

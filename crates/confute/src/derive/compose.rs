@@ -14,7 +14,7 @@ use super::hypothesis::{Delivery, Footprint, Hypothesis, Pending, Stir, Suspende
 use super::turn::{Path, Ran, Start, has_more, next_path};
 pub(crate) use super::world::{Allowance, Composed, End};
 use crate::erased::Message;
-use crate::lang::{Cause, Conn, Incoming, Stop};
+use crate::lang::{Cause, Conn, Incoming, Mistake, Stop};
 
 /// Hypotheses that result from a step.
 pub(crate) type Brood = SmallVec<[Rc<Hypothesis>; 2]>;
@@ -117,6 +117,9 @@ impl Composed<'_> {
         let copy = if planted(Fault::OneNameForTwoCopies) { 0 } else { pending.taken };
         let cause = Cause::Delivery { sent: pending.delivery.sent, copy };
         let inbox = [message];
+        if !hypothesis.pending[index].delivery.foot.creates.is_empty() {
+            self.check_telling(&hypothesis, index, cause, &inbox);
+        }
         let mut path = Path::new();
         let mut parent = hypothesis;
         let mut took = false;
@@ -139,6 +142,31 @@ impl Composed<'_> {
                 None => return took,
             }
             next_path(&mut path, 0);
+        }
+    }
+
+    /// Checks that a turn which creates an object tells its id: the search has looked for the id in the response.
+    fn check_telling(
+        &self,
+        hypothesis: &Hypothesis,
+        index: usize,
+        cause: Cause,
+        inbox: &[(Conn, Incoming<Message>)],
+    ) {
+        let foot = &hypothesis.pending[index].delivery.foot;
+        if foot.ids.as_ref().is_none_or(|ids| ids.response.is_none()) {
+            return;
+        }
+        let mut path = Path::new();
+        loop {
+            let start = Start { foot: Some(foot), untold: true, ..Start::of(cause, inbox) };
+            let ran = self.run(hypothesis, start, &mut path);
+            if let Some(table) = ran.untold(foot) {
+                self.blunder(Mistake::Untold { table });
+            }
+            if self.tally.mistake.borrow().is_some() || !next_path(&mut path, 0) {
+                return;
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -11,7 +12,7 @@ use super::reduce::late::touches;
 use super::turn::Path;
 use crate::erased::{Letter, Message, Shown};
 use crate::fingerprint::Fingerprint;
-use crate::knowledge::{Knowledge, Term};
+use crate::knowledge::{Knowledge, Term, Value};
 use crate::lang::{Access, Cause, Conn, Incoming, Val};
 
 /// The cells and connections that the turn of a message can touch. They follow from the message alone.
@@ -34,6 +35,38 @@ pub(crate) struct Footprint {
     pub(crate) ignored: bool,
     pub(crate) reads_only: bool,
     pub(crate) late: bool,
+    /// Tables in which the turn creates objects, each with the cell of an object whose id no message contains.
+    pub(crate) creates: SmallVec<[(&'static str, u32); 1]>,
+    /// `true` if the turn lists objects.
+    pub(crate) lists: bool,
+    /// Ids that objects of this turn can have, if it creates or lists any.
+    pub(crate) ids: Option<Rc<Ids>>,
+}
+
+/// The ids that matter to a turn which creates or lists objects.
+pub(crate) struct Ids {
+    /// The response; `None` if it will not be observed, or is not known.
+    pub(crate) response: Option<Rc<Message>>,
+    /// The ids that the response tells. Without a response an object may have any id.
+    pub(crate) told: Vec<Value>,
+    /// Number of cells when this was determined: objects in later cells do not matter.
+    pub(crate) limit: u32,
+    /// Number of objects at that time that may have been created although no response tells their id.
+    pub(crate) loose: u32,
+}
+
+impl PartialEq for Ids {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.told, self.limit, self.loose) == (&other.told, other.limit, other.loose)
+    }
+}
+
+impl Eq for Ids {}
+
+impl fmt::Debug for Ids {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ids").field("told", &self.told).field("limit", &self.limit).finish_non_exhaustive()
+    }
 }
 
 impl Footprint {

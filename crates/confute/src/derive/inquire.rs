@@ -4,10 +4,12 @@
 //! Nothing here changes a hypothesis. The search relies on these results when it leaves something out, so each of
 //! them is "perhaps" where it is not certain.
 
+use std::rc::Rc;
+
 use super::book::Seen;
 use super::compose::Composed;
 use super::fault::{Fault, planted};
-use super::hypothesis::{Delivery, Footprint, Hypothesis};
+use super::hypothesis::{Delivery, Footprint, Hypothesis, Ids};
 use super::turn::{Act, Path, Ran, Start};
 use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
@@ -48,14 +50,23 @@ pub(crate) enum InternalKind {
 }
 
 impl Composed<'_> {
-    /// Determines by a dry run what the turn of this message can touch, in any state.
-    pub(crate) fn footprint(&self, conn: Conn, item: &Incoming<Message>) -> Footprint {
+    /// Determines by a dry run what the turn of this message can touch, in any state. If the turn creates or lists objects, it
+    /// also needs their ids; without them the result tells only that it does.
+    pub(crate) fn footprint(
+        &self,
+        conn: Conn,
+        item: &Incoming<Message>,
+        sent: u32,
+        ids: Option<Rc<Ids>>,
+    ) -> Footprint {
         let nothing = Hypothesis::default();
         let mut path = Path::new();
         let inbox = [(conn, item.clone())];
+        let known = Footprint { ids: ids.clone(), ..Footprint::default() };
+        let foot = ids.is_some().then_some(&known);
         let ran = self.run(
             &nothing,
-            Start { dry: true, ..Start::of(Cause::Delivery { sent: 0, copy: 0 }, &inbox) },
+            Start { dry: true, foot, ..Start::of(Cause::Delivery { sent, copy: 0 }, &inbox) },
             &mut path,
         );
         if let Err(Stop::Mistake(mistake)) = &ran.end {
@@ -76,6 +87,9 @@ impl Composed<'_> {
             blind,
             fixed: blind && !ran.updated,
             ignored,
+            creates: ran.creates,
+            lists: ran.lists,
+            ids,
             ..Footprint::default()
         }
         .complete()

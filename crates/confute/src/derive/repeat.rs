@@ -86,6 +86,7 @@ struct Kept {
     fixed: usize,
     dry: bool,
     may_break: bool,
+    untold: bool,
     path: Path,
     ran: Ran,
 }
@@ -103,6 +104,7 @@ impl Kept {
             fixed: start.fixed,
             dry: start.dry,
             may_break: start.may_break,
+            untold: start.untold,
             path: path.clone(),
             ran,
         }
@@ -119,6 +121,7 @@ impl Kept {
             dry: self.dry,
             pickable: self.pickable.as_deref(),
             may_break: self.may_break,
+            untold: self.untold,
         }
     }
 }

@@ -15,15 +15,15 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::book::CellBook;
+use super::book::{CellBook, suits};
 use super::coverage::Coverage;
-use super::hypothesis::{Footprint, Hypothesis};
+use super::hypothesis::{Footprint, Hypothesis, Ids};
 use crate::erased::{self, Letter, Message, Model, Shown};
 use crate::fingerprint::Fingerprint;
-use crate::knowledge::{Knowledge, Literal, Sort, Var};
+use crate::knowledge::{Knowledge, Literal, Sort, Term, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, Pattern, Rule, Scope, Stop,
-    Text, Turn, Val, guarded, turn_of,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, ObjectKey, ObjectTable,
+    Pattern, Rule, Scope, Stop, Text, Turn, Val, guarded, objects, turn_of,
 };
 
 /// Maximum number of calls to `io` in one turn: more than any turn needs.
@@ -110,6 +110,10 @@ pub(crate) struct Ran {
     pub(crate) scanned: bool,
     /// `true` if the run made new content from old without a look.
     pub(crate) updated: bool,
+    /// Tables in which the run created objects, each with the cell of an object whose id no message contains.
+    pub(crate) creates: SmallVec<[(&'static str, u32); 1]>,
+    /// `true` if the run listed objects.
+    pub(crate) lists: bool,
     pub(crate) replies: Option<u32>,
     pub(crate) received: usize,
     /// Identity of an internal turn: its choices before it opened any cell.
@@ -194,6 +198,16 @@ impl Ran {
         self.received >= messages && !matches!(self.end, Err(Stop::Mistake(_)))
     }
 
+    /// Returns a table in which the run created an object whose id the response does not tell, though it is this response.
+    pub(crate) fn untold(&self, foot: &Footprint) -> Option<&'static str> {
+        let response = foot.ids.as_ref()?.response.as_ref()?;
+        let is_written = |cell: &u32| self.writes.iter().any(|(written, _)| written == cell);
+        let (table, _) = self.creates.iter().find(|(_, cell)| is_written(cell))?;
+        let [Act::Send(_, message)] = self.acts.as_slice() else { return None };
+        let fits = self.end.is_ok() && message.unify(&**response, &mut self.facts.clone()).is_ok();
+        fits.then_some(table)
+    }
+
     /// Returns `true` if the run left every cell unchanged, and taught no fact.
     pub(crate) fn changes_nothing(&self, before: &Hypothesis) -> bool {
         self.writes.is_empty() && self.facts.fingerprint() == before.facts.fingerprint()
@@ -220,6 +234,8 @@ pub(crate) struct Start<'a> {
     pub(crate) pickable: Option<&'a [u32]>,
     /// `true` if counted rules may be broken in this turn.
     pub(crate) may_break: bool,
+    /// `true` if new objects are to have ids that the response does not tell.
+    pub(crate) untold: bool,
 }
 
 impl<'a> Start<'a> {
@@ -235,6 +251,7 @@ impl<'a> Start<'a> {
             dry: false,
             pickable: None,
             may_break: true,
+            untold: false,
         }
     }
 }
@@ -305,6 +322,8 @@ impl<'a> Runner<'a> {
             asked: 0,
             scanned: false,
             updated: false,
+            creates: SmallVec::new(),
+            lists: false,
             replies: None,
             received: 0,
             action: Fingerprint::default(),
@@ -478,6 +497,7 @@ fn asked(question: u32, options: u32) -> String {
         2 => format!("io.choose({options})"),
         3 => "io.deviates".to_owned(),
         4 => format!("a pick among {options} cells"),
+        5 => format!("the id of a new object, of {options}"),
         _ => format!("io.branch, on the formula {question:08x}"),
     }
 }
@@ -742,6 +762,103 @@ impl Runner<'_> {
     }
 }
 
+/// The effects that concern objects.
+impl Runner<'_> {
+    /// Returns the ids that matter to this turn; `None` in a dry run for nothing but the question if there are any.
+    fn ids(&self) -> Option<Rc<Ids>> {
+        self.start.foot.and_then(|foot| foot.ids.clone())
+    }
+
+    fn open_object(&mut self, table: ObjectTable, key: &ObjectKey, access: Access) -> Result<u32, Stop> {
+        self.open(&CellSpec { table: table.name, key, initial: None }, access)
+    }
+
+    /// Opens the cells in which the new object may be, and chooses one of them: of an id that the response tells, if there is a response;
+    /// otherwise of any id, known or not.
+    fn create(&mut self, table: ObjectTable) -> Result<(Term, u32), Stop> {
+        self.tick()?;
+        self.book.borrow_mut().register(table);
+        let var = Var(self.start.cause.named(self.fresh));
+        self.fresh += 1;
+        let ids = self.ids();
+        let mut options: SmallVec<[(ObjectKey, u32); 2]> = SmallVec::new();
+        let mut is_open = true;
+        match ids.as_deref() {
+            None if self.start.dry => {}
+            None => {
+                // The turn may touch anything: see `Engine::ids`.
+                self.ran.scanned = true;
+                options.extend(self.book.borrow().told(table.name, u32::MAX));
+            }
+            Some(Ids { response: None, limit, .. }) => {
+                options.extend(self.book.borrow().told(table.name, *limit));
+            }
+            Some(Ids { told, .. }) => {
+                for value in told.iter().filter(|value| suits(table.sort, value)) {
+                    let key = ObjectKey::Told(value.clone());
+                    let cell = self.open_object(table, &key, Access::Write)?;
+                    if options.iter().all(|(_, other)| *other != cell) {
+                        options.push((key, cell));
+                    }
+                }
+                is_open = options.is_empty();
+            }
+        }
+        for (key, _) in &options {
+            self.open_object(table, key, Access::Write)?;
+        }
+        let made = ObjectKey::Made(var);
+        if !is_open && !self.start.untold {
+            let taken = if options.len() == 1 || self.start.dry { 0 } else { self.ask(5, options.len())? };
+            let (key, cell) = &options[taken];
+            return Ok((key.term(), *cell));
+        }
+        let cell = self.open_object(table, &made, Access::Write)?;
+        self.ran.creates.push((table.name, cell));
+        let all = options.len() + 1;
+        let taken = if all == 1 || self.start.dry || self.start.untold { 0 } else { self.ask(5, all)? };
+        if taken > 0 {
+            let (key, cell) = &options[taken - 1];
+            return Ok((key.term(), *cell));
+        }
+        self.ran.facts.declare(var, table.sort);
+        for (key, _) in &options {
+            self.ran.facts.assert(&Literal::Ne(made.term(), key.term())).map_err(|_| Stop::Dead)?;
+        }
+        Ok((made.term(), cell))
+    }
+
+    /// Opens all cells in which there may be objects.
+    fn roster(&mut self, table: ObjectTable) -> Result<Vec<(Term, u32)>, Stop> {
+        self.tick()?;
+        self.book.borrow_mut().register(table);
+        self.ran.lists = true;
+        let cells = match self.ids() {
+            None if self.start.dry => Vec::new(),
+            None => {
+                self.widen("list")?;
+                self.ran.scanned = true;
+                self.look()?;
+                self.book.borrow().all_objects(table.name)
+            }
+            Some(ids) => {
+                let roster = self.book.borrow().roster(table.name, ids.limit, ids.loose);
+                if self.ran.looked && !self.ran.whole {
+                    return Err(Mistake::WidenedLate { what: "list" }.into());
+                }
+                let before = self.ran.opened.len();
+                for (_, cell) in &roster {
+                    if !self.ran.opened[..before].iter().any(|(open, _)| open == cell) {
+                        self.ran.opened.push((*cell, Access::Read));
+                    }
+                }
+                roster
+            }
+        };
+        Ok(cells.into_iter().map(|(key, cell)| (key.term(), cell)).collect())
+    }
+}
+
 /// The effects with the types of a model, which only received and sent messages need.
 impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_> {
     fn recv(&mut self, from: Option<Conn>, closes: bool) -> Result<(Conn, Incoming<M>), Stop> {
@@ -775,6 +892,12 @@ impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_>
     fn forgives(&mut self, rule: &'static Rule) -> bool {
         self.leeway.free.contains(&rule.name) && self.leeway.relaxed.contains(&rule.name)
     }
+    fn relaxes(&mut self, rule: &'static Rule) -> bool {
+        self.leeway.relaxed.contains(&rule.name)
+    }
+    fn anything(&mut self, to: Conn) -> Turn {
+        Runner::send(self, to, Box::new(erased::Anything))
+    }
     fn scope(&mut self, scope: Scope) -> Turn {
         Runner::scope(self, scope)
     }
@@ -796,10 +919,33 @@ impl<M: Display + 'static, O: Pattern<M> + Display> Handler<M, O> for Runner<'_>
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
         Runner::scan(self, table)
     }
+    fn create(&mut self, table: ObjectTable) -> Result<(Term, u32), Stop> {
+        Runner::create(self, table)
+    }
+    fn find(&mut self, table: ObjectTable, id: &Term, access: Access) -> Result<u32, Stop> {
+        self.book.borrow_mut().register(table);
+        let Term::Var(_) = id else { return self.open_object(table, &ObjectKey::of(id), access) };
+        // The facts about a secret are a part of the state.
+        self.look()?;
+        if !self.ran.whole {
+            return Err(Mistake::FoundBySecret { table: table.name }.into());
+        }
+        match self.ran.facts.value(id) {
+            Some(value) => self.open_object(table, &ObjectKey::Told(value), access),
+            None => objects::find::<M, O, _>(self, table, id, access),
+        }
+    }
+    fn claim(&mut self, _: ObjectTable, cell: u32, _: &Term) -> Result<(u32, Option<Val>), Stop> {
+        // Every id has a cell of its own.
+        let content = Runner::read(self, cell)?;
+        Ok((cell, content))
+    }
+    fn roster(&mut self, table: ObjectTable) -> Result<Vec<(Term, u32)>, Stop> {
+        Runner::roster(self, table)
+    }
 }
 
 fn mentions_var(literal: &Literal) -> bool {
-    use crate::knowledge::Term;
     let (Literal::Eq(a, b) | Literal::Ne(a, b) | Literal::AtMost { left: a, right: b, .. }) = literal;
     matches!(a, Term::Var(_)) || matches!(b, Term::Var(_))
 }

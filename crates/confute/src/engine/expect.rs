@@ -67,7 +67,11 @@ impl Engine<'_> {
         // Neither this connection nor this number will ever be used by a real message.
         let (conn, sent) = (Conn::client(u32::MAX), u32::MAX);
         let item = Incoming::Message(message);
-        let foot = self.world.footprint(conn, &item);
+        let foot = self.world.footprint(conn, &item, sent, None);
+        if foot.lists || !foot.creates.is_empty() {
+            // Its footprint depends on the response.
+            return 0;
+        }
         let homes: BTreeSet<_> = foot.cells.iter().map(|(cell, _)| self.part_of.get(cell).copied()).collect();
         let home = match self.whole {
             None if foot.whole || homes.len() != 1 => None,

@@ -5,6 +5,7 @@
 //!
 //! Events are routed to [`Part`]s, groups of cells that are searched by themselves: see `route`.
 
+mod arrive;
 mod budget;
 mod expect;
 mod route;
@@ -27,6 +28,7 @@ use crate::lang::Conn;
 use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Inconclusive, Refutation, Verdict};
+use arrive::Arrivals;
 pub(crate) use budget::Meter;
 pub use budget::{Options, Pulse};
 
@@ -43,6 +45,12 @@ struct ConnectionState {
     silent: bool,
     /// Part of the requests that touch no cell at all.
     detached: Option<usize>,
+    /// Number of responses to come, considering events that are not routed yet.
+    coming: u64,
+    /// `true` if it is not certain which response belongs to which request.
+    is_vague: bool,
+    /// `true` if the tester hung up, considering events that are not routed yet.
+    is_severed: bool,
 }
 
 /// Judge of a server during a conversation, independent of the types of its model.
@@ -55,6 +63,7 @@ pub struct Engine<'m> {
     /// Latest message sent on each connection.
     latest: FxHashMap<u32, Rc<Delivery>>,
     meter: Meter<'m>,
+    arrivals: Arrivals,
     events: u64,
     sent: u32,
     /// The only part, if everything is searched together.
@@ -95,6 +104,7 @@ impl<'m> Engine<'m> {
             latest: FxHashMap::default(),
             // The watch is called at once: a caller that judges many short traces has to notice that time is up.
             meter: Meter { options, slice: u64::MAX, countdown: 1, look_at: 0, spent: None },
+            arrivals: Arrivals::default(),
             events: 0,
             sent: 0,
             whole: None,
@@ -124,11 +134,17 @@ impl<'m> Engine<'m> {
         }
         // When nothing is in flight any more, there is nothing to wait for.
         let at_rest = matches!(event, Event::Quiescent);
-        if let Some(part) = self.enter(event) {
-            if !self.lagging.contains(&part) {
-                self.lagging.push(part);
+        self.arrive(event);
+        while self.verdict.is_unrefuted()
+            && let Some(arrived) = self.next_arrived(at_rest)
+        {
+            let is_last = self.arrivals.queue.is_empty();
+            if let Some(part) = self.enter(arrived) {
+                if !self.lagging.contains(&part) {
+                    self.lagging.push(part);
+                }
+                if at_rest && is_last { self.catch_up() } else { self.keep_up() }
             }
-            if at_rest { self.catch_up() } else { self.keep_up() }
         }
         &self.verdict
     }
@@ -140,6 +156,7 @@ impl<'m> Engine<'m> {
 
     /// Returns the verdict, all events considered.
     pub fn verdict(&mut self) -> &Verdict {
+        self.enter_all();
         if self.verdict.is_unrefuted() {
             self.catch_up();
         }
@@ -150,12 +167,20 @@ impl<'m> Engine<'m> {
     /// in which order they were handled, the tester waits for these instead of trying every order. A violation may
     /// thus be reported late, by at most as many events as are outstanding.
     pub fn lag(&self) -> usize {
-        self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum()
+        let routed: usize =
+            self.lagging.iter().filter_map(|part| self.parts[*part].as_ref()).map(Part::lag).sum();
+        routed + self.arrivals.queue.len()
     }
 
     /// Returns, by reduction, the number of times that it left something out.
     pub fn left_out(&self) -> impl Iterator<Item = (Reduction, u64)> {
         Reduction::ALL.iter().map(|reduction| (*reduction, self.world.tally.count_of(*reduction)))
+    }
+
+    /// Returns `false` if an id became known after a request was judged that may have created its object: nothing is refuted any
+    /// more, and what is unrefuted need not have an explanation. Judging the whole trace is exact.
+    pub fn is_exact(&self) -> bool {
+        self.world.foresees || !self.world.book.borrow().is_blurred
     }
 
     /// Returns the number of events observed.
@@ -267,6 +292,10 @@ impl<'m> Engine<'m> {
             self.verdict = Verdict::Inconclusive(Inconclusive::OutOfStep { event });
             return;
         }
+        if !self.is_exact() {
+            self.verdict = Verdict::Inconclusive(Inconclusive::LateId { event });
+            return;
+        }
         // The contradiction may instead come from turns of a model with hidden state.
         self.world.repeat_all();
         if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
@@ -312,16 +341,10 @@ pub(crate) fn judge(
 ) -> Verdict {
     let mut engine = Engine::new(model, network, options.clone());
     engine.foresee(events);
-    for event in events {
-        if let Some(part) = engine.enter(event.clone())
-            && !engine.lagging.contains(&part)
-        {
-            engine.lagging.push(part);
-        }
-        if !engine.verdict.is_unrefuted() {
-            return engine.verdict;
-        }
+    events.iter().for_each(|event| engine.arrive(event.clone()));
+    engine.enter_all();
+    if engine.verdict.is_unrefuted() {
+        engine.catch_up();
     }
-    engine.catch_up();
     engine.verdict
 }

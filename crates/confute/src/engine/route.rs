@@ -10,6 +10,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 
 use super::Engine;
+use super::arrive::Arrived;
 use crate::derive::book::Seen;
 use crate::derive::compose::End;
 use crate::derive::dualize::{Entry, Task};
@@ -21,13 +22,11 @@ use crate::derive::unify::Spot;
 use crate::erased::Message;
 use crate::lang::{Conn, Incoming};
 use crate::trace::{Event, WireConn};
-use crate::verdict::{Inconclusive, Verdict};
 
 impl Engine<'_> {
     /// Adds an event to the log of the part that it concerns, and returns that part.
-    pub(super) fn enter(&mut self, event: Event<Rc<Message>>) -> Option<usize> {
-        let place = self.events;
-        self.events += 1;
+    pub(super) fn enter(&mut self, arrived: Arrived) -> Option<usize> {
+        let (place, event) = (arrived.place, arrived.event.clone());
         match event {
             Event::Opened(conn) => {
                 self.connections.entry(conn.0).or_default();
@@ -37,7 +36,7 @@ impl Engine<'_> {
                 self.connections.entry(conn.0).or_default().accepted = true;
                 None
             }
-            Event::Sent(conn, message) => self.give(conn, Incoming::Message(message), place),
+            Event::Sent(conn, message) => self.give(conn, Incoming::Message(message), &arrived),
             Event::Received(conn, message) => Some(self.explain(conn, Seen::Message(message), place)),
             Event::Closed(conn) => {
                 let part = self.explain(conn, Seen::Closed, place);
@@ -51,7 +50,7 @@ impl Engine<'_> {
                 if let Some(part) = owner {
                     self.log(part, place, Task::Severed(spot));
                 }
-                self.give(conn, Incoming::Closed, place).or(owner)
+                self.give(conn, Incoming::Closed, &arrived).or(owner)
             }
             Event::Quiescent => {
                 for part in 0..self.parts.len() {
@@ -89,20 +88,14 @@ impl Engine<'_> {
         }
     }
 
-    fn give(&mut self, conn: WireConn, item: Incoming<Message>, place: u64) -> Option<usize> {
+    fn give(&mut self, conn: WireConn, item: Incoming<Message>, arrived: &Arrived) -> Option<usize> {
+        let (place, sent) = (arrived.place, arrived.sent);
         let spot = self.spot(conn);
         let (accepted, name) = match spot {
             Spot::Client(conn) => (false, conn),
             Spot::Accepted(wire) => (true, Conn::accepted(wire)),
         };
-        let mut foot = self.world.footprint(name, &item);
-        if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
-            self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
-            return None;
-        }
-        if foot.ignored {
-            return None;
-        }
+        let mut foot = self.footprint_of(name, &item, arrived)?;
         if accepted {
             foot.whole = true;
             foot = foot.complete();
@@ -113,8 +106,6 @@ impl Engine<'_> {
         {
             self.unite(true);
         }
-        let sent = self.sent;
-        self.sent += 1;
         let lane = self.world.lane_in(name, sent);
         let part = self.home(conn, &foot);
         let connection = self.connections.entry(conn.0).or_default();
@@ -136,11 +127,6 @@ impl Engine<'_> {
 
     fn explain(&mut self, conn: WireConn, seen: Seen, place: u64) -> usize {
         let spot = self.spot(conn);
-        if let Spot::Client(name) = spot
-            && !self.world.foresees
-        {
-            self.world.sightings.push(name, place, seen.clone());
-        }
         let connection = self.connections.entry(conn.0).or_default();
         let part = self.whole.or(connection.part);
         connection.owed = connection.owed.saturating_sub(1);
@@ -279,6 +265,7 @@ impl Engine<'_> {
             .iter()
             .flatten()
             .filter_map(|part| part.log.first().map(|entry| entry.place))
+            .chain(self.arrivals.queue.front().map(|arrived| arrived.place))
             .min()
             .unwrap_or(self.events);
         self.world.sightings.forget_before(oldest);

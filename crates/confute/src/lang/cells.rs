@@ -340,7 +340,7 @@ impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> Register<V> {
 }
 
 /// Wraps a value with its fingerprint, for a cell.
-fn store<V: Clone + Eq + Hash + Debug + HasVars + 'static>(value: V) -> Val {
+pub(super) fn store<V: Clone + Eq + Hash + Debug + HasVars + 'static>(value: V) -> Val {
     let mut hasher = crate::fingerprint::FingerprintHasher::default();
     value.hash(&mut hasher);
     hasher.write_u8(0xce);

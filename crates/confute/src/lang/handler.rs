@@ -9,8 +9,9 @@ use std::rc::Rc;
 
 use super::cells::{CellKey, CellSpec, Val};
 use super::mistake::Mistake;
+use super::objects::{self, ObjectTable};
 use super::rule::Rule;
-use crate::knowledge::{Literal, Sort, Var};
+use crate::knowledge::{Literal, Sort, Term, Var};
 
 /// Result of a turn.
 pub type Turn = Result<(), Stop>;
@@ -195,6 +196,16 @@ pub trait Handler<M, O> {
         let _ = rule;
         false
     }
+    /// Returns `true` if this rule is relaxed.
+    fn relaxes(&mut self, rule: &'static Rule) -> bool {
+        let _ = rule;
+        false
+    }
+    /// Sends a message that the model does not describe. Only the search can: it has messages to compare.
+    fn anything(&mut self, to: Conn) -> Turn {
+        let _ = to;
+        Err(Stop::Dead)
+    }
     /// Declares the scope of the turn.
     fn scope(&mut self, scope: Scope) -> Turn;
     /// Opens a cell that the turn will touch. The returned number identifies the cell from then on.
@@ -212,6 +223,23 @@ pub trait Handler<M, O> {
     fn pick(&mut self, table: &'static str) -> Result<Rc<dyn CellKey>, Stop>;
     /// Returns every cell of this table that was ever opened; requires [`Scope::Whole`].
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop>;
+    /// Returns the id and the cell of a new object.
+    fn create(&mut self, table: ObjectTable) -> Result<(Term, u32), Stop> {
+        objects::create(self, table)
+    }
+    /// Opens the cell of the object with this id, which is empty if there never was one.
+    fn find(&mut self, table: ObjectTable, id: &Term, access: Access) -> Result<u32, Stop> {
+        objects::find(self, table, id, access)
+    }
+    /// Returns the cell to which a new object with this cell and this id is to be written, and the content of that cell: it is another
+    /// one if the id was given before.
+    fn claim(&mut self, table: ObjectTable, cell: u32, id: &Term) -> Result<(u32, Option<Val>), Stop> {
+        objects::claim(self, table, cell, id)
+    }
+    /// Returns the cells of all objects with their ids, and perhaps empty ones.
+    fn roster(&mut self, table: ObjectTable) -> Result<Vec<(Term, u32)>, Stop> {
+        objects::roster(self, table)
+    }
 }
 
 /// An interpreter around another: methods without an implementation are forwarded. The methods are those of
@@ -262,6 +290,14 @@ pub trait Layer<M, O> {
     fn forgives(&mut self, rule: &'static Rule) -> bool {
         self.below().forgives(rule)
     }
+    /// See [`Handler::relaxes`].
+    fn relaxes(&mut self, rule: &'static Rule) -> bool {
+        self.below().relaxes(rule)
+    }
+    /// See [`Handler::anything`].
+    fn anything(&mut self, to: Conn) -> Turn {
+        self.below().anything(to)
+    }
     /// See [`Handler::scope`].
     fn scope(&mut self, scope: Scope) -> Turn {
         self.below().scope(scope)
@@ -289,6 +325,22 @@ pub trait Layer<M, O> {
     /// See [`Handler::scan`].
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
         self.below().scan(table)
+    }
+    /// See [`Handler::create`].
+    fn create(&mut self, table: ObjectTable) -> Result<(Term, u32), Stop> {
+        self.below().create(table)
+    }
+    /// See [`Handler::find`].
+    fn find(&mut self, table: ObjectTable, id: &Term, access: Access) -> Result<u32, Stop> {
+        self.below().find(table, id, access)
+    }
+    /// See [`Handler::claim`].
+    fn claim(&mut self, table: ObjectTable, cell: u32, id: &Term) -> Result<(u32, Option<Val>), Stop> {
+        self.below().claim(table, cell, id)
+    }
+    /// See [`Handler::roster`].
+    fn roster(&mut self, table: ObjectTable) -> Result<Vec<(Term, u32)>, Stop> {
+        self.below().roster(table)
     }
 }
 
@@ -326,6 +378,12 @@ impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {
     fn forgives(&mut self, rule: &'static Rule) -> bool {
         Layer::forgives(&mut self.0, rule)
     }
+    fn relaxes(&mut self, rule: &'static Rule) -> bool {
+        Layer::relaxes(&mut self.0, rule)
+    }
+    fn anything(&mut self, to: Conn) -> Turn {
+        Layer::anything(&mut self.0, to)
+    }
     fn scope(&mut self, scope: Scope) -> Turn {
         Layer::scope(&mut self.0, scope)
     }
@@ -346,5 +404,17 @@ impl<M, O, L: Layer<M, O>> Handler<M, O> for Layered<L> {
     }
     fn scan(&mut self, table: &'static str) -> Result<Vec<(Rc<dyn CellKey>, u32)>, Stop> {
         Layer::scan(&mut self.0, table)
+    }
+    fn create(&mut self, table: ObjectTable) -> Result<(Term, u32), Stop> {
+        Layer::create(&mut self.0, table)
+    }
+    fn find(&mut self, table: ObjectTable, id: &Term, access: Access) -> Result<u32, Stop> {
+        Layer::find(&mut self.0, table, id, access)
+    }
+    fn claim(&mut self, table: ObjectTable, cell: u32, id: &Term) -> Result<(u32, Option<Val>), Stop> {
+        Layer::claim(&mut self.0, table, cell, id)
+    }
+    fn roster(&mut self, table: ObjectTable) -> Result<Vec<(Term, u32)>, Stop> {
+        Layer::roster(&mut self.0, table)
     }
 }

@@ -130,6 +130,22 @@ pub enum Mistake {
     /// A choice has no options.
     #[error("`io.choose(0)`: there is nothing to choose from")]
     EmptyChoice,
+    /// The turn creates an object, and its response does not tell the id.
+    #[error(
+        "the turn creates an object in `{table}`, but its response does not tell the id. Send the id in the response, and visit it in `ServerModel::told`"
+    )]
+    Untold {
+        /// The table of objects.
+        table: &'static str,
+    },
+    /// The turn looks for an object whose id is a secret.
+    #[error(
+        "the turn looks for an object of `{table}` by an id that no message of this turn contains. Begin the turn with `io.whole()?`"
+    )]
+    FoundBySecret {
+        /// The table of objects.
+        table: &'static str,
+    },
     /// The turn does not begin with a receive.
     #[error(
         "the turn {what} before it has received a message. Begin the turn with `io.recv()?`; what happens without a message is a turn of `ServerModel::internal`"

@@ -19,15 +19,20 @@
 //!
 //! A server that does not fit (a proxy, a broadcast, a scan over all keys) calls [`Io::whole`] first, or
 //! calls [`Io::connect`] before its first read or choice; its turns are then searched together with
-//! everything else.
+//! everything else. So does a turn whose response comes later, or on another connection: a blocking pop stores its connection in a
+//! cell and sends nothing, and the push that follows sends to it. `models/tests/litmus/waiting.rs` has such models.
+//!
+//! Keys that the server chooses, and tables that are listed, are [`Objects`].
 
 mod cells;
 mod handler;
 mod message;
 mod mistake;
+pub mod objects;
 mod rule;
 mod sym;
 mod text;
+pub mod versions;
 
 use std::fmt::Display;
 use std::rc::Rc;
@@ -37,9 +42,13 @@ pub use handler::{Access, Cause, Change, Conn, Handler, Incoming, Layer, Layered
 pub use message::{Mismatch, Pattern};
 pub use mistake::Mistake;
 pub(crate) use mistake::{guarded, turn_of};
+pub use objects::{ObjectKey, ObjectSlot, ObjectTable, Objects};
 pub use rule::{Level, Rule};
 pub use sym::{Flag, Formula, Number, Secret, Sym, Token};
 pub use text::Text;
+pub use versions::Versions;
+
+use crate::knowledge::Value;
 
 /// A model of correct servers: every behaviour it can show is allowed, and no other.
 ///
@@ -108,6 +117,13 @@ pub trait ServerModel {
     fn is_habitual(&self, rule: &Rule) -> bool {
         let _ = rule;
         false
+    }
+
+    /// Visits the values in a message, a request or a response, that may be ids of [`Objects`]. A turn that creates an object tells
+    /// its id in its response, and the search looks for it among these values. One that is visited without being an id costs
+    /// time only. Models without [`Objects`] need not implement it.
+    fn told(&self, message: &Self::Msg, visit: &mut dyn FnMut(Value)) {
+        let _ = (message, visit);
     }
 
     /// Returns the name of this model, for messages about its mistakes.
@@ -220,6 +236,65 @@ impl<'a, S: ServerModel + ?Sized> Io<'a, S> {
     /// force, and where deviations are counted.
     pub fn forgives(&mut self, rule: &'static Rule) -> bool {
         self.handler.forgives(rule)
+    }
+
+    /// Returns `true` if the server may break this rule here or elsewhere. A model uses it to keep what only a deviation can show:
+    /// see [`Versions`].
+    pub fn relaxes(&mut self, rule: &'static Rule) -> bool {
+        self.handler.relaxes(rule)
+    }
+
+    /// Sends some message, whatever it is: the consequence of a deviation that the model does not describe. It explains every
+    /// response, so use it only where a rule is broken:
+    ///
+    /// ```
+    /// # use confute::lang::{Io, Rule, ServerModel, Turn};
+    /// static WELL_FORMED: Rule = Rule::must("echo/well-formed", "A response repeats the request.");
+    ///
+    /// # struct Echo;
+    /// # impl ServerModel for Echo {
+    /// #     type Msg = String;
+    /// #     type Out = String;
+    /// fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+    ///     let (conn, request) = io.recv()?;
+    ///     if io.deviates(&WELL_FORMED)? {
+    ///         return io.anything(conn);
+    ///     }
+    ///     io.send(conn, request.to_string())
+    /// }
+    /// # }
+    /// # use confute::{Options, judge, network::Tcp, trace::{Event, WireConn}};
+    /// # let (c, tcp) = (WireConn(0), Tcp { breaks: false });
+    /// # let wrong = [Event::Sent(c, "a".to_owned()), Event::Received(c, "b".to_owned())];
+    /// # assert!(judge(&Echo, &tcp, &wrong, &Options::default()).is_refuted());
+    /// # let relaxed = Options { relaxed: vec![WELL_FORMED.name], ..Options::default() };
+    /// # assert!(judge(&Echo, &tcp, &wrong, &relaxed).is_unrefuted());
+    /// ```
+    pub fn anything(&mut self, to: Conn) -> Turn {
+        self.handler.anything(to)
+    }
+
+    /// Returns the moment of this turn: a secret number, at least the time at which the request was sent.
+    ///
+    /// The engine has no clock, and a turn must not read one. Time enters by messages: a driver notes in each when it was sent or
+    /// received, and the moment of a turn lies between. The [`Pattern`] of the response adds the other bound
+    /// (`moment ≤ received`, [`Sym::at_most`]). A value that expires is then a comparison of two moments:
+    ///
+    /// ```
+    /// # use confute::lang::{Io, Number, ServerModel, Stop, Sym};
+    /// # fn is_expired<S: ServerModel>(io: &mut Io<'_, S>, sent: i64, stored: &Sym<Number>) -> Result<bool, Stop> {
+    /// // `stored` is the moment of the turn that stored the value for 1,000 milliseconds.
+    /// let now = io.moment(sent)?;
+    /// Ok(!io.branch(now.at_most(stored, 999))?)
+    /// # }
+    /// ```
+    ///
+    /// An internal turn that removes the value would need no times, but it could remove it at once, so it excuses a server whose
+    /// values expire too early.
+    pub fn moment(&mut self, sent: i64) -> Result<Sym<Number>, Stop> {
+        let now = self.fresh::<Number>()?;
+        self.assume(Sym::<Number>::known(&sent).at_most(&now, 0))?;
+        Ok(now)
     }
 
     /// Declares that this turn may touch anything: any cell, any connection, several messages.

@@ -82,6 +82,10 @@ impl<T: Secret> Sym<T> {
         Self { term: Term::Var(var), kind: PhantomData }
     }
 
+    pub(super) fn of(term: Term) -> Self {
+        Self { term, kind: PhantomData }
+    }
+
     /// Returns the untyped term.
     pub fn term(&self) -> &Term {
         &self.term

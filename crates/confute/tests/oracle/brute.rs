@@ -40,6 +40,8 @@ pub enum Judgement {
     OutOfStep,
     /// The number of configurations exceeds the limit.
     TooMany,
+    /// The engine, online, judged a request without an id that became known later. The oracle never returns it.
+    Late,
 }
 
 /// A message, or the end of the connection, on its way to the server.

@@ -40,6 +40,7 @@ families!(
     Undecided,
     Additions,
     Wild,
+    Objects,
 );
 
 const NONE: Source = Source::None;
@@ -255,8 +256,24 @@ fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
             }
             ops
         }
+        Family::Objects => objects(mini, dice),
         family => unreachable!("{family:?} is among the other families"),
     }
+}
+
+/// Returns operations on objects, which create, find, change, remove and list them.
+fn objects(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
+    // Ids of removed objects may be given again.
+    mini.unknown = dice.percent(40);
+    let create = || Op::new(&[], vec![Do::Create { choosy: false }]);
+    let rare = match dice.below(4) {
+        0 => Do::Create { choosy: true },
+        1 => Do::Replace,
+        2 => Do::Remove,
+        _ => Do::Roster,
+    };
+    let roster = Op::new(&[], vec![if dice.percent(50) { Do::Roster } else { Do::Remove }]);
+    vec![Op::new(&[], vec![Do::Find]), create(), create(), roster, Op::new(&[], vec![rare])]
 }
 
 /// Returns PUT if the tag matches, and GET unless it does: Fig 1 and Fig 6. The value is the number.

@@ -12,7 +12,7 @@ use confute::fingerprint::Fingerprint;
 use confute::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
 use confute::lang::{
     Access, CellData, CellKey, CellSpec, CellValue, Conn, Fresh, Handler, Incoming, Io, Level, Mismatch,
-    Number, Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Sym, Table, Token, Turn, Val,
+    Number, Objects, Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Sym, Table, Token, Turn, Val,
 };
 
 use super::families::Family;
@@ -128,6 +128,8 @@ const UNKNOWN: Table<u8, Entry> = Table::unknown("unknown", |fresh: &mut Fresh<'
     num: Some(fresh.fresh()),
     tok: Some(fresh.fresh()),
 });
+const OBJECTS: Objects<Token, Entry> = Objects::new("objects").never_twice(&RULE);
+const REUSED: Objects<Token, Entry> = Objects::new("reused").reuses();
 const PEERS: Register<Vec<Conn>> = Register::new("peers");
 const PENDING: Register<Vec<(Conn, Conn)>> = Register::new("pending");
 
@@ -220,6 +222,18 @@ pub enum Do {
     Remember,
     /// Responds to the client that this upstream connection belongs to.
     Relay,
+    /// Creates an object with the value of the message, and responds with its token; if `choosy`, perhaps creates none.
+    Create {
+        choosy: bool,
+    },
+    /// Responds with the object whose token is in the message.
+    Find,
+    /// Sets the object whose token is in the message, if it exists.
+    Replace,
+    /// Removes the object whose token is in the message.
+    Remove,
+    /// Responds with the values of all objects.
+    Roster,
 }
 
 /// Operation: the handling of a message.
@@ -256,7 +270,7 @@ impl Op {
         let mut count = 0;
         for act in body {
             count += match act {
-                Do::Answer { .. } => 1,
+                Do::Answer { .. } | Do::Find | Do::Create { .. } | Do::Replace | Do::Remove | Do::Roster => 1,
                 Do::If(_, a, b) => same([Op::answers(a), Op::answers(b)])?,
                 Do::Choose(ways) => same(ways.iter().map(|way| Op::answers(way)))?,
                 _ => 0,
@@ -340,6 +354,12 @@ impl ServerModel for Mini {
             None
         };
         self.run(io, op, None, Rc::new(Msg { vals: vec![7], ..Msg::default() }), picked)
+    }
+
+    fn told(&self, message: &Msg, visit: &mut dyn FnMut(Value)) {
+        if self.family == Family::Objects {
+            message.tok.iter().for_each(|tok| visit(Value::Opaque(Arc::clone(tok))));
+        }
     }
 
     fn rules(&self) -> &'static [Rule] {
@@ -498,7 +518,51 @@ impl Mini {
                 slot.set(io, pending)
             }
             Do::Relay => Self::relay(io, frame),
+            Do::Create { .. } | Do::Find | Do::Replace | Do::Remove | Do::Roster => {
+                let out = self.object(io, act, frame)?;
+                io.send(frame.conn.unwrap(), out)
+            }
         }
+    }
+
+    fn object(&self, io: &mut Io<'_, Self>, act: &Do, frame: &Frame) -> Result<Out, Stop> {
+        let objects = if self.unknown { &REUSED } else { &OBJECTS };
+        let vals = frame.msg.vals[..1].to_vec();
+        let entry = Entry { vals, ..Entry::default() };
+        let out = |op: u8, vals: Vec<u8>, tok: Option<Sym<Token>>| Out { op, key: 0, vals, num: None, tok };
+        let id = Sym::known(frame.msg.tok.as_ref().unwrap());
+        Ok(match act {
+            Do::Create { choosy } => {
+                let (id, slot) = objects.create(io)?;
+                if *choosy && io.choose(2)? == 1 {
+                    return Ok(out(111, vec![], None));
+                }
+                slot.set(io, entry)?;
+                out(110, vec![], Some(id))
+            }
+            Do::Find => match objects.find(io, &id)?.get(io)? {
+                Some(entry) => out(100, entry.vals, None),
+                None => out(101, vec![], None),
+            },
+            Do::Replace => {
+                let slot = objects.edit(io, &id)?;
+                if slot.get(io)?.is_none() {
+                    return Ok(out(111, vec![], None));
+                }
+                slot.set(io, entry)?;
+                out(110, vec![], None)
+            }
+            Do::Remove => {
+                objects.edit(io, &id)?.remove(io)?;
+                out(110, vec![], None)
+            }
+            _ => {
+                let mut vals: Vec<u8> =
+                    objects.list(io)?.into_iter().flat_map(|(_, entry)| entry.vals).collect();
+                vals.sort_unstable();
+                out(140, vals, None)
+            }
+        })
     }
 
     fn relay(io: &mut Io<'_, Self>, frame: &mut Frame) -> Turn {

@@ -93,10 +93,18 @@ pub struct Triple {
 /// Returns the triple of this seed.
 pub fn triple(seed: u64) -> Triple {
     let mut dice = Dice(seed);
-    let family = *dice.of(FAMILIES);
+    let family = match std::env::var("CONFUTE_FAMILY") {
+        Ok(name) => *FAMILIES.iter().find(|family| format!("{family:?}") == name).unwrap(),
+        Err(_) => *dice.of(FAMILIES),
+    };
     let mini = mini(family, &mut dice);
     let net = net(family, &mut dice);
-    let relaxed: &[&str] = if family == Family::Deviant && dice.percent(50) { &["mini/rule"] } else { &[] };
+    let share = match family {
+        Family::Deviant => 50,
+        Family::Objects => 20,
+        _ => 0,
+    };
+    let relaxed: &[&str] = if share > 0 && dice.percent(share) { &["mini/rule"] } else { &[] };
     let most_deviations = (!relaxed.is_empty() && dice.percent(60)).then(|| dice.below(3) as u32);
     let manner = Manner::random(family, net, &mut dice);
     finish(seed, mini, net, (relaxed, most_deviations), &manner, &mut dice)
@@ -324,7 +332,12 @@ impl Manner {
         let heavy = udp
             || matches!(
                 family,
-                Family::Choosy | Family::Wild | Family::Pairing | Family::Push | Family::Bump
+                Family::Choosy
+                    | Family::Wild
+                    | Family::Pairing
+                    | Family::Push
+                    | Family::Bump
+                    | Family::Objects
             );
         let restless = dice.percent(25);
         if dice.percent(50) {
@@ -380,7 +393,10 @@ fn request(mini: &Mini, tokens: &[Arc<str>], manner: Option<(&Manner, usize)>, d
 }
 
 fn mini_uses_numbers(mini: &Mini) -> bool {
-    matches!(mini.family, Family::Conditional | Family::Counter | Family::Unknown | Family::Wild)
+    matches!(
+        mini.family,
+        Family::Conditional | Family::Counter | Family::Unknown | Family::Wild | Family::Objects
+    )
 }
 
 /// Turns a message of the model into an observed one, with values chosen at random among the possible ones
