@@ -1,4 +1,4 @@
-//! `cargo xtask soak http` and `soak memcached`: long campaigns against correct servers over real sockets, which must
+//! `cargo xtask soak http`, `soak memcached` and `soak redis`: long campaigns against correct servers over real sockets, which must
 //! never be refuted.
 //!
 //! A run counts only if much was concurrent: it fails if the median of outstanding requests is less than half of the
@@ -22,6 +22,7 @@ use confute_memcached::{Habits, Memcached as Protocol11, MemcachedModel, Traffic
 use confute_testbed::ServerError;
 use confute_testbed::embedded::{Config, Embedded, TagStyle};
 use confute_testbed::memcached::Memcached;
+use confute_testbed::redis::Redis;
 
 use crate::soak::ProgressLine;
 use crate::{again_in_release, is_strict, root};
@@ -130,6 +131,27 @@ pub(crate) fn memcached(args: &Args) -> Result<bool> {
         args.messages(),
         &make,
     )
+}
+
+/// Tests Debian's Redis.
+pub(crate) fn redis(args: &Args) -> Result<bool> {
+    if cfg!(debug_assertions) && !args.short {
+        return again_in_release();
+    }
+    let server = match Redis::start(&[]) {
+        Err(error @ ServerError::NotInstalled { .. }) if !is_strict() => {
+            println!("skipped: {error}");
+            return Ok(true);
+        }
+        other => other.context("cannot start Redis")?,
+    };
+    let place = server.address().to_string();
+    // The more keys, the more requests can be outstanding without being in each other's way.
+    let traffic =
+        confute_redis::traffic().names(24).requests(600).outstanding(args.connections as usize).flooding();
+    let subject = confute_redis::server(&place, None, traffic)?;
+    let plan = args.plan(Target::new(server.address()));
+    soak(subject.protocol.as_ref(), "redis", "redis", &plan, args.messages(), &|case| (subject.traffic)(case))
 }
 
 fn soak(

@@ -81,6 +81,8 @@ enum Soak {
     Odd(odd::Args),
     /// Debian's memcached: never refuted
     Memcached(live::Args),
+    /// Debian's Redis: never refuted
+    Redis(live::Args),
 }
 
 fn main() -> ExitCode {
@@ -105,6 +107,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Soak { what: Soak::Http(args) } => live::http(&args),
         Chore::Soak { what: Soak::Odd(args) } => odd::run(&args),
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
+        Chore::Soak { what: Soak::Redis(args) } => live::redis(&args),
         Chore::Faults(args) => faults::run(&args),
         Chore::Bugs(args) => bugs::run(&args),
         Chore::Shrunk(args) => shrunk::run(&args),

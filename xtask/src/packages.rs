@@ -12,10 +12,11 @@ struct Needed {
     what_for: &'static str,
 }
 
-const NEEDED: [Needed; 17] = [
+const NEEDED: [Needed; 18] = [
     Needed { program: "cc", package: "gcc", what_for: "the swap server of the test bed is compiled" },
     Needed { program: "z3", package: "z3", what_for: "the knowledge solver is compared with it" },
     Needed { program: "memcached", package: "memcached", what_for: "a real server to test" },
+    Needed { program: "redis-server", package: "redis-server", what_for: "a real server to test" },
     Needed { program: "nginx", package: "nginx-extras", what_for: "a real server to test" },
     Needed { program: "apache2", package: "apache2", what_for: "a real server to test" },
     Needed { program: "lighttpd", package: "lighttpd", what_for: "a real server to test" },

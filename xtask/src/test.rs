@@ -39,6 +39,7 @@ pub(crate) fn run() -> Result<bool> {
         ("http", "short soak of http"),
         ("odd", "short soak of odd servers"),
         ("memcached", "short soak of memcached"),
+        ("redis", "short soak of redis"),
     ];
     for (what, name) in soaks {
         // The soak runs in this process: a separate build of less than the whole workspace would take longer than the

@@ -255,6 +255,7 @@ pub trait AnyProtocol: Send + Sync {
     fn network(&self) -> &dyn Network;
     fn resolve(&self, ask: &AnyAsk, case: &str, past: &AnyPast) -> Option<AnyMessage>;
     fn encode(&self, message: &AnyMessage, bytes: &mut Vec<u8>);
+    fn greet(&self, bytes: &mut Vec<u8>);
     fn reader(&self, side: Side) -> Box<dyn Reader<AnyMessage>>;
     fn conceal(&self, bytes: &mut [u8]);
     /// Creates an empty past.
@@ -300,6 +301,7 @@ pub trait AnyProtocol: Send + Sync {
 
     fn level(&self, rule: &Rule) -> Level;
     fn subject(&self, request: &AnyMessage) -> Option<String>;
+    fn subjects(&self, request: &AnyMessage) -> Vec<String>;
     fn is_idle(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool;
     fn annotate(&self, trace: &mut [Event<AnyMessage>]);
     fn alone(&self, trace: &[Event<AnyMessage>]) -> Option<Vec<Event<AnyMessage>>>;
@@ -328,6 +330,9 @@ impl<P: Protocol> AnyProtocol for P {
     }
     fn encode(&self, message: &AnyMessage, bytes: &mut Vec<u8>) {
         Protocol::encode(self, message.expect(), bytes);
+    }
+    fn greet(&self, bytes: &mut Vec<u8>) {
+        Protocol::greet(self, bytes);
     }
     fn reader(&self, side: Side) -> Box<dyn Reader<AnyMessage>> {
         Box::new(TypedReader { reader: Protocol::reader(self, side), messages: Vec::<Msg<P>>::new() })
@@ -452,6 +457,9 @@ impl<P: Protocol> AnyProtocol for P {
     }
     fn subject(&self, request: &AnyMessage) -> Option<String> {
         self.evidence().subject(request.expect())
+    }
+    fn subjects(&self, request: &AnyMessage) -> Vec<String> {
+        self.evidence().subjects(request.expect())
     }
     fn is_idle(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool {
         self.evidence().is_idle(request.expect(), reply.map(AnyMessage::expect))

@@ -230,6 +230,7 @@ impl<'a, P: Protocol> Talk<'a, P> {
     pub fn say(&self, message: &Msg<P>) -> Result<Vec<Msg<P>>, Trouble> {
         let mut reader = self.protocol.reader(Side::Opened);
         let mut bytes = Vec::new();
+        self.protocol.greet(&mut bytes);
         self.protocol.encode(message, &mut bytes);
         reader.sent(message);
         let silent = |waited| Self::silent(crate::brief(message), waited);

@@ -9,8 +9,12 @@ use confute::lang::Rule;
 use confute_run::{Book, Explanation, Kit};
 
 /// All kits. Protocols come before the tutorial, because testing servers is the purpose of the tool.
-pub const KITS: &[&dyn Kit] =
-    &[&confute_http::HttpKit, &confute_memcached::MemcachedKit, &tutorial::Tutorial];
+pub const KITS: &[&dyn Kit] = &[
+    &confute_http::HttpKit,
+    &confute_memcached::MemcachedKit,
+    &confute_redis::RedisKit,
+    &tutorial::Tutorial,
+];
 
 /// Returns the kit of this name.
 pub fn kit(name: &str) -> Option<&'static dyn Kit> {

@@ -39,7 +39,9 @@ fn mentions(name: &str) -> Vec<String> {
 fn a_protocol_is_one_crate_and_one_line() {
     // `confute_test::memcached` is a shortcut that no other protocol needs: `Check::of` takes the subject of any kit.
     assert_eq!(mentions("confute_memcached"), ["confute-kits/src/lib.rs", "confute-test/src/check.rs"]);
+    assert_eq!(mentions("confute_redis"), ["confute-kits/src/lib.rs"]);
     let table = include_str!("../src/lib.rs");
+    assert_eq!(table.matches("confute_redis").count(), 1);
     assert_eq!(table.matches("confute_memcached").count(), 1);
 }
 

@@ -32,6 +32,9 @@ mod field;
 mod message;
 mod mix;
 mod name;
+#[doc(hidden)]
+pub mod nested;
+mod outside;
 mod reader;
 mod service;
 pub mod wire;
@@ -44,6 +47,7 @@ pub use field::{Field, Part, PartMut};
 pub use message::{Expected, Kind, Message, Piece, Role, Source, from_json, kind_of, show, texts, to_json};
 pub use mix::{Draw, Mix};
 pub use name::Name;
+pub use outside::{Caller, Outside};
 pub use reader::WireReader;
 pub use service::Service;
 pub use wire::{Read, Wire};

@@ -40,8 +40,8 @@ impl Name {
         }
     }
 
-    /// Returns the number of a name of a script.
-    pub(crate) fn script_number(&self) -> Option<u32> {
+    /// Returns the number of a name of a script. A name that travels has none.
+    pub fn script_number(&self) -> Option<u32> {
         if let Form::Number(number) = self.0 { Some(number) } else { None }
     }
 

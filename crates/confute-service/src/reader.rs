@@ -16,11 +16,13 @@ pub struct WireReader<M, W> {
     bytes: Vec<u8>,
     /// Requests without a response, the oldest first.
     asked: VecDeque<M>,
+    /// `true` until the response to the greeting was read.
+    is_greeting: bool,
 }
 
 impl<M, W> WireReader<M, W> {
-    pub(crate) fn new(wire: W) -> Self {
-        Self { wire, bytes: Vec::new(), asked: VecDeque::new() }
+    pub(crate) fn new(wire: W, is_greeting: bool) -> Self {
+        Self { wire, bytes: Vec::new(), asked: VecDeque::new(), is_greeting }
     }
 }
 
@@ -34,7 +36,8 @@ impl<M: Message, W: Wire<M>> Reader<M> for WireReader<M, W> {
         let mut used = 0;
         while used < self.bytes.len() {
             let rest = &self.bytes[used..];
-            let (message, length) = match self.wire.read(rest, self.asked.front()) {
+            let asked = self.asked.front().filter(|_| !self.is_greeting);
+            let (message, length) = match self.wire.read(rest, asked) {
                 Read::More => break,
                 Read::Message(message, length) if (1..=rest.len()).contains(&length) => (message, length),
                 Read::Message(_, length) => {
@@ -50,9 +53,12 @@ impl<M: Message, W: Wire<M>> Reader<M> for WireReader<M, W> {
                     (unreadable(&rest[..length], &why), length)
                 }
             };
+            used += length;
+            if std::mem::take(&mut self.is_greeting) {
+                continue;
+            }
             self.asked.pop_front();
             messages.push(message);
-            used += length;
         }
         self.bytes.drain(..used);
     }

@@ -1,20 +1,25 @@
 //! A service: a model and a wire, which together are a protocol of the driver.
 
+use std::sync::Arc;
+
 use confute::lang::ServerModel;
-use confute_drive::{AnyGenerator, Asks, Evidence, Past, Protocol, Side, Target};
+use confute_drive::{AnyGenerator, Asks, Evidence, Past, Protocol, Setup, Side, Talk, Target, Trouble};
 use confute_run::{RunError, Subject, address};
 
 use crate::field::PartMut;
 use crate::message::{self, Message, change_parts};
 use crate::mix::{Draw, Mix, Traffic, references};
+use crate::outside::{Nothing, Outside};
 use crate::reader::WireReader;
 use crate::wire::Wire;
 
 /// A kind of server: the model of a correct one, and the wire that carries its messages.
-#[derive(Clone, Debug)]
-pub struct Service<S, W> {
+pub struct Service<S: ServerModel, W> {
     model: S,
     wire: W,
+    outside: Arc<dyn Outside<S::Msg>>,
+    /// Requests with different names have nothing in common.
+    is_apart: bool,
     /// Requests and the responses that a correct server may give to them.
     branches: Vec<(usize, usize)>,
 }
@@ -26,7 +31,22 @@ where
 {
     /// Creates a service.
     pub fn new(model: S, wire: W) -> Self {
-        Self { model, wire, branches: Vec::new() }
+        Self { model, wire, outside: Arc::new(Nothing), is_apart: false, branches: Vec::new() }
+    }
+
+    /// Returns the service with requests outside of its cases: a survey of the server, a canary, a greeting.
+    #[must_use]
+    pub fn outside(mut self, outside: impl Outside<S::Msg>) -> Self {
+        self.outside = Arc::new(outside);
+        self
+    }
+
+    /// States that a request touches nothing but what its names stand for, and its connection: the model keeps everything in tables
+    /// by name. A violation is then explained from the requests for its names alone, which is faster.
+    #[must_use]
+    pub fn apart(mut self) -> Self {
+        self.is_apart = true;
+        self
     }
 
     /// Returns the server of this service at an address, `HOST:PORT`, to be tested with this traffic.
@@ -70,7 +90,11 @@ where
     }
 
     fn reader(&self, _: Side) -> Self::Reader {
-        WireReader::new(self.wire.clone())
+        WireReader::new(self.wire.clone(), !self.outside.greeting().is_empty())
+    }
+
+    fn greet(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.outside.greeting());
     }
 
     fn asks(&self) -> &dyn Asks<Self> {
@@ -79,6 +103,36 @@ where
 
     fn evidence(&self) -> &dyn Evidence<Self> {
         self
+    }
+
+    fn setup(&self) -> &dyn Setup<Self> {
+        self
+    }
+}
+
+impl<S, W> Setup<Self> for Service<S, W>
+where
+    S: ServerModel<Msg: Message> + Send + Sync + 'static,
+    W: Wire<S::Msg>,
+{
+    fn survey(&self, talk: &Talk<'_, Self>) -> Result<Vec<String>, Trouble> {
+        self.outside.survey(&|ask| talk.ask(ask, talk.name()))
+    }
+
+    fn waives(&self, talk: &Talk<'_, Self>) -> Vec<&'static str> {
+        self.outside.waives(&|ask| talk.ask(ask, talk.name()))
+    }
+
+    fn plant(&self, talk: &Talk<'_, Self>) -> bool {
+        let Some((write, read)) = self.outside.canary() else { return false };
+        let written = talk.ask(&write, talk.name());
+        written.and_then(|_| talk.ask(&read, talk.name())).is_ok_and(|replies| !replies.is_empty())
+    }
+
+    fn canary(&self, talk: &Talk<'_, Self>) -> Result<Option<String>, Trouble> {
+        let Some((_, read)) = self.outside.canary() else { return Ok(None) };
+        let replies = talk.ask(&read, talk.name())?;
+        Ok(replies.first().map(ToString::to_string))
     }
 }
 
@@ -152,6 +206,26 @@ where
     S: ServerModel<Msg: Message> + Send + Sync + 'static,
     W: Wire<S::Msg>,
 {
+    fn subjects(&self, request: &S::Msg) -> Vec<String> {
+        let mut names: Vec<String> = if self.is_apart {
+            message::names(request).iter().map(|name| name.as_str().to_owned()).collect()
+        } else {
+            Vec::new()
+        };
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    fn subject(&self, request: &S::Msg) -> Option<String> {
+        let mut names = self.subjects(request);
+        names.pop().filter(|_| names.is_empty())
+    }
+
+    fn is_idle(&self, request: &S::Msg, _: Option<&S::Msg>) -> bool {
+        message::kind_of(request).reads
+    }
+
     fn branches(&self) -> Vec<String> {
         let word = |kind: &usize| S::Msg::KINDS[*kind].name;
         self.branches.iter().map(|(asked, came)| format!("{}: {}", word(asked), word(came))).collect()

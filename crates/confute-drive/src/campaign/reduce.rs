@@ -27,6 +27,8 @@ struct Pair {
     passed: Vec<usize>,
     idle: bool,
     subject: Option<String>,
+    /// Number of the group of subjects that its own belong to, connected by requests that have several.
+    group: Option<usize>,
 }
 
 impl Pair {
@@ -100,9 +102,9 @@ pub(crate) fn kept(
     let is_last = |pair: &&Pair| {
         if is_silent { pair.received.is_none() } else { pair.events().any(|event| event + 1 == trace.len()) }
     };
-    for subject in pairs.iter().filter(is_last).filter_map(|pair| pair.subject.as_ref()) {
+    for group in pairs.iter().filter(is_last).filter_map(|pair| pair.group) {
         let others: Vec<&Pair> =
-            pairs.iter().filter(|pair| pair.subject.as_ref().is_some_and(|other| other != subject)).collect();
+            pairs.iter().filter(|pair| pair.group.is_some_and(|other| other != group)).collect();
         if let Some(fewer) = without(&others, &kept) {
             kept = fewer;
             break;
@@ -180,6 +182,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
                         passed: Vec::new(),
                         idle: protocol.is_idle(message, None),
                         subject: protocol.subject(message),
+                        group: None,
                     }),
                     _ => *line = None,
                 }
@@ -203,6 +206,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
         }
     }
     let mut pairs: Vec<Pair> = lines.into_values().flatten().flatten().collect();
+    group(protocol, trace, &mut pairs);
     if protocol.has_single_exchanges() {
         for errand in opened.into_values().filter(|errand| errand.subject.is_some()) {
             if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject == errand.subject) {
@@ -211,6 +215,24 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
         }
     }
     pairs
+}
+
+/// Finds the groups of subjects: those of one request belong together. Requests count also where it is unknown which response is theirs.
+fn group(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], pairs: &mut [Pair]) {
+    let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    for (at, event) in trace.iter().enumerate() {
+        let Event::Sent(_, message) = event else { continue };
+        let subjects = protocol.subjects(message);
+        let joined: Vec<usize> = subjects.iter().filter_map(|subject| groups.get(subject).copied()).collect();
+        let group = joined.first().copied().unwrap_or(at);
+        groups.values_mut().filter(|other| joined.contains(other)).for_each(|other| *other = group);
+        groups.extend(subjects.into_iter().map(|subject| (subject, group)));
+    }
+    for pair in pairs {
+        if let Event::Sent(_, message) = &trace[pair.sent] {
+            pair.group = protocol.subjects(message).first().and_then(|subject| groups.get(subject)).copied();
+        }
+    }
 }
 
 /// The events on a connection that the server opened, and the subject of its request.

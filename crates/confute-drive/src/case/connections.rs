@@ -118,6 +118,10 @@ impl Case<'_> {
         };
         let wire = self.connections.next_wire();
         let token = self.add(stream, Peer::Opened(number), Some(wire))?;
+        if let Some(connection) = &mut self.connections.slots[token] {
+            let protocol = self.setup.protocol;
+            connection.outbox.push(&[], |bytes| protocol.greet(bytes), |shown| shown.fill(b'*'));
+        }
         let place = number as usize;
         if self.connections.opened.len() <= place {
             self.connections.opened.resize(place + 1, None);

@@ -57,6 +57,12 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Creates the reader of a new connection.
     fn reader(&self, side: Side) -> Self::Reader;
 
+    /// Appends the bytes that the tester writes at the beginning of each connection that it opens, before any message: a password,
+    /// say. They are part of no event, and the [reader](Self::reader) leaves out what the server responds to them.
+    fn greet(&self, bytes: &mut Vec<u8>) {
+        let _ = bytes;
+    }
+
     /// Overwrites secrets in the bytes of a message, for reports. The length stays.
     fn conceal(&self, bytes: &mut [u8]) {
         let _ = bytes;

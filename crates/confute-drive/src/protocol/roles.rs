@@ -242,6 +242,12 @@ pub trait Evidence<P: Protocol>: Send + Sync {
         None
     }
 
+    /// Returns the subjects of a request, if it may have several. Requests without a common subject have nothing in common but their
+    /// connection, unless other requests connect their subjects. None at all means that the subjects are unknown.
+    fn subjects(&self, request: &Msg<P>) -> Vec<String> {
+        self.subject(request).into_iter().collect()
+    }
+
     /// Returns `true` if a request with this response, or with none so far, changed nothing: whatever
     /// explains a case with it explains the case without it.
     fn is_idle(&self, request: &Msg<P>, reply: Option<&Msg<P>>) -> bool {

@@ -13,12 +13,15 @@ pub(crate) mod references;
 use std::sync::Arc;
 
 use crate::message::{Message, Role};
+use crate::name::Name;
 
 pub use draw::Draw;
 pub(crate) use moods::Traffic;
 use references::Weights;
 
 type Maker<M> = Arc<dyn Fn(&mut Draw<'_>) -> M + Send + Sync>;
+type SequenceMaker<M> = Arc<dyn Fn(&mut Draw<'_>) -> Vec<M> + Send + Sync>;
+type LastMaker<M> = Arc<dyn Fn(Name) -> M + Send + Sync>;
 
 /// The traffic of a service: kinds of requests with weights, and how they meet.
 ///
@@ -47,20 +50,26 @@ type Maker<M> = Arc<dyn Fn(&mut Draw<'_>) -> M + Send + Sync>;
 /// ```
 pub struct Mix<M> {
     kinds: Vec<(u32, Maker<M>)>,
+    sequences: Vec<(u32, SequenceMaker<M>)>,
+    last: Option<LastMaker<M>>,
     names: u32,
     requests: usize,
     outstanding: usize,
+    is_flooding: bool,
     weights: Weights,
 }
 
 impl<M> Clone for Mix<M> {
     fn clone(&self) -> Self {
-        let Self { kinds, names, requests, outstanding, weights } = self;
+        let Self { kinds, sequences, last, names, requests, outstanding, is_flooding, weights } = self;
         Self {
             kinds: kinds.clone(),
+            sequences: sequences.clone(),
+            last: last.clone(),
             names: *names,
             requests: *requests,
             outstanding: *outstanding,
+            is_flooding: *is_flooding,
             weights: *weights,
         }
     }
@@ -76,7 +85,8 @@ impl<M: Message> Mix<M> {
     /// Returns traffic without requests, to add kinds to.
     pub fn new() -> Self {
         let weights = Weights { fresh: 12, stale: 3, foreign: 2, made_up: 1 };
-        Self { kinds: Vec::new(), names: 4, requests: 200, outstanding: 12, weights }
+        let (kinds, sequences, last) = (Vec::new(), Vec::new(), None);
+        Self { kinds, sequences, last, names: 4, requests: 200, outstanding: 12, is_flooding: false, weights }
     }
 
     /// Returns traffic of all kinds of requests, each as often as the others, with fields drawn by their types.
@@ -92,6 +102,25 @@ impl<M: Message> Mix<M> {
     #[must_use]
     pub fn kind(mut self, weight: u32, make: impl Fn(&mut Draw<'_>) -> M + Send + Sync + 'static) -> Self {
         self.kinds.push((weight, Arc::new(make)));
+        self
+    }
+
+    /// Adds requests that belong together, such as a look and a write that depends on it. They are sent on one connection in this
+    /// order, while others send theirs. Sequences are as frequent as single requests; `weight` compares them with each other.
+    #[must_use]
+    pub fn sequence(
+        mut self,
+        weight: u32,
+        make: impl Fn(&mut Draw<'_>) -> Vec<M> + Send + Sync + 'static,
+    ) -> Self {
+        self.sequences.push((weight, Arc::new(make)));
+        self
+    }
+
+    /// Sets the request that ends a case, once for each name: one that removes what is stored under it.
+    #[must_use]
+    pub fn last(mut self, make: impl Fn(Name) -> M + Send + Sync + 'static) -> Self {
+        self.last = Some(Arc::new(make));
         self
     }
 
@@ -117,6 +146,13 @@ impl<M: Message> Mix<M> {
         self
     }
 
+    /// Sends as many requests at a time as may be outstanding, and rarely waits for all of them: for long runs under load.
+    #[must_use]
+    pub fn flooding(mut self) -> Self {
+        self.is_flooding = true;
+        self
+    }
+
     /// Sets how often a value chosen by the server is the latest one that was told about the names of a request, an older one, one that
     /// was told about other names, and one that nobody chose. The default is 12, 3, 2 and 1.
     #[must_use]
@@ -136,16 +172,26 @@ impl<M: Message> Mix<M> {
 
     /// Returns a random request. References to values that the server chose are left open.
     fn draw(&self, draw: &mut Draw<'_>) -> M {
-        let all: u64 = self.kinds.iter().map(|(weight, _)| u64::from(*weight)).sum();
-        let mut number = draw.below(all);
-        let chosen = self.kinds.iter().find(|(weight, _)| {
-            let here = number < u64::from(*weight);
-            number = number.saturating_sub(u64::from(*weight));
-            here
-        });
-        match chosen {
-            Some((_, make)) => make(draw),
+        match weighted(&self.kinds, draw) {
+            Some(make) => make(draw),
             None => M::unreadable(String::new()),
         }
     }
+
+    /// Returns random requests that belong together. Empty if the author has given none.
+    fn draw_sequence(&self, draw: &mut Draw<'_>) -> Vec<M> {
+        weighted(&self.sequences, draw).map_or_else(Vec::new, |make| make(draw))
+    }
+}
+
+/// Returns one of these values at random, by weight.
+fn weighted<'k, T>(values: &'k [(u32, T)], draw: &mut Draw<'_>) -> Option<&'k T> {
+    let all: u64 = values.iter().map(|(weight, _)| u64::from(*weight)).sum();
+    let mut number = draw.below(all);
+    let chosen = values.iter().find(|(weight, _)| {
+        let here = number < u64::from(*weight);
+        number = number.saturating_sub(u64::from(*weight));
+        here
+    });
+    chosen.map(|(_, value)| value)
 }

@@ -7,6 +7,7 @@ use confute_drive::{Generator, Peer, Step, Until, View};
 
 use super::{Draw, Mix, references};
 use crate::message::{Message, Role, names};
+use crate::name::Name;
 use crate::service::Service;
 use crate::wire::Wire;
 
@@ -20,8 +21,12 @@ const GATHERED: u64 = 5;
 const DRAWS: usize = 4;
 
 /// A step to come. Requests are drawn when their turn comes, because they may refer to the responses before.
-#[derive(Clone, Copy, Debug)]
-enum Plan {
+#[derive(Clone, Debug)]
+enum Plan<M> {
+    /// This request, on this connection or on an idle one.
+    Fixed(Option<u32>, M),
+    /// Requests that belong together, about this name or any, on so many connections at the same time.
+    Sequences(u32, Option<u32>),
     /// A request: on this connection or on an idle one; about this name or about any.
     Ask(Option<u32>, Option<u32>),
     /// A request of this kind with the first of all choices, for the opening.
@@ -36,18 +41,22 @@ enum Plan {
     HangUp(u32),
 }
 
-const BARRIER: Plan = Plan::Wait(Until::Outstanding(0));
+impl<M> Plan<M> {
+    const BARRIER: Self = Plan::Wait(Until::Outstanding(0));
+}
 
 /// Random traffic of a case.
 pub(crate) struct Traffic<M> {
     mix: Mix<M>,
-    plans: VecDeque<Plan>,
+    plans: VecDeque<Plan<M>>,
     held: Vec<u32>,
     /// Number of requests so far.
     asked: usize,
     marks: u64,
     /// Number of names in this case.
     names: u32,
+    /// The requests that end the case are planned.
+    is_ending: bool,
 }
 
 impl<M: Message> Traffic<M> {
@@ -55,15 +64,16 @@ impl<M: Message> Traffic<M> {
     pub(crate) fn new(mix: Mix<M>, case: u64) -> Self {
         let requests = M::KINDS.iter().enumerate().filter(|(_, kind)| kind.role == Role::Request);
         // The first case opens with every kind of request: what fails at once should fail in the smallest case.
-        let plain = |(number, _)| [Plan::Plain(number), BARRIER];
+        let plain = |(number, _)| [Plan::Plain(number), Plan::BARRIER];
         let plans = if case == 0 { requests.flat_map(plain).collect() } else { VecDeque::new() };
         // With fewer names more requests meet.
         let names = match case % 3 {
+            _ if mix.is_flooding => mix.names,
             0 => mix.names,
             1 => mix.names.min(2),
             _ => mix.names.div_ceil(2),
         };
-        Self { mix, plans, held: Vec::new(), asked: 0, marks: 0, names }
+        Self { mix, plans, held: Vec::new(), asked: 0, marks: 0, names, is_ending: false }
     }
 
     /// Adds a pattern of a few requests.
@@ -71,35 +81,50 @@ impl<M: Message> Traffic<M> {
         let connections = connections.max(1);
         let name = pick(u64::from(self.names)) as u32;
         let plans = &mut self.plans;
+        let (one_in, most) = if self.mix.is_flooding { (8, 8) } else { (2, 4) };
+        if !self.mix.sequences.is_empty() && pick(one_in) == 0 {
+            let rivals = 1 + pick(u64::from(connections.min(most))) as u32;
+            plans.push_back(Plan::Sequences(rivals, (pick(3) > 0).then_some(name)));
+            return;
+        }
+        if self.mix.is_flooding && pick(16) > 0 {
+            plans.extend((0..32 + pick(32)).map(|_| Plan::Ask(None, None)));
+            return;
+        }
         match pick(13) {
             // One after the other, on any connection.
             0 => {
                 let focus = (pick(2) == 0).then_some(name);
                 for _ in 0..2 + pick(4) {
-                    plans.extend([Plan::Ask(None, focus), BARRIER]);
+                    plans.extend([Plan::Ask(None, focus), Plan::BARRIER]);
                 }
             }
             // At one moment, about one name.
             1..=4 => {
-                plans.push_back(BARRIER);
+                plans.push_back(Plan::BARRIER);
                 if pick(2) == 0 {
                     plans.push_back(Plan::Gather);
                 }
                 for _ in 0..(2 + pick(GATHERED - 1)).min(u64::from(connections).max(2)) {
                     plans.push_back(Plan::Ask(None, Some(name)));
                 }
-                plans.extend([BARRIER, Plan::Inquire(Some(name)), BARRIER, Plan::Inquire(Some(name))]);
+                plans.extend([
+                    Plan::BARRIER,
+                    Plan::Inquire(Some(name)),
+                    Plan::BARRIER,
+                    Plan::Inquire(Some(name)),
+                ]);
             }
             // On one connection, without waiting.
             5 => {
                 let on = pick(u64::from(connections)) as u32;
-                plans.push_back(BARRIER);
+                plans.push_back(Plan::BARRIER);
                 plans.extend((0..2 + pick(3)).map(|_| Plan::Ask(Some(on), Some(name))));
             }
             // Some responses are read late.
             6 => {
                 let held = 1 + pick(u64::from(connections.div_ceil(2))) as u32;
-                plans.push_back(BARRIER);
+                plans.push_back(Plan::BARRIER);
                 plans.extend((0..held).flat_map(|on| [Plan::Hold(on), Plan::Ask(Some(on), None)]));
                 plans.extend((0..2 + pick(3)).map(|_| Plan::Ask(None, None)));
                 plans.push_back(Plan::Wait(Until::Millis(1 + pick(2))));
@@ -108,13 +133,13 @@ impl<M: Message> Traffic<M> {
             // What decides between hypotheses.
             7 => {
                 for _ in 0..=pick(3) {
-                    plans.extend([BARRIER, Plan::Inquire(None)]);
+                    plans.extend([Plan::BARRIER, Plan::Inquire(None)]);
                 }
             }
             // On a new connection in the place of an old one.
             8 => {
                 let on = pick(u64::from(connections)) as u32;
-                plans.extend([BARRIER, Plan::HangUp(on), Plan::Ask(Some(on), Some(name))]);
+                plans.extend([Plan::BARRIER, Plan::HangUp(on), Plan::Ask(Some(on), Some(name))]);
             }
             // As many as may be outstanding.
             _ => plans.extend((0..8 + pick(16)).map(|_| Plan::Ask(None, None))),
@@ -135,6 +160,51 @@ impl<M: Message> Traffic<M> {
             }
         }
         best.unwrap_or_else(|| M::unreadable(String::new()))
+    }
+
+    /// Plans requests that belong together, for each of these connections, interleaved.
+    fn interleave(&mut self, rivals: u32, focus: Option<u32>, connections: u32, pick: &mut Pick<'_>) {
+        let first = pick(u64::from(connections)) as u32;
+        let mut parts: Vec<(u32, VecDeque<M>)> = Vec::new();
+        for rival in 0..rivals.min(connections) {
+            let mut draw = Draw::new(pick, self.names, focus, self.marks);
+            let sequence = self.mix.draw_sequence(&mut draw);
+            self.marks = draw.marks();
+            parts.push(((first + rival) % connections, sequence.into()));
+        }
+        let is_flooding = self.mix.is_flooding;
+        let mut plans = Vec::new();
+        if !is_flooding {
+            plans.push(Plan::BARRIER);
+        }
+        while !parts.is_empty() {
+            let place = pick(parts.len() as u64) as usize;
+            match parts[place].1.pop_front() {
+                Some(ask) => plans.push(Plan::Fixed(Some(parts[place].0), ask)),
+                None => drop(parts.swap_remove(place)),
+            }
+            // Without a pause the requests of a sequence would reach the server together.
+            match pick(8) {
+                _ if is_flooding => plans.push(Plan::Ask(None, None)),
+                0 => plans.push(Plan::BARRIER),
+                1 => plans.push(Plan::Wait(Until::Soon(1))),
+                2 => plans.push(Plan::Ask(None, focus)),
+                _ => {}
+            }
+        }
+        if !is_flooding {
+            plans.extend([Plan::BARRIER, Plan::Inquire(focus)]);
+        }
+        plans.into_iter().rev().for_each(|plan| self.plans.push_front(plan));
+    }
+
+    /// Plans the requests that end the case. Returns `false` if there are no more.
+    fn end(&mut self) -> bool {
+        let Some(last) = self.mix.last.clone().filter(|_| !self.is_ending) else { return false };
+        self.is_ending = true;
+        self.plans = (0..self.names).map(|number| Plan::Fixed(None, last(Name::number(number)))).collect();
+        self.plans.push_front(Plan::BARRIER);
+        !self.plans.is_empty()
     }
 
     /// Returns a request about which the hypotheses disagree, or a random one.
@@ -178,14 +248,18 @@ impl<M: Message> Traffic<M> {
 
     fn step(&mut self, view: &Seen<'_, M>, pick: &mut Pick<'_>) -> Option<Step<M>> {
         loop {
-            if self.asked >= self.mix.requests {
-                return self.held.pop().map(|on| Step::Release(Peer::Opened(on)));
+            let is_enough = self.asked >= self.mix.requests;
+            if is_enough && let Some(on) = self.held.pop() {
+                return Some(Step::Release(Peer::Opened(on)));
+            }
+            if is_enough && (!self.is_ending || self.plans.is_empty()) && !self.end() {
+                return None;
             }
             let Some(plan) = self.plans.pop_front() else {
                 self.plan(view.connections, pick);
                 continue;
             };
-            let (ask, on) = match plan {
+            let (ask, on) = match plan.clone() {
                 Plan::Wait(until) => return Some(Step::Wait(until)),
                 Plan::Gather => return Some(Step::Gather),
                 Plan::HangUp(on) => return Some(Step::HangUp(Peer::Opened(on))),
@@ -201,6 +275,14 @@ impl<M: Message> Traffic<M> {
                     let Some(mut ask) = Draw::fixed(0).message::<M>(kind) else { continue };
                     references::choose(&mut ask, self.mix.weights, view.past, &mut |_| 0);
                     (ask, Some(0))
+                }
+                Plan::Fixed(on, mut ask) => {
+                    references::choose(&mut ask, self.mix.weights, view.past, pick);
+                    (ask, on)
+                }
+                Plan::Sequences(rivals, focus) => {
+                    self.interleave(rivals, focus, view.connections.max(1), pick);
+                    continue;
                 }
                 Plan::Ask(on, focus) => (self.draw(view, focus, pick), on),
                 Plan::Inquire(focus) => (self.inquire(view, focus, pick), None),

@@ -1,0 +1,105 @@
+//! The responses that a model expects: exact ones, and those of which the documentation promises only a part.
+
+use std::fmt::{self, Display, Formatter};
+
+use confute::knowledge::{Knowledge, Value, Var};
+use confute::lang::{Mismatch, Pattern};
+
+use crate::message::{Batch, Redis};
+
+/// A response as the model expects it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// Exactly this.
+    Is(Redis),
+    /// An error with this code. The rest of its text is for people.
+    Error(&'static str),
+    /// An integer from zero up to this.
+    UpTo(i64),
+    /// A string that is none of these.
+    Other(Vec<String>),
+    /// Anything.
+    Any,
+    /// Several values.
+    Array(Vec<Answer>),
+    /// The responses of a transaction.
+    Transaction(Vec<Answer>),
+}
+
+impl Answer {
+    /// Returns the pattern of a string, or of nothing.
+    pub(crate) fn bulk(text: Option<String>) -> Self {
+        Self::Is(text.map_or(Redis::Nil, Redis::Bulk))
+    }
+
+    /// Returns the pattern of an integer.
+    pub(crate) fn integer(number: i64) -> Self {
+        Self::Is(Redis::Integer(number))
+    }
+
+    /// Returns the pattern of a length.
+    pub(crate) fn length(length: usize) -> Self {
+        Self::integer(i64::try_from(length).unwrap_or(i64::MAX))
+    }
+
+    fn fits(&self, seen: &Redis) -> bool {
+        let all = |parts: &[Self], seen: &Batch| {
+            parts.len() == seen.0.len() && parts.iter().zip(&seen.0).all(|(part, seen)| part.fits(seen))
+        };
+        match (self, seen) {
+            (Self::Is(message), seen) => message == seen,
+            (Self::Error(code), Redis::Error(text)) => text.split(' ').next() == Some(code),
+            (Self::UpTo(most), Redis::Integer(number)) => (0..=*most).contains(number),
+            (Self::Other(known), Redis::Bulk(text)) => !known.contains(text),
+            (Self::Any, _) => true,
+            (Self::Array(parts), Redis::Array(seen))
+            | (Self::Transaction(parts), Redis::Transaction(seen)) => all(parts, seen),
+            _ => false,
+        }
+    }
+
+    fn example(&self) -> Redis {
+        let all = |parts: &[Self]| Batch(parts.iter().map(Self::example).collect());
+        match self {
+            Self::Is(message) => message.clone(),
+            Self::Error(code) => Redis::Error((*code).to_owned()),
+            Self::UpTo(most) => Redis::Integer(*most),
+            Self::Other(_) => Redis::Bulk("another".to_owned()),
+            Self::Any => Redis::Nil,
+            Self::Array(parts) => Redis::Array(all(parts)),
+            Self::Transaction(parts) => Redis::Transaction(all(parts)),
+        }
+    }
+}
+
+impl Pattern<Redis> for Answer {
+    fn unify(&self, seen: &Redis, _: &mut Knowledge) -> Result<(), Mismatch> {
+        if self.fits(seen) { Ok(()) } else { Err(Mismatch) }
+    }
+
+    fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Redis {
+        self.example()
+    }
+}
+
+impl From<Redis> for Answer {
+    fn from(message: Redis) -> Self {
+        Self::Is(message)
+    }
+}
+
+impl Display for Answer {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Is(message) => message.fmt(f),
+            Self::Error(code) => write!(f, "-{code} …"),
+            Self::UpTo(most) => write!(f, "(0 to {most})"),
+            Self::Other(_) => f.write_str("another string"),
+            Self::Any => f.write_str("anything"),
+            Self::Array(parts) | Self::Transaction(parts) => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", parts.join("; "))
+            }
+        }
+    }
+}
