@@ -200,7 +200,7 @@ fn note(notes: &Path, arguments: &[OsString]) -> Result<()> {
 
 /// Returns the CPU time of the child processes, user and system, in hundredths of a second (the unit in which Linux
 /// always reports it).
-fn children(status: &str) -> Option<f64> {
+pub(crate) fn children(status: &str) -> Option<f64> {
     // The program name is in parentheses and may contain any character.
     let fields = status.rsplit_once(')')?.1;
     let mut times = fields.split_whitespace().skip(13);

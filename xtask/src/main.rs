@@ -14,6 +14,7 @@ mod faults;
 mod hunt;
 mod live;
 mod naming;
+mod newcomer;
 mod odd;
 mod packages;
 mod shrunk;
@@ -56,6 +57,8 @@ enum Chore {
         #[command(subcommand)]
         what: eval::Eval,
     },
+    /// Write a crate with `confute new`, compile it in a clean folder, and find its planted bug: in three minutes
+    Newcomer,
     /// Measure speed
     Bench {
         #[command(subcommand)]
@@ -109,6 +112,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Soak { what: Soak::Redis(args) } => live::redis(&args),
         Chore::Faults(args) => faults::run(&args),
+        Chore::Newcomer => newcomer::run(),
         Chore::Bugs(args) => bugs::run(&args),
         Chore::Shrunk(args) => shrunk::run(&args),
         Chore::Eval { what } => eval::run(&what),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Parser as _;
 
-use crate::{Args, cargo, is_strict, packages};
+use crate::{Args, Chore, cargo, is_strict, packages};
 
 /// Runs all steps. Returns `true` if all passed.
 pub(crate) fn run() -> Result<bool> {
@@ -44,14 +44,9 @@ pub(crate) fn run() -> Result<bool> {
     for (what, name) in soaks {
         // The soak runs in this process: a separate build of less than the whole workspace would take longer than the
         // soak.
-        let soak = Args::parse_from(["xtask", "soak", what, "--short"]);
-        summary.check(name, || {
-            crate::run(soak.chore).unwrap_or_else(|error| {
-                println!("error: {error:#}");
-                false
-            })
-        });
+        summary.chore(name, Args::parse_from(["xtask", "soak", what, "--short"]).chore);
     }
+    summary.chore("newcomer's path", Chore::Newcomer);
 
     let Summary { passed, failed, skipped } = &summary;
     let mut parts = vec![format!("{} passed ({})", passed.len(), passed.join(", "))];
@@ -85,6 +80,15 @@ impl Summary {
                 println!("cannot run {}: {error}", command.get_program().display());
                 false
             }
+        });
+    }
+
+    fn chore(&mut self, name: &'static str, chore: Chore) {
+        self.check(name, || {
+            crate::run(chore).unwrap_or_else(|error| {
+                println!("error: {error:#}");
+                false
+            })
         });
     }
 

@@ -83,12 +83,13 @@ fn read(matches: &ArgMatches) -> Result<Args, clap::Error> {
 }
 
 /// Examples of the fixed commands, each with a description. Those of kits come after the first.
-const EXAMPLES: [(&str, &str); 5] = [
+const EXAMPLES: [(&str, &str); 6] = [
     ("confute demo", "refute a small server with a planted bug"),
     ("confute check --model kv history.edn", "judge a recorded history"),
     ("confute replay FILE http://127.0.0.1/", "check whether a stored violation still occurs"),
     ("confute rules kv", "list the rules of the model `kv`"),
     ("confute explain kv/put-lasts", "explain one of its rules"),
+    ("confute new my-service", "write a tester for a service of your own"),
 ];
 
 const EXIT_CODES: &str = "\
@@ -117,6 +118,7 @@ pub(crate) enum Command {
     Rules(Rules),
     Explain(Explain),
     Demo(Demo),
+    New(New),
 }
 
 /// Judge recorded histories and traces.
@@ -250,6 +252,31 @@ pub(crate) struct Explain {
     #[arg(value_name = "RULE", value_parser = any_rule)]
     pub(crate) rule: &'static str,
 }
+
+/// Write a crate that tests a service of your own, with a planted bug to find.
+///
+/// The crate has the messages and the model of a small service, a server that has a planted bug, and a test that refutes it. Make
+/// them yours one at a time. Confute is not published, so the crate depends on the checkout that this binary was built from.
+#[derive(Debug, Parser)]
+#[command(after_help = NEW_EXAMPLES)]
+pub(crate) struct New {
+    /// Name of the crate, and of the folder that is created for it.
+    #[arg(value_name = "NAME")]
+    pub(crate) name: String,
+    /// Let messages be lines of text, which is the default. Another wire is a change of one line in the crate.
+    #[arg(long)]
+    pub(crate) lines: bool,
+    /// Checkout of Confute that the crate depends on [default: the one that this binary was built from].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) confute: Option<PathBuf>,
+}
+
+const NEW_EXAMPLES: &str = "\
+Examples:
+  confute new my-service
+  cd my-service && cargo test     refutes the server with the planted bug
+
+Exit codes: 0 the crate was written; 2 it was not.";
 
 /// Refute a small HTTP server that has a planted bug, then fail to refute it without the bug.
 ///

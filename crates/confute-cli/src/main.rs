@@ -9,6 +9,7 @@ mod demo;
 mod json;
 mod live;
 mod near;
+mod new;
 mod output;
 mod progress;
 mod render;
@@ -58,5 +59,6 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Exit> {
         Command::Rules(rules) => rules::list(rules, out),
         Command::Explain(explain) => rules::explain(explain, out),
         Command::Demo(demo) => demo::run(demo, out),
+        Command::New(new) => new::run(new, out),
     }
 }

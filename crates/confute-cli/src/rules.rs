@@ -52,7 +52,9 @@ pub(crate) fn explain(args: &Explain, out: &mut dyn Write) -> Result<Exit> {
             note(out, "clause", &wrap(more.clause, 64))?;
         }
     }
-    note(out, "level", &wrap(&format!("{}: {}", rule.level.name(), meaning(rule.level)), 64))?;
+    let has_standard = explanation.as_ref().is_some_and(|more| !more.clause.is_empty());
+    let meaning = meaning(rule.level, has_standard);
+    note(out, "level", &wrap(&format!("{}: {meaning}", rule.level.name()), 64))?;
     if let Some(more) = &explanation {
         demonstrate(more, out)?;
     }
@@ -95,7 +97,8 @@ fn demonstrate(more: &Explanation, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn meaning(level: Level) -> &'static str {
+/// Returns the meaning of a level, for a rule of a standard or of a model that has none.
+fn meaning(level: Level, has_standard: bool) -> &'static str {
     match level {
         Level::Live => "a response must arrive; a violation shows only by waiting",
         Level::Should => "the standard recommends it",
@@ -104,9 +107,10 @@ fn meaning(level: Level) -> &'static str {
              violation is a warning, unless --level steady or --no-survey makes it count"
         }
         Level::Store => {
-            "a store with one copy behaves so, though no standard requires it; premise: nobody else writes to the \
-             tested resources"
+            "a store with one copy, or a gateway, behaves so, though no standard requires it; premise: nobody else \
+             writes to the tested resources"
         }
-        Level::Must => "the standard requires it",
+        Level::Must if has_standard => "the standard requires it",
+        Level::Must => "a correct server never breaks it",
     }
 }

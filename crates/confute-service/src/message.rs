@@ -181,7 +181,11 @@ pub(crate) fn change_parts<M: Message>(message: &mut M, change: &mut dyn FnMut(P
     message.each_mut(&mut |field| field.parts_mut(change));
 }
 
-/// Writes a message for people: `{}` is the template with its fields, `{:#}` its first word and its names.
+/// Length up to which a message is its own name in a sentence: `COUNT 1` says more than `COUNT`.
+const BRIEF: usize = 16;
+
+/// Writes a message for people: `{}` is the template with its fields; `{:#}` is the same if it is short, otherwise the first
+/// word and the names.
 pub fn show<M: Message>(message: &M, f: &mut Formatter<'_>) -> fmt::Result {
     let kind = kind_of(message);
     if kind.role == Role::Unreadable {
@@ -190,6 +194,10 @@ pub fn show<M: Message>(message: &M, f: &mut Formatter<'_>) -> fmt::Result {
     }
     let word = kind.word();
     if f.alternate() && !word.is_empty() {
+        let whole = message.to_string();
+        if whole.chars().count() <= BRIEF {
+            return f.write_str(&whole);
+        }
         f.write_str(word)?;
         return names(message).iter().try_for_each(|name| write!(f, " {name}"));
     }

@@ -190,6 +190,11 @@ impl<'m> AnyModel<'m> {
         self.0.rules()
     }
 
+    /// Returns `true` if the number of deviations from this rule is no evidence (`ServerModel::is_habitual`).
+    pub fn is_habitual(self, rule: &Rule) -> bool {
+        self.0.is_habitual(rule)
+    }
+
     /// Derives a tester from the model and a network model.
     pub fn tester(self, network: &'m dyn Network, options: Options<'m>) -> Engine<'m> {
         Engine::new(self.0, network, options)

@@ -15,6 +15,7 @@ mod export;
 mod help;
 mod hostile;
 mod live;
+mod new;
 mod nginx;
 mod rails;
 mod reading;

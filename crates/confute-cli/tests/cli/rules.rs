@@ -47,8 +47,9 @@ fn explained() {
 kv/put-lasts
   A confirmed `put` replaces the value for all later requests.
 
-  = level:    store: a store with one copy behaves so, though no standard
-              requires it; premise: nobody else writes to the tested resources
+  = level:    store: a store with one copy, or a gateway, behaves so, though
+              no standard requires it; premise: nobody else writes to the
+              tested resources
   = model:    kv: A key-value store with get, put and append.
   = relax:    `confute check FILE --allow kv/put-lasts`
               judges as if the server were free to break it: a refutation then

@@ -31,6 +31,13 @@ impl Laboratory<'_, '_> {
         rules.filter(|rule| one.rules.contains(&rule.name)).any(|rule| protocol.is_spontaneous(rule))
     }
 
+    /// Returns `true` if a server breaks a rule of this explanation as likely twice as once.
+    pub(super) fn is_habitual(&self, one: &Diagnosis) -> bool {
+        let model = self.shrinker.protocol.model();
+        let rules = model.rules().iter();
+        rules.filter(|rule| one.rules.contains(&rule.name)).any(|rule| model.is_habitual(rule))
+    }
+
     fn judge(&self, trace: &[Event<AnyMessage>], options: &Options<'_>) -> Option<bool> {
         let protocol = self.shrinker.protocol;
         let watch = |_: &Pulse| self.is_late();

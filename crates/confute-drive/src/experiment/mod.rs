@@ -294,8 +294,9 @@ impl Laboratory<'_, '_> {
             let before = trials::sent(&run.trace, trial.asked)?;
             if self.is_refuted(finding, &run.trace[..before]) == Some(true) {
                 let mut out = self.separated(finding, &run, left, Broken::AsOften)?;
-                // That something changed by itself is never excluded by one run.
-                out.retain(|one| !self.is_spontaneous(one));
+                // That something changed by itself is never excluded by one run; nor is a habit by its repetition: a read from
+                // an old copy is followed by another one.
+                out.retain(|one| !self.is_spontaneous(one) && !self.is_habitual(one));
                 return (!out.is_empty()).then_some((out, ExperimentKind::Extension, run));
             }
         }

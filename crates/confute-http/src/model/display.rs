@@ -22,10 +22,23 @@ impl Display for ExpectedResponse {
         }
         match &*self.kind {
             Kind::Read(read) => Display::fmt(read, f),
-            Kind::Put(Put { created: true, entry, .. }) => write!(f, "201 (if any{})", Validators(entry)),
-            Kind::Put(Put { entry, .. }) => write!(f, "200 or 204 (if any{})", Validators(entry)),
-            Kind::Kept { current, body: Some(body) } => {
-                write!(f, "412 or another error; 2xx only if {} is {body:?} already", current.body)
+            Kind::Put(Put { created: true, entry, .. }) => {
+                write!(f, "201 (validators, if sent: {})", Validators(entry))
+            }
+            Kind::Put(Put { entry, .. }) => {
+                write!(f, "200 or 204 (validators, if sent: {})", Validators(entry))
+            }
+            Kind::Kept { current, body: Some(body) } if current.body.value(&Knowledge::new()).is_none() => {
+                write!(
+                    f,
+                    "412 or another error; 2xx only if the content {} is {body:?} already",
+                    current.body
+                )
+            }
+            Kind::Kept { current, body: Some(body) }
+                if current.body.value(&Knowledge::new()).is_some_and(|known| known == *body) =>
+            {
+                f.write_str("412 or another error; 2xx, since the content is what the request puts")
             }
             Kind::Kept { .. } => f.write_str("412 or another error"),
             Kind::Failed => f.write_str("412"),
@@ -81,7 +94,7 @@ struct Validators<'a>(&'a Entry);
 
 impl Display for Validators<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, ", ETag: {}, date {}", self.0.tag.opaque, self.0.modified)
+        write!(f, "ETag: {}, date {}", self.0.tag.opaque, self.0.modified)
     }
 }
 
@@ -106,7 +119,7 @@ impl Display for Read {
             return f.write_str("304");
         }
         if conditions.matched == Some(true) {
-            return write!(f, "304{}", Validators(entry));
+            return write!(f, "304, {}", Validators(entry));
         }
         if let Some(date) = conditions.modified {
             write!(f, "304 unless changed after {}, or else ", clock(date))?;
@@ -119,6 +132,6 @@ impl Display for Read {
         if f.alternate() {
             return write!(f, "200{part}");
         }
-        write!(f, "200{part}{} {}", Validators(entry), entry.body)
+        write!(f, "200{part}, {} {}", Validators(entry), entry.body)
     }
 }

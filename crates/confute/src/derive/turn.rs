@@ -360,6 +360,8 @@ impl<'a> Runner<'a> {
             self.ran.end = Err(Mistake::NotReceived { what: "ends".to_owned() }.into());
         }
         if !self.ran.whole && !internal && self.ran.end.is_ok() {
+            // The number of responses on which the search relies: the one declared with `replies`, or else that of the dry
+            // run. In the dry run itself it is one if the turn looked at state, and what the turn sent if it did not.
             let announced = self.ran.replies.unwrap_or(if self.ran.looked || self.start.foot.is_some() {
                 self.start.foot.map_or(1, |foot| foot.replies)
             } else {

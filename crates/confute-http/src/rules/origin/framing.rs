@@ -79,7 +79,7 @@ rules! {
     LAST "rfc9112-9.6/nothing-after-close" Must "RFC 9112, 9.6" {
         summary: "A server that sends Connection: close in a response MUST NOT process further requests on that \
          connection.",
-        text: "Whoever says close must close.",
+        text: "After Connection: close in a response, the server closes the connection and discards the requests behind.",
         why: "A client that believes the server sends its next request elsewhere, and it may be performed twice.",
         example: ["> GET /a", "> GET /b", "< 200 OK", "< Connection: close", "< 200 OK"],
         curl: "curl -v $URL $URL  # after Connection: close, a new connection",

@@ -7,7 +7,7 @@
 //! *Why no verdict changes*: starting from the present content, everything is explored that the other deliveries in
 //! flight lead to, in any number and order. What is sent later is not needed: the response is observed *here*. If the
 //! delivery gives its response neither at one of these contents nor at an earlier version that it may have met, no order
-//! explains the observation. If it gives it at some version without writing, teaching or choosing, it is taken there;
+//! explains the observation. If it gives it at some version without writing, adding facts about secrets or choosing, it is taken there;
 //! the case that it changes something is the other alternative (`must_write`), in which a turn that changes nothing is
 //! refused, because it was tried.
 //!
@@ -42,7 +42,8 @@ pub(in crate::derive) struct Outlook {
 }
 
 impl Part {
-    /// Asks if the own delivery of an observation can give its response at all.
+    /// Determines whether the request on this connection can still get the response that was observed there, whatever the other
+    /// requests in flight do. The request's delivery is the hypothesis' first pending one on the connection.
     pub(super) fn look_out(
         &mut self,
         world: &Composed<'_>,

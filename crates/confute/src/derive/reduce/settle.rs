@@ -63,13 +63,15 @@ impl Settling {
 }
 
 impl Part {
-    /// Returns `true` if the part is to be settled before the search goes on.
+    /// Returns `true` if the part is to be settled before the next event is explained: its log has grown enough, or too many
+    /// hypotheses are open.
     pub(in crate::derive) fn is_due_to_settle(&mut self, world: &Composed<'_>) -> bool {
         let is_long = self.front.horizon >= self.settling.next && world.reduces(Reduction::Settling);
         is_long || (world.reduces(Reduction::EarlySettling) && self.is_crowded(world))
     }
 
-    /// Returns `true` if the part is better settled before the search continues.
+    /// Returns `true` if more than [`CROWDED`] hypotheses are open although every request of the part has its response: settling
+    /// early then removes most of them.
     fn is_crowded(&mut self, world: &Composed<'_>) -> bool {
         let is_up_to_date =
             self.front.horizon == self.log.len() && self.front.horizon >= self.settling.next_early;

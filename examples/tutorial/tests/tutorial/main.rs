@@ -1,0 +1,69 @@
+//! The steps of the tutorial in GUIDE.md: each tester refutes its server with the planted bug, and not without it; and the guide
+//! shows the code and the reports that are seen here.
+
+#![allow(clippy::unwrap_used, reason = "a panic is a failing test")]
+
+#[path = "counters/server.rs"]
+mod counters;
+mod guide;
+#[path = "notes/server.rs"]
+mod notes;
+#[path = "seats/server.rs"]
+mod seats;
+
+use std::time::Duration;
+
+use confute_test::Conclusion;
+use confute_test::prelude::*;
+use guide::Shows;
+use tutorial::{counters::Counters, notes::Notes, seats::Seats};
+
+/// Runs the tester on a server with a bug. The server is refuted, and the guide shows the report.
+fn refutes(check: Check, section: &str, shows: guide::Shows) {
+    let check = check.seed(1).regressions(None).max_failures(1).max_time(Duration::from_mins(1));
+    let (outcome, text) = check.try_run().unwrap();
+    assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+    guide::compare(section, &text, shows);
+}
+
+/// Runs the tester on a correct server.
+fn passes(check: Check) {
+    check.regressions(None).cases(20).max_time(Duration::from_mins(1)).run();
+}
+
+#[test]
+fn step_1_notes() {
+    let check = |bug| confute_test::service(&notes::start(bug).unwrap(), Notes, wire::lines(), Mix::all());
+    passes(check(false));
+    refutes(check(true), "Step 1", Shows::All);
+}
+
+#[test]
+fn step_2_seats() {
+    let check = |bug| confute_test::service(&seats::start(bug).unwrap(), Seats, wire::lines(), Mix::all());
+    passes(check(false));
+    refutes(check(true), "Step 2", Shows::All);
+}
+
+#[test]
+fn step_4_counters() {
+    let check =
+        |bug| confute_test::service(&counters::start(bug).unwrap(), Counters, wire::lines(), Mix::all());
+    passes(check(None));
+    refutes(check(Some(counters::Bug::Race)), "Step 4", Shows::Title("counters/counted"));
+    refutes(
+        check(Some(counters::Bug::Copy)),
+        "Another bug, another rule",
+        Shows::Title("counters/current (level store)"),
+    );
+}
+
+/// Checks the claim that the messages, the model and the test of step 1 take 60 lines, comments aside.
+#[test]
+fn sixty_lines() {
+    let code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let count = |text: &str| text.lines().filter(code).count();
+    let lines = count(include_str!("../../src/notes.rs"));
+    let tester = count(include_str!("../../../../crates/confute-cli/src/new/tester.rs.txt"));
+    assert!(lines + tester <= 60, "{lines} + {tester}");
+}
