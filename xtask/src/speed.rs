@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use confute_drive::{
-    AnyGenerator, Conclusion, Generator, Limits, Outcome, Peer, Plan, Step, Target, Until, View, campaign,
+    AnyGenerator, Conclusion, Generator, Limits, Outcome, Peer, Plan, Step, Target, Until, View, Workers,
+    campaign,
 };
 use confute_http::encode::Target as Authority;
 use confute_http::message::Method;
@@ -185,7 +186,7 @@ fn judged(server: &Nginx, mix: Mix, round: u64, args: &Args) -> Result<(f64, f64
     let plan = Plan {
         limits,
         seed: round,
-        workers,
+        workers: Workers::Fixed(workers),
         max_time: Some(Duration::from_secs(args.seconds)),
         allow: vec![ALLOWED],
         max_failures: 1,

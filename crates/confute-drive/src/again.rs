@@ -13,6 +13,7 @@ use confute::{Depth, Diagnosis, Options, Pulse, Reasons, Verdict};
 
 use crate::campaign::{Budget, Finding, diagnose};
 use crate::case::{CaseRun, CaseSetup, Ended, run_case};
+use crate::crew::Purpose;
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyProtocol, all_shared, shared};
 use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
@@ -73,7 +74,7 @@ impl Again<'_> {
         {
             return Err(trouble.clone());
         }
-        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        let restarted = run.trouble.as_ref().is_some_and(Trouble::is_restart);
         let trouble = run.trouble.as_ref().map(ToString::to_string);
         Ok(match &run.verdict {
             Verdict::Refuted(_) if !restarted => match self.blamed(run, deed, Depth::Level) {
@@ -118,7 +119,14 @@ impl Again<'_> {
             gauge: &Gauge::default(),
         };
         net.plant(protocol, target, limits, &self.name_like(deed.name));
-        Ok(run_case(net, &setup, &mut AnyGenerator::replay(deed.script.to_vec())))
+        // Without a permission it is time to stop, which the case notices.
+        net.shift = limits
+            .crew
+            .as_ref()
+            .and_then(|crew| crew.enter(Purpose::Repetition, connections(deed.script), stop));
+        let run = run_case(net, &setup, &mut AnyGenerator::replay(deed.script.to_vec()));
+        net.shift = None;
+        Ok(run)
     }
 
     /// Returns the violation that a refuted run shows, blamed to this depth; `None` if it is not refuted when
@@ -144,6 +152,15 @@ impl Again<'_> {
 /// requests.
 fn requests<A>(script: &[Step<A>]) -> usize {
     script.iter().filter(|step| matches!(step, Step::Ask { on: Peer::Opened(_), .. })).count()
+}
+
+/// Counts the connections that a script opens.
+fn connections<A>(script: &[Step<A>]) -> u32 {
+    let opened = script.iter().filter_map(|step| match step {
+        Step::Ask { on: Peer::Opened(number), .. } => Some(*number),
+        _ => None,
+    });
+    opened.collect::<std::collections::BTreeSet<_>>().len() as u32
 }
 
 /// Judges a recorded trace again, without a server. The result may differ if the model has changed since.

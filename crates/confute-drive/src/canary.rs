@@ -28,6 +28,17 @@ pub(crate) struct Canary {
     seen: String,
 }
 
+/// Result of a look for the canary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// It is unchanged.
+    Kept,
+    /// It is changed or gone.
+    Lost,
+    /// There is none, or it could not be read.
+    None,
+}
+
 impl Net {
     /// Writes a canary below this name, unless there is one already or the protocol cannot write one.
     pub(crate) fn plant(&mut self, protocol: &dyn AnyProtocol, target: Target, limits: &Limits, name: &str) {
@@ -51,10 +62,14 @@ impl Net {
         };
     }
 
-    /// Returns `true` if there is a canary and it is unchanged. If it is changed or gone, the next case
-    /// writes a new one.
-    pub(crate) fn has_canary(&mut self, protocol: &dyn AnyProtocol, target: Target, limits: &Limits) -> bool {
-        let Some(Some(canary)) = &self.canary else { return false };
+    /// Looks for the canary. If it is changed or gone, the next case writes a new one.
+    pub(crate) fn look_for_canary(
+        &mut self,
+        protocol: &dyn AnyProtocol,
+        target: Target,
+        limits: &Limits,
+    ) -> Sight {
+        let Some(Some(canary)) = &self.canary else { return Sight::None };
         let caller = Caller::new(target, limits).named(canary.name.clone());
         let mut changed = false;
         for look in 0..LOOKS {
@@ -63,14 +78,15 @@ impl Net {
             }
             match protocol.canary(&caller) {
                 // A server that has lost the canary cannot know its content.
-                Ok(Some(seen)) if seen == canary.seen => return true,
+                Ok(Some(seen)) if seen == canary.seen => return Sight::Kept,
                 Ok(_) => changed = true,
                 Err(_) => {}
             }
         }
         if changed {
             self.canary = None;
+            return Sight::Lost;
         }
-        false
+        Sight::None
     }
 }

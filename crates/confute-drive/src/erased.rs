@@ -272,6 +272,7 @@ pub trait AnyProtocol: Send + Sync {
     fn close_is_free(&self) -> bool;
     fn is_last(&self, message: &AnyMessage) -> bool;
     fn is_excused(&self, answer: &AnyMessage) -> bool;
+    fn turns_away(&self, first: &AnyMessage) -> bool;
     fn refusal(&self, request: &AnyMessage, reply: &AnyMessage) -> Option<Refusal>;
     fn broken_off(&self, reply: &AnyMessage) -> Option<String>;
     fn stamp(&self, message: &mut AnyMessage, micros: u64);
@@ -371,6 +372,9 @@ impl<P: Protocol> AnyProtocol for P {
     }
     fn is_excused(&self, answer: &AnyMessage) -> bool {
         self.dialogue().is_excused(answer.expect())
+    }
+    fn turns_away(&self, first: &AnyMessage) -> bool {
+        self.dialogue().turns_away(first.expect())
     }
     fn refusal(&self, request: &AnyMessage, reply: &AnyMessage) -> Option<Refusal> {
         self.dialogue().refusal(request.expect(), reply.expect())

@@ -12,6 +12,7 @@ mod campaign;
 mod canary;
 mod case;
 mod connection;
+mod crew;
 mod erased;
 mod experiment;
 mod export;
@@ -31,12 +32,13 @@ mod trouble;
 
 pub use again::{Again, PastRun, Rerun, alternatives_of, is_refuted, judge_again, proof_of};
 pub use campaign::{
-    CaseReport, Counterexample, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, campaign,
+    CaseReport, Counterexample, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Workers, campaign,
     campaign_after, case_seed, excerpt,
 };
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
 pub use confute_record::guarded;
 pub use confute_record::{ByteRecord, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
+pub use crew::Crew;
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
 pub use experiment::{Experiment, SetAside};
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};

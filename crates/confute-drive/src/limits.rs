@@ -1,8 +1,10 @@
 //! The server under test, and the limits of a case.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::crew::Crew;
 use crate::tls::Tls;
 
 /// The server under test.
@@ -62,6 +64,8 @@ pub struct Limits {
     /// Moment at which everything has to be over, whatever is under way: from then on no response is waited
     /// for, and cases that are not judged yet stay inconclusive. `None` for no such moment.
     pub end: Option<Instant>,
+    /// The crew that the case belongs to. `None` if it runs whatever else runs.
+    pub crew: Option<Arc<Crew>>,
 }
 
 impl Limits {
@@ -96,6 +100,7 @@ impl Default for Limits {
             raw: 1 << 20,
             fruitless: 16,
             end: None,
+            crew: None,
         }
     }
 }

@@ -8,6 +8,7 @@ use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
 
 use crate::canary::Canary;
+use crate::crew::Shift;
 use crate::trouble::Trouble;
 
 pub(crate) const LISTENER: Token = Token(usize::MAX);
@@ -29,6 +30,8 @@ pub struct Net {
     /// The canary, which shows that the server has not lost its data. `None` before it is written, or if it
     /// has to be written again; `Some(None)` if the protocol cannot write one.
     pub(crate) canary: Option<Option<Canary>>,
+    /// Permission of the next case, or the running one, to run beside others.
+    pub(crate) shift: Option<Shift>,
 }
 
 impl Net {
@@ -55,6 +58,7 @@ impl Net {
             paused: Duration::ZERO,
             ended,
             canary: None,
+            shift: None,
         })
     }
 

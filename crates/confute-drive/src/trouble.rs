@@ -99,6 +99,20 @@ pub enum Trouble {
         /// Reason of the failure.
         why: String,
     },
+    /// The server dropped connections while several cases ran at the same time. It may just have a limit.
+    #[error("with {connections} connections open at the same time, {why}")]
+    Crowded {
+        /// Number of connections of all cases.
+        connections: u32,
+        /// The observation.
+        why: Box<Trouble>,
+    },
+    /// The server left the first request on a connection unanswered while several cases ran.
+    #[error("a new connection was left without a response for {} ms", waited.as_millis())]
+    Starved {
+        /// Time that was waited.
+        waited: Duration,
+    },
     /// The tester's own machine failed: no more sockets, no such address.
     #[error("{what}: {why}")]
     Local {
@@ -119,6 +133,24 @@ pub enum Trouble {
 }
 
 impl Trouble {
+    /// Returns `true` if later responses may contradict earlier ones because the server has lost its data.
+    pub fn is_restart(&self) -> bool {
+        match self {
+            Trouble::Restarted { .. } => true,
+            Trouble::Crowded { why, .. } => why.is_restart(),
+            _ => false,
+        }
+    }
+
+    /// Returns `true` if the reason may be that more connections are open than the server takes.
+    pub(crate) fn may_be_crowding(&self) -> bool {
+        match self {
+            Trouble::Restarted { .. } | Trouble::Fruitless { .. } | Trouble::Starved { .. } => true,
+            Trouble::Silent { alive, .. } => !alive,
+            other => other.is_absence(),
+        }
+    }
+
     /// Returns `true` if the server may be starting again, so that it is worth waiting for.
     pub fn is_absence(&self) -> bool {
         matches!(self, Trouble::Refused { .. } | Trouble::Gone { .. } | Trouble::Unresponsive { .. })

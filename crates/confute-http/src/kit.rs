@@ -36,7 +36,7 @@ The premise is that nobody else writes below the URL, and that PUT is allowed th
 const EXAMPLES: &str = "\
 Examples:
   confute http http://127.0.0.1:8080/
-  confute http http://127.0.0.1:8080/dav --max-time 5m --workers 2
+  confute http http://127.0.0.1:8080/dav --max-time 5m --connections 32
   confute http http://127.0.0.1:8080/ --allow store/one-winner --strict
   confute http http://127.0.0.1:8080/ --report-dir found --format json
   confute http http://127.0.0.1:8080/ --exhaustive 2    every script of up to two requests

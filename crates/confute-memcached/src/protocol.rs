@@ -4,10 +4,13 @@ use confute_drive::{Asks, Dialogue, Evidence, Exchange, Past, Protocol, Setup, S
 
 use crate::ask::Ask;
 use crate::branch::{self, BRANCHES};
-use crate::message::{Message, Request};
+use crate::message::{Answer, Message, Request, ResponseLine};
 use crate::model::MemcachedModel;
 use crate::survey;
 use crate::wire::{self, WireReader};
+
+/// Line by which memcached turns a connection away.
+const TURNED_AWAY: &[u8] = b"ERROR Too many open connections\r\n";
 
 /// The memcached text protocol.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +74,12 @@ impl Dialogue<Memcached> for Memcached {
             Message::Ask(request) => request.sent_at = micros,
             Message::Answer(answer) => answer.received_at = micros,
         }
+    }
+
+    /// A memcached with as many connections as `-c` permits writes this line to further ones and closes them.
+    fn turns_away(&self, first: &Message) -> bool {
+        let Message::Answer(Answer { line: ResponseLine::Garbage(bytes), .. }) = first else { return false };
+        bytes.bytes().starts_with(TURNED_AWAY)
     }
 
     fn answers(&self, message: &Message) -> u32 {

@@ -99,6 +99,9 @@ pub struct Figures {
     /// Responses that broke off.
     #[serde(default)]
     pub broken_off: BrokenOff,
+    /// Cases at the same time, and connections that the server did not take.
+    #[serde(default)]
+    pub crowding: Crowding,
     /// Number of barriers that were inserted to reduce open alternatives of the search.
     pub barriers: u64,
     /// Number of outstanding responses at each send, including that of the request itself.
@@ -130,6 +133,7 @@ impl Figures {
         self.skipped += other.skipped;
         self.refusals.merge(&other.refusals);
         self.broken_off.merge(&other.broken_off);
+        self.crowding.merge(&other.crowding);
         self.barriers += other.barriers;
         self.outstanding.merge(&other.outstanding);
         self.alternatives.merge(&other.alternatives);
@@ -138,6 +142,37 @@ impl Figures {
         self.thinking += other.thinking;
         self.waiting += other.waiting;
         self.elapsed += other.elapsed;
+    }
+}
+
+/// The cases that ran at the same time, and what became of their connections.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crowding {
+    /// Most cases of the campaign at the same time; zero if the number was fixed.
+    pub cases: u64,
+    /// Most connections of all cases at the same time.
+    pub connections: u64,
+    /// Number of times that the server dropped connections, so that fewer were opened.
+    pub times: u64,
+    /// Description of the first time.
+    pub first: Option<String>,
+}
+
+impl Crowding {
+    /// Describes the times that fewer connections were opened, if there were any.
+    pub fn told(&self) -> Option<String> {
+        let times = if self.times == 1 { "once".to_owned() } else { format!("{} times", self.times) };
+        let first = self.first.as_deref().filter(|_| self.times > 0)?;
+        Some(format!("fewer were opened, {times}: {first}"))
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.cases = self.cases.max(other.cases);
+        self.connections = self.connections.max(other.connections);
+        self.times += other.times;
+        if self.first.is_none() {
+            self.first.clone_from(&other.first);
+        }
     }
 }
 

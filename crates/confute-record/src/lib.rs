@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use exit::Exit;
-pub use figures::{BrokenOff, Conclusion, Figures, NEEDED, Refusals, Tally};
+pub use figures::{BrokenOff, Conclusion, Crowding, Figures, NEEDED, Refusals, Tally};
 pub use guard::guarded;
 pub use notes::{BoundRecord, BudgetsRecord, Compared, Rate, Tried};
 pub use spread::{Quantiles, Spread};

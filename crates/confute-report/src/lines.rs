@@ -196,7 +196,7 @@ pub fn summary(run: &RunRecord) -> Value {
             "after": { "milliseconds": millis(budgets.took), "of_milliseconds": millis(budgets.after) },
         })
     });
-    json!({
+    let mut line = json!({
         "confute": "run",
         "version": VERSION,
         "server": run.server,
@@ -248,5 +248,8 @@ pub fn summary(run: &RunRecord) -> Value {
         "milliseconds": run.elapsed.as_secs_f64() * 1e3,
         "budgets": budgets,
         "troubles": troubles,
-    })
+    });
+    // One more member is too many for the macro.
+    line["crowding"] = json!(figures.crowding);
+    line
 }

@@ -213,6 +213,8 @@ fn basis(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) -> io::Result
     )?;
     let broken = broken_off(figures).map_or_else(Vec::new, |broken| wrap(&broken, WIDTH - 14));
     note(out, "broken", &broken)?;
+    let crowding = figures.crowding.told().map_or_else(Vec::new, |told| wrap(&told, WIDTH - 14));
+    note(out, "crowding", &crowding)?;
     let outstanding = format!("outstanding requests at each send: {}", spread(&figures.outstanding));
     let open = format!("open alternatives: {}", spread(&figures.alternatives));
     note(out, "load", &[outstanding, open].map(|one| wrap(&one, WIDTH - 14)).concat())?;

@@ -7,7 +7,7 @@ use confute::trace::Event;
 use confute::{Diagnosis, Verdict};
 use confute_drive::{
     AnyMessage, AnyProtocol, CaseReport, Counterexample, Ended, Finding, Outcome, Plan, SetAside, Trouble,
-    alternatives_of, guarded,
+    Workers, alternatives_of, guarded,
 };
 use confute_record::{
     CaseRecord, DiagnosisRecord, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord, PlanRecord,
@@ -69,7 +69,10 @@ pub fn of(
             by_experiment: plan.by_experiment,
             allowed: names(&plan.allow),
             connections: plan.limits.connections,
-            workers: plan.workers,
+            workers: match plan.workers {
+                Workers::Fixed(workers) => workers,
+                Workers::Auto => outcome.figures.crowding.cases.max(1) as usize,
+            },
             cases: plan.cases,
             max_time: plan.max_time,
         },

@@ -98,6 +98,8 @@ impl RunObserver for Recorder {}
 /// Runs a session. It ends soon after `stop` is set, with the results so far.
 pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Result<Done, RunError> {
     let Job { subject, plan, .. } = *job;
+    // Investigations and the campaign open connections of the same server.
+    let plan = &plan.crewed();
     let protocol = &*subject.protocol;
     let began = Instant::now();
     let (found, tried) = match job.regressions {

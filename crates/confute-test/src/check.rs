@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use confute::lang::{Level, ServerModel};
-use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, Trouble};
+use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, Trouble, Workers};
 use confute_memcached::Habits;
 use confute_report::files::Reports;
 use confute_report::summary::{self, Detail, Manner};
@@ -84,6 +84,7 @@ impl Check {
             prefix: "confute-".to_owned(),
             max_time: Some(TIME),
             seed: fresh_seed(),
+            workers: Workers::Auto,
             ..Plan::new(target)
         };
         // A model that is not shipped has been run only by its author, so all of its turns are repeated.
@@ -131,6 +132,14 @@ impl Check {
     #[must_use]
     pub fn connections(mut self, connections: u32) -> Self {
         self.plan.limits.connections = connections.max(1);
+        self
+    }
+
+    /// Sets the number of cases that run at the same time. The default is as many as keep the tester busy while others wait, with
+    /// no more connections than the server takes. With one, cases follow each other in the same order each time.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.plan.workers = Workers::Fixed(workers.max(1));
         self
     }
 

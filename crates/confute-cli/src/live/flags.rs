@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use confute::lang::{Level, Rule};
-use confute_drive::{Limits, Plan, Target};
+use confute_drive::{Limits, Plan, Target, Workers};
 use confute_run::{fresh_seed, guard, quantity};
 
 use crate::args::Format;
@@ -14,6 +14,9 @@ use crate::near;
 
 /// Default testing time.
 const LONG: Duration = Duration::from_secs(30);
+
+/// Number of cases that need much memory at the same time, of as many as the server allows.
+const HUNGRY: usize = 4;
 
 /// Flags for the extent of the test and for its output.
 #[derive(Debug, Args)]
@@ -33,9 +36,10 @@ pub(crate) struct Flags {
     /// Number of connections that a case opens.
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) connections: u32,
-    /// Number of cases that run at the same time.
-    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub(crate) workers: u16,
+    /// Number of cases that run at the same time, up to 256, or `auto`: as many as keep the tester busy while others wait, with
+    /// no more connections than the server takes (one through a gateway, since the tester has one address for `--origin`).
+    #[arg(long, value_name = "N", default_value = "auto", value_parser = workers)]
+    pub(crate) workers: Workers,
     /// Time to wait for a response.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = quantity::duration)]
     pub(crate) patience: Duration,
@@ -112,18 +116,28 @@ impl Flags {
     /// Returns the plan for testing this server, whose model has these rules.
     pub(crate) fn plan(&self, target: Target, rules: &'static [Rule]) -> Result<Plan> {
         guard(target.address, self.remote, "--remote")?;
+        if let (Workers::Fixed(workers @ 2..), Some(origin)) = (self.workers, target.listen) {
+            bail!(
+                "--workers {workers}: the tester is the origin at {origin}, and could not tell which case a request there \
+                 belongs to; leave --workers out"
+            );
+        }
         let allow = rules_named(&self.allow, rules)?;
         let limits = Limits {
             connections: self.connections,
             patience: self.patience,
-            memory: (1 << 30) / usize::from(self.workers),
+            memory: (1 << 30)
+                / match self.workers {
+                    Workers::Fixed(workers) => workers,
+                    Workers::Auto => HUNGRY,
+                },
             ..Limits::default()
         };
         Ok(Plan {
             limits,
             prefix: self.prefix.clone(),
             seed: self.seed.unwrap_or_else(fresh_seed),
-            workers: self.workers.into(),
+            workers: self.workers,
             cases: self.cases,
             max_time: Some(self.max_time.unwrap_or(LONG)),
             max_failures: self.max_failures.max(1),
@@ -139,6 +153,15 @@ impl Flags {
             by_experiment: self.by_experiment,
             ..Plan::new(target)
         })
+    }
+}
+
+/// Parses a number of cases at the same time.
+fn workers(text: &str) -> Result<Workers, String> {
+    match (text, text.parse()) {
+        ("auto", _) => Ok(Workers::Auto),
+        (_, Ok(workers @ 1..=256)) => Ok(Workers::Fixed(workers)),
+        _ => Err("a number from 1 to 256, or `auto`".to_owned()),
     }
 }
 

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use confute::lang::Level;
 use confute::{Inconclusive, Verdict};
 
+use crate::crew::Crew;
 use crate::erased::AnyProtocol;
 use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
@@ -60,9 +61,9 @@ pub struct Plan {
     pub prefix: String,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Number of threads. A server that opens connections is tested by one only: with several, the
-    /// connections could not be assigned to cases.
-    pub workers: usize,
+    /// Number of cases at the same time. A server that opens connections is tested by one at a time only: with
+    /// several, the connections could not be assigned to cases.
+    pub workers: Workers,
     /// Maximum number of cases.
     pub cases: Option<u64>,
     /// `true` if these are all cases that exist, in order of size. Then the server is unrefuted only if all
@@ -86,7 +87,27 @@ pub struct Plan {
     pub blame_time: Duration,
 }
 
+/// The number of cases that run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workers {
+    /// This many.
+    Fixed(usize),
+    /// As many as keep the tester busy, with no more connections than the server takes: see [`Crew`].
+    Auto,
+}
+
 impl Plan {
+    /// Returns the plan with a [crew](Limits::crew) if the number of cases at the same time is not fixed. Its cases and
+    /// everything else that runs on the server meanwhile belong to it.
+    #[must_use]
+    pub fn crewed(&self) -> Self {
+        let mut plan = self.clone();
+        if self.workers == Workers::Auto && self.target.listen.is_none() {
+            plan.limits.crew.get_or_insert_with(|| Crew::new(self.limits.connections));
+        }
+        plan
+    }
+
     /// Returns `true` if the violation proves the server wrong in this run.
     pub fn refuted_by(&self, finding: &Finding) -> bool {
         let by_experiment = finding.experiment.as_ref().filter(|_| self.by_experiment && !finding.known);
@@ -100,7 +121,7 @@ impl Plan {
             limits: Limits::default(),
             prefix: String::new(),
             seed: 0,
-            workers: 1,
+            workers: Workers::Fixed(1),
             cases: None,
             exhaustive: false,
             max_time: Some(Duration::from_secs(30)),
@@ -156,6 +177,7 @@ pub fn campaign_after(
     stop: &AtomicBool,
 ) -> Outcome {
     let start = Instant::now();
+    let plan = &plan.crewed();
     let end = plan.max_time.map(|most| start + most + (most / GRACE).clamp(LEAST_GRACE, MOST_GRACE));
     let limits = Limits { end, ..plan.limits.clone() };
     let run = format!("{}{}", plan.prefix, run_name(plan.seed));
@@ -165,6 +187,7 @@ pub fn campaign_after(
     let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
     let shared = Shared {
         next: AtomicU64::new(0),
+        again: Mutex::default(),
         halt: AtomicBool::new(false),
         remedies: Mutex::new(Remedies { always: plan.allow.clone(), either: Vec::new() }),
         met: AtomicBool::new(false),
@@ -180,7 +203,13 @@ pub fn campaign_after(
         }
     }
     campaign.judge_survey(protocol, surveyed.cases, &shared);
-    let workers = if plan.target.listen.is_some() { 1 } else { plan.workers.max(1) };
+    let crew = plan.limits.crew.as_deref();
+    let workers = match (plan.workers, crew) {
+        _ if plan.target.listen.is_some() => 1,
+        (Workers::Auto, crew) => crew.map_or(1, Crew::threads),
+        (Workers::Fixed(workers), _) => workers.max(1),
+    };
+    let _campaigns = crew.map(Crew::campaigning);
     let branches = protocol.branches();
     let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::new(branches.len())).collect();
     std::thread::scope(|scope| {
@@ -214,8 +243,10 @@ pub fn campaign_after(
                 shared.halt.store(true, Ordering::Relaxed);
             }
             campaign.tick(&gauges, start.elapsed());
+            crew.into_iter().for_each(Crew::tick);
         }
     });
+    campaign.figures.crowding = crew.map(Crew::crowding).unwrap_or_default();
     let relaxed = shared.remedies.into_inner().unwrap_or_default().always;
     let often = |place: usize| gauges.iter().map(|gauge| gauge.branches[place].load(Ordering::Relaxed)).sum();
     let branches = branches.into_iter().enumerate().map(|(place, name)| (name, often(place))).collect();
@@ -284,6 +315,7 @@ impl<'a> Campaign<'a> {
                 self.tally.doubtful += 1;
             }
             WorkerReport::Trouble(trouble) => self.trouble(trouble),
+            WorkerReport::Again(figures) => self.figures.merge(&figures),
         }
     }
 
@@ -294,7 +326,7 @@ impl<'a> Campaign<'a> {
             Verdict::Unrefuted if case.figures.answers == 0 => self.tally.empty += 1,
             Verdict::Unrefuted => self.tally.unrefuted += 1,
             // A server that lost its data in a restart is not refuted.
-            Verdict::Refuted(_) if matches!(case.trouble, Some(Trouble::Restarted { .. })) => {
+            Verdict::Refuted(_) if case.trouble.as_ref().is_some_and(Trouble::is_restart) => {
                 self.tally.inconclusive += 1;
             }
             Verdict::Refuted(_) => self.tally.refuted += 1,

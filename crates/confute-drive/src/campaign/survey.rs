@@ -16,7 +16,7 @@ impl Campaign<'_> {
     /// Judges the cases of a survey, by the model as it is now. A case that nothing explains counts as a case of the
     /// campaign; the others are repeated by its first cases. The cases of an exhaustive run are its scripts.
     pub(super) fn judge_survey(&mut self, protocol: &dyn AnyProtocol, cases: Vec<CaseRun>, shared: &Shared) {
-        let is_evidence = |run: &CaseRun| !matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        let is_evidence = |run: &CaseRun| !run.trouble.as_ref().is_some_and(Trouble::is_restart);
         for run in cases.into_iter().filter(is_evidence).filter(|_| !self.plan.exhaustive) {
             let relaxed = shared.remedies.lock().unwrap_or_else(PoisonError::into_inner).always.clone();
             let (figures, trouble) = (run.figures.clone(), run.trouble.clone());

@@ -1,6 +1,6 @@
 //! One thread of a campaign: runs cases one after the other.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -14,12 +14,14 @@ use super::diagnose::{Budget, HURRY, diagnose};
 use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
 use crate::case::{CaseRun, CaseSetup, run_case};
+use crate::crew::{Purpose, Shift};
 use crate::erased::{AnyGenerator, AnyProtocol, all_shared};
 use crate::figures::Gauge;
 use crate::limits::Limits;
 use crate::net::Net;
 use crate::talk::Caller;
 use crate::trouble::Trouble;
+use confute_record::Figures;
 
 /// Interval of connection attempts to a server that is gone.
 const KNOCK: Duration = Duration::from_millis(50);
@@ -41,6 +43,8 @@ pub type Factory<'a> = &'a (dyn Fn(u64) -> AnyGenerator<'a> + Sync);
 pub(super) struct Shared {
     /// Number of the next case.
     pub(super) next: AtomicU64,
+    /// Cases to run again, and the number of times that each was run: the server dropped connections.
+    pub(super) again: Mutex<Vec<(u64, u32)>>,
     /// Set when it is time to stop, for whatever reason.
     pub(super) halt: AtomicBool,
     /// Rules that are relaxed by now.
@@ -49,6 +53,22 @@ pub(super) struct Shared {
     pub(super) met: AtomicBool,
     /// Prefix of the names of all cases.
     pub(super) run: String,
+}
+
+impl Shared {
+    /// Returns the number of the next case, and how often it was run before. `None` if all were run.
+    fn take(&self, cases: Option<u64>) -> Option<(u64, u32)> {
+        let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        again.or_else(|| {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            (!cases.is_some_and(|cases| number >= cases)).then_some((number, 0))
+        })
+    }
+
+    /// Has a case run again that was run so often before.
+    fn repeat(&self, number: u64, before: u32) {
+        self.again.lock().unwrap_or_else(PoisonError::into_inner).push((number, before + 1));
+    }
 }
 
 /// Rules to relax in later cases.
@@ -95,6 +115,8 @@ pub(super) enum WorkerReport {
     /// A refuted case was not refuted when it was judged again.
     Doubt,
     Trouble(Trouble),
+    /// A case will be run again, because the server dropped connections. Its responses were judged.
+    Again(Box<Figures>),
 }
 
 pub(super) fn work(
@@ -116,18 +138,35 @@ pub(super) fn work(
         }
     };
     let caller = Caller::new(plan.target, &plan.limits);
+    let crew = plan.limits.crew.as_ref();
     while !shared.halt.load(Ordering::Relaxed) {
-        let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        if plan.cases.is_some_and(|cases| number >= cases) {
-            return;
+        net.shift = None;
+        if let Some(crew) = crew {
+            net.shift = crew.enter(Purpose::Campaign, plan.limits.connections, &shared.halt);
+            if net.shift.is_none() {
+                return;
+            }
         }
-        let name = format!("{}-{number:x}", shared.run);
+        let Some((number, before)) = shared.take(plan.cases) else { return };
+        let name = match before {
+            0 => format!("{}-{number:x}", shared.run),
+            _ => format!("{}-{number:x}r{before}", shared.run),
+        };
         let seed = case_seed(plan.seed, number);
         tell(WorkerReport::Started(number, name.clone()));
         if let Err(trouble) = protocol.prepare(&name, &caller) {
             let absent = trouble.is_absence();
-            tell(WorkerReport::Trouble(known(trouble, shared)));
+            let is_crowded = absent && has_company(&net);
+            if let (true, Some(shift)) = (is_crowded, net.shift.take()) {
+                shift.strain(&trouble.to_string());
+                shared.repeat(number, before);
+            } else {
+                tell(WorkerReport::Trouble(known(trouble.clone(), shared)));
+            }
             if absent && !returns(&caller, plan, shared) {
+                if is_crowded {
+                    tell(WorkerReport::Trouble(known(trouble, shared)));
+                }
                 shared.halt.store(true, Ordering::Relaxed);
             }
             continue;
@@ -152,6 +191,20 @@ pub(super) fn work(
         if run.figures.answers > 0 {
             shared.met.store(true, Ordering::Relaxed);
         }
+        net.shift = None;
+        if let Some(Trouble::Crowded { why, .. }) = &run.trouble {
+            let is_absent = why.is_absence();
+            let trouble = (**why).clone();
+            if is_absent && !returns(&caller, plan, shared) {
+                run.trouble = Some(trouble);
+            } else if run.verdict.is_unrefuted() || trouble.is_restart() {
+                shared.repeat(number, before);
+                tell(WorkerReport::Again(Box::new(run.figures)));
+                continue;
+            } else {
+                run.trouble = None;
+            }
+        }
         run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
         if let Some(mistake) = hidden_state(protocol, &run, &relaxed, plan) {
             run.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
@@ -162,11 +215,12 @@ pub(super) fn work(
             shared.halt.store(true, Ordering::Relaxed);
         }
         tell(WorkerReport::Ended(Box::new(report(&run, number, seed))));
-        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        let restarted = run.trouble.as_ref().is_some_and(Trouble::is_restart);
         if run.verdict.is_refuted() && !restarted {
             let end = plan.limits.end.map(|end| end + HURRY);
             let (time, memory) = (plan.blame_time, plan.limits.memory);
             let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
+            let _blaming = crew.map(|crew| crew.blaming());
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
                 Some(finding) => tell(WorkerReport::Found(Box::new(finding))),
                 None => tell(WorkerReport::Doubt),
@@ -176,6 +230,11 @@ pub(super) fn work(
             shared.halt.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Returns `true` if other cases ran beside the case of this thread.
+fn has_company(net: &Net) -> bool {
+    net.shift.as_ref().is_some_and(Shift::has_company)
 }
 
 /// Returns the mistake of a model that refuted a case because its turns depend on hidden state, which shows

@@ -32,7 +32,10 @@ impl Case<'_> {
     /// Records that the server has ended a connection.
     pub(super) fn ended(&mut self, connection: &Connection, orderly: bool) {
         self.clock.note_news(Instant::now());
-        self.health.downfall.note(connection, self.connections.wires, self.clock.polled);
+        let is_dropped = self.health.downfall.note(connection, self.connections.wires, self.clock.polled);
+        if let (true, false, Some(shift)) = (is_dropped, connection.socket.finished, &self.net.shift) {
+            shift.dropped();
+        }
         self.record.figures.ended += 1;
         if self.is_apart(connection) {
             self.part_apart(connection);

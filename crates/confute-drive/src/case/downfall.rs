@@ -69,8 +69,8 @@ impl Downfall {
     }
 
     /// Notes that the server has ended a connection, as found by the poll at `now`. `wires` connections have
-    /// existed so far.
-    pub(super) fn note(&mut self, connection: &Connection, wires: u32, now: Instant) {
+    /// existed so far. Returns `true` if the end came unannounced, before a response or while the connection was idle.
+    pub(super) fn note(&mut self, connection: &Connection, wires: u32, now: Instant) -> bool {
         if matches!(connection.peer, Peer::Opened(_)) {
             self.ended += 1;
             let idle = now.saturating_duration_since(connection.history.since) > IDLE;
@@ -79,7 +79,9 @@ impl Downfall {
             let strange = !connection.history.announced && (idle || cut_short || !is_habit);
             // Not the time of the poll: since then a request may have been sent, and answered before the end.
             self.end(End { noticed: Instant::now(), strange, before: wires });
+            return !connection.history.announced && (idle || cut_short);
         }
+        false
     }
 
     fn end(&mut self, mut end: End) {

@@ -48,6 +48,29 @@ impl Case<'_> {
             if !moved && self.is_silent() {
                 self.health.silent = !self.read_anyway() && self.is_silent();
             }
+            if !moved {
+                self.give_way();
+            }
+        }
+    }
+
+    /// Ends the case if it waits for the first byte on a new connection while an older case runs: each may have connections for
+    /// which the other waits.
+    fn give_way(&mut self) {
+        let Some(shift) = &self.net.shift else { return };
+        if self.holds_back() {
+            return;
+        }
+        let freed = self.clock.freed;
+        let is_new = |connection: &&Connection| {
+            let is_unmet = connection.history.answers == 0 && !connection.has_begun();
+            is_unmet && matches!(connection.peer, Peer::Opened(_)) && connection.is_waiting()
+        };
+        let new = self.connections.iter().filter(is_new);
+        let since = new.map(|connection| connection.quiet_since().max(freed)).min();
+        let Some(waited) = since.map(|since| since.elapsed()) else { return };
+        if shift.gives_way(waited) {
+            self.fail(Trouble::Starved { waited });
         }
     }
 
@@ -108,7 +131,11 @@ impl Case<'_> {
         }
         self.clock.polled = Instant::now();
         if !wait.is_zero() {
-            self.record.figures.waiting += self.clock.polled.saturating_duration_since(start);
+            let waited = self.clock.polled.saturating_duration_since(start);
+            self.record.figures.waiting += waited;
+            if let Some(shift) = &self.net.shift {
+                shift.waited(waited);
+            }
         }
         let mut ready = std::mem::take(&mut self.connections.ready);
         let (mut accepts, mut ends) = (false, 0);
@@ -323,6 +350,11 @@ impl Case<'_> {
             self.part(connection);
             return false;
         }
+        let is_first = matches!(connection.peer, Peer::Opened(_)) && connection.history.answers == 0;
+        if is_first && protocol.turns_away(&message) {
+            self.ended(connection, true);
+            return false;
+        }
         let wire = match connection.wire {
             Some(wire) => wire,
             None => self.introduce(token, connection),
@@ -366,6 +398,10 @@ impl Case<'_> {
             connection.history.answered = true;
             connection.history.answers += 1;
             self.health.downfall.answered(connection, asked);
+            if let Some(shift) = &self.net.shift {
+                let is_first = connection.history.answers == 1;
+                shift.answered(is_first.then(|| now.saturating_duration_since(asked)));
+            }
             connection.history.unasked = 0;
             self.outstanding.completed += 1;
             self.health.fruitless = 0;

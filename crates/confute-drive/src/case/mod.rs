@@ -22,6 +22,7 @@ use confute::random::Random;
 use confute::trace::Event;
 use confute::{Inconclusive, Options, Pulse, Verdict};
 
+use crate::canary::Sight;
 use crate::erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, AnyView};
 use crate::figures::Gauge;
 use crate::limits::{Limits, Target};
@@ -241,10 +242,13 @@ impl Case<'_> {
             // Connections that are left may keep the server from accepting another one.
             self.hang_up_all();
             let CaseSetup { protocol, target, limits, .. } = *self.setup;
-            if !self.net.has_canary(protocol, target, limits) {
+            let sight = self.net.look_for_canary(protocol, target, limits);
+            self.health.has_lost_data = sight == Sight::Lost;
+            if sight != Sight::Kept {
                 self.fail(Trouble::Restarted { connections });
             }
         }
+        self.attribute_to_crowding();
         if self.health.trouble.is_some() {
             ended = Ended::Trouble;
         } else if is_out_of_time(&verdict) && (is_stopped() || self.setup.limits.is_over()) {
@@ -271,6 +275,16 @@ impl Case<'_> {
             raw_lost,
         };
         (run, self.past)
+    }
+
+    /// Attributes trouble to the number of connections if other cases were running. Data that is lost has another cause.
+    fn attribute_to_crowding(&mut self) {
+        let Some(shift) = self.net.shift.as_ref().filter(|shift| shift.has_company()) else { return };
+        let is_crowding = |trouble: &mut Trouble| trouble.may_be_crowding() && !self.health.has_lost_data;
+        if let Some(why) = self.health.trouble.take_if(is_crowding) {
+            let connections = shift.strain(&why.to_string());
+            self.health.trouble = Some(Trouble::Crowded { connections, why: Box::new(why) });
+        }
     }
 
     /// Returns `true` if nothing more is to be done.

@@ -173,4 +173,6 @@ pub(super) struct Health {
     /// Number of connections in a row that had a message too long to be read.
     pub(super) overlong: u32,
     pub(super) downfall: Downfall,
+    /// `true` if the server has lost what was stored before the case.
+    pub(super) has_lost_data: bool,
 }

@@ -69,6 +69,13 @@ pub trait Dialogue<P: Protocol>: Send + Sync {
         false
     }
 
+    /// Returns `true` if the first response on a connection tells that the server takes no more connections. It is recorded as
+    /// the end of the connection, whose requests were not read.
+    fn turns_away(&self, first: &Msg<P>) -> bool {
+        let _ = first;
+        false
+    }
+
     /// Returns the refusal in a response by which the server declines to serve a request that has nothing
     /// wrong with it. Refusals are counted: a server that refuses more than it serves was not tested.
     fn refusal(&self, request: &Msg<P>, reply: &Msg<P>) -> Option<Refusal> {

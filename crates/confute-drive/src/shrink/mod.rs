@@ -496,7 +496,7 @@ impl Search<'_, '_> {
 
     /// Returns the violation of a run, if it shows one.
     fn blamed(&self, run: CaseRun) -> Option<Finding> {
-        let restarted = matches!(run.trouble, Some(Trouble::Restarted { .. }));
+        let restarted = run.trouble.as_ref().is_some_and(Trouble::is_restart);
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use confute::lang::Level;
 use confute_drive::{
-    AnyGenerator, CaseReport, Conclusion, Finding, Limits, Live, News, Outcome, Peer, Plan, Replay, Sink,
-    Step, Target, Trouble, Until, campaign,
+    AnyGenerator, CaseReport, Conclusion, Finding, Generator, Limits, Live, News, Outcome, Peer, Plan, Replay, Sink,
+    Step, Target, Trouble, Until, View, Workers, campaign,
 };
 
 use crate::limits;
 use crate::protocol::{Ask, Busy, Lines, READ_CURRENT, SAYS_OK, SERVES, SET_LASTS};
-use crate::server::{Manner, Server, nobody};
+use crate::server::{Excess, Manner, Server, nobody};
 
 fn plan(address: SocketAddr) -> Plan {
     Plan {
@@ -77,12 +77,114 @@ fn rules(outcome: &Outcome) -> Vec<Vec<&'static str>> {
 #[test]
 fn correct_server() {
     let server = Server::start(Manner::Slow(0));
-    let outcome = go(&Plan { workers: 2, ..plan(server.address) });
+    let outcome = go(&Plan { workers: Workers::Fixed(2), ..plan(server.address) });
     assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
     assert!(outcome.findings.is_empty() && outcome.troubles.is_empty());
     assert_eq!((outcome.tally.cases, outcome.tally.unrefuted), (40, 40));
     assert!(outcome.figures.answers > 10_000);
     assert_eq!(outcome.figures.outstanding.count(), outcome.figures.requests);
+}
+
+/// Runs a campaign for this long, with as many cases at the same time as it takes.
+fn crowd(server: &Server, time: Duration, patience: Duration) -> Outcome {
+    let limits = Limits { patience, ..limits() };
+    let plan = Plan { limits, workers: Workers::Auto, cases: None, max_time: Some(time), ..plan(server.address) };
+    let make = |_| AnyGenerator::new(Pausing(Busy { most: 1, ..Busy::new(300) }));
+    campaign(&Lines { has_probe: true, ..Lines::default() }, &plan, &make, &mut (), &AtomicBool::new(false))
+}
+
+#[test]
+fn cases_run_while_others_wait() {
+    let server = Server::start(Manner::Correct);
+    let outcome = crowd(&server, Duration::from_millis(1500), Duration::from_secs(3));
+    assert_eq!((outcome.conclusion, outcome.troubles), (Conclusion::Unrefuted, Vec::new()));
+    let crowding = outcome.figures.crowding;
+    assert!(crowding.cases > 3 && crowding.times == 0, "{crowding:?}");
+}
+
+#[test]
+fn a_server_with_a_limit_is_not_taken_for_restarted() {
+    let judge = |excess| {
+        let server = Server::start(Manner::Takes(20, excess));
+        let outcome = crowd(&server, Duration::from_secs(3), Duration::from_secs(3));
+        let crowding = outcome.figures.crowding;
+        assert_eq!((outcome.conclusion, outcome.troubles), (Conclusion::Unrefuted, Vec::new()), "{excess:?}");
+        assert!(crowding.times > 0, "{excess:?} {crowding:?}");
+        assert!(outcome.tally.unrefuted > 2, "{excess:?} {:?}", outcome.tally);
+    };
+    let all = [Excess::Refuses, Excess::Closes, Excess::Leaves, Excess::EndsOldest];
+    thread::scope(|scope| all.map(|excess| scope.spawn(move || judge(excess))).map(drop));
+}
+
+#[test]
+fn a_server_that_is_gone_is_gone_with_many_cases_too() {
+    let server = Server::start(Manner::DiesAfter(2000));
+    let start = Instant::now();
+    let outcome = crowd(&server, Duration::from_secs(20), Duration::from_millis(700));
+    let is_gone = |(trouble, _): &(Trouble, u64)| matches!(trouble, Trouble::Gone { .. });
+    assert!(outcome.troubles.iter().any(is_gone), "{:?}", outcome.troubles);
+    assert!(start.elapsed() < Duration::from_secs(12));
+    // It hangs: that is known once a case alone has met it.
+    let server = Server::start(Manner::HangsFrom(2000));
+    let outcome = crowd(&server, Duration::from_secs(20), Duration::from_millis(700));
+    let hangs = |(trouble, _): &(Trouble, u64)| matches!(trouble, Trouble::Silent { alive: false, .. });
+    assert!(outcome.troubles.iter().any(hangs), "{:?}", outcome.troubles);
+}
+
+#[test]
+fn a_restart_is_one_with_many_cases_too() {
+    // Without its data the server contradicts itself, and nothing is refuted.
+    for requests in [500, 2000, 3000] {
+        let server = Server::start(Manner::ForgetsAll(requests));
+        let outcome = crowd(&server, Duration::from_millis(1500), Duration::from_secs(3));
+        assert!(outcome.findings.is_empty(), "{:?}", rules(&outcome));
+    }
+}
+
+#[test]
+fn a_seed_makes_the_same_scripts_with_many_cases() {
+    let scripts = |workers| {
+        let server = Server::start(Manner::Correct);
+        let seen = std::sync::Mutex::new(std::collections::BTreeMap::new());
+        let make = |case| {
+            let mut left = 50;
+            let drawn = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+            seen.lock().unwrap().insert(case, std::sync::Arc::clone(&drawn));
+            AnyGenerator::new(Draws(Box::new(move |choose: &mut dyn FnMut(u64) -> u64| {
+                left -= 1;
+                let key = choose(1 << 20) as u32;
+                drawn.lock().unwrap().push(key);
+                (left > 0).then(|| Step::Ask { on: Peer::Opened(key % 4), ask: Ask::Get((key % 8) as u8), cuts: Vec::new() })
+            })))
+        };
+        let plan = Plan { workers, cases: Some(12), ..plan(server.address) };
+        let lines = Lines { has_probe: true, ..Lines::default() };
+        let outcome = campaign(&lines, &plan, &make, &mut (), &AtomicBool::new(false));
+        assert_eq!(outcome.conclusion, Conclusion::Unrefuted);
+        seen.into_inner().unwrap().into_iter().map(|(case, drawn)| (case, drawn.lock().unwrap().clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(scripts(Workers::Fixed(1)), scripts(Workers::Auto));
+}
+
+/// Generator that waits a little before each tenth step, as for a tag that ripens.
+struct Pausing(Busy);
+
+impl Generator<Lines> for Pausing {
+    fn next(&mut self, view: &View<'_, Lines>, choose: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        if choose(10) == 0 {
+            return Some(Step::Wait(Until::Millis(20)));
+        }
+        self.0.next(view, choose)
+    }
+}
+
+/// Generator whose steps a function draws.
+struct Draws<F>(Box<F>);
+
+impl<F: FnMut(&mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>>> Generator<Lines> for Draws<F> {
+    fn next(&mut self, _: &View<'_, Lines>, choose: &mut dyn FnMut(u64) -> u64) -> Option<Step<Ask>> {
+        (self.0)(choose)
+    }
 }
 
 /// Runs this many scripts: a value is set and read again, once, twice, and so on.
@@ -118,7 +220,7 @@ fn all_scripts_there_are() {
 fn the_smallest_script_is_kept() {
     for workers in [1, 3] {
         let server = Server::start(Manner::ReadsNothing(1));
-        let outcome = go_through(30, Plan { workers, ..plan(server.address) }, false);
+        let outcome = go_through(30, Plan { workers: Workers::Fixed(workers), ..plan(server.address) }, false);
         assert_eq!(outcome.conclusion, Conclusion::Refuted);
         let sizes: Vec<usize> = outcome.findings.iter().map(Finding::requests).collect();
         assert_eq!(sizes, [2], "{:?}", rules(&outcome));
@@ -314,7 +416,7 @@ impl Sink for Notes {
 fn stops_when_told() {
     let server = Server::start(Manner::ReadsNothing(50));
     let (mut notes, stop) = (Notes::default(), AtomicBool::new(false));
-    let plan = Plan { cases: None, max_time: None, workers: 2, ..plan(server.address) };
+    let plan = Plan { cases: None, max_time: None, workers: Workers::Fixed(2), ..plan(server.address) };
     let start = Instant::now();
     let outcome = thread::scope(|scope| {
         scope.spawn(|| {

@@ -28,6 +28,8 @@ pub(crate) enum Manner {
     Chatty,
     /// Never answers.
     Hangs,
+    /// Answers nothing from the n-th request on, on no connection.
+    HangsFrom(u64),
     /// Does not answer the n-th request.
     SkipsOne(u64),
     /// Closes a connection as soon as it is made.
@@ -53,6 +55,21 @@ pub(crate) enum Manner {
     Trickles(u64),
     /// Sends a line without end, byte by byte, with pauses of this many milliseconds.
     TricklesOn(u64),
+    /// Takes at most this many connections at once.
+    Takes(u64, Excess),
+}
+
+/// What a server does with more connections than it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Excess {
+    /// Refuses them.
+    Refuses,
+    /// Accepts and closes them.
+    Closes,
+    /// Leaves them waiting until others have ended.
+    Leaves,
+    /// Ends the oldest connections.
+    EndsOldest,
 }
 
 #[derive(Clone)]
@@ -64,6 +81,8 @@ pub(crate) struct Server {
     values: Arc<Mutex<HashMap<String, u32>>>,
     dead: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
+    /// Number of connections that are served.
+    living: Arc<AtomicU64>,
     manner: Manner,
 }
 
@@ -77,9 +96,14 @@ impl Server {
             values: Arc::default(),
             dead: Arc::default(),
             open: Arc::default(),
+            living: Arc::default(),
             manner,
         };
         let handle = server.clone();
+        if let Manner::Takes(most, excess) = manner {
+            thread::spawn(move || handle.take(listener, most, excess));
+            return server;
+        }
         thread::spawn(move || {
             for stream in listener.incoming() {
                 if handle.dead.load(Ordering::Relaxed) {
@@ -95,6 +119,42 @@ impl Server {
             }
         });
         server
+    }
+
+    /// Serves at most this many connections at once.
+    fn take(&self, mut listener: TcpListener, most: u64, excess: Excess) {
+        let is_full = || self.living.load(Ordering::SeqCst) >= most;
+        loop {
+            if excess == Excess::Refuses && is_full() {
+                drop(listener);
+                while is_full() {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                listener = TcpListener::bind(self.address).unwrap();
+            }
+            while excess == Excess::Leaves && is_full() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            let Ok((stream, _)) = listener.accept() else { continue };
+            if excess == Excess::Closes && is_full() {
+                continue;
+            }
+            if excess == Excess::EndsOldest {
+                let mut open = self.open.lock().unwrap();
+                open.push(stream.try_clone().unwrap());
+                if open.len() as u64 > most {
+                    let _ = open.remove(0).shutdown(Shutdown::Both);
+                }
+            }
+            self.living.fetch_add(1, Ordering::SeqCst);
+            let handle = self.clone();
+            thread::spawn(move || {
+                handle.serve(&stream);
+                let peer = stream.peer_addr().ok();
+                handle.open.lock().unwrap().retain(|open| open.peer_addr().ok() != peer);
+                handle.living.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
     }
 
     /// Returns the answer to the n-th request.
@@ -157,6 +217,7 @@ impl Server {
                     out.write_all(b"ok\n").ok()?;
                 },
                 Manner::Hangs => continue,
+                Manner::HangsFrom(which) if number >= which => continue,
                 Manner::SkipsOne(which) if number == which => continue,
                 Manner::Resets => {
                     // Unread bytes make the close a reset.

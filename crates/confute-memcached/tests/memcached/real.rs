@@ -13,7 +13,7 @@ use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
-use confute_drive::{AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, campaign};
+use confute_drive::{AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, Workers, campaign};
 use confute_memcached::{
     Answer, Command, Habits, Memcached, MemcachedModel, Message, ResponseLine, Traffic, rules,
 };
@@ -108,6 +108,21 @@ fn large_numbers_that_are_none() {
     let answer = ask("incr k 0\r\n");
     println!("incr of 18446744073709551615 by 0: {answer:?}");
     assert!(answer.starts_with("CLIENT_ERROR") || answer == "18446744073709551615\r\n", "{answer}");
+}
+
+#[test]
+fn a_memcached_with_few_connections_is_tested_with_few() {
+    let Some(server) = Server::start(&["-c", "40"]) else { return };
+    let limits = Limits { connections: 16, ..Limits::default() };
+    let time = Some(Duration::from_secs(2));
+    let plan =
+        Campaign { limits, workers: Workers::Auto, max_time: time, ..Campaign::new(Target::new(server.address)) };
+    let memcached = Memcached::default();
+    let make = |_| AnyGenerator::new(Traffic::new(Habits { nap: 30, ..Habits::default() }));
+    let outcome = campaign(&memcached, &plan, &make, &mut (), &AtomicBool::new(false));
+    assert_eq!((outcome.conclusion, outcome.troubles), (Conclusion::Unrefuted, Vec::new()));
+    let crowding = outcome.figures.crowding;
+    assert!(crowding.times > 0 && outcome.figures.answers > 100, "{crowding:?}");
 }
 
 #[test]

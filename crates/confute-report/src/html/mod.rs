@@ -142,6 +142,9 @@ fn facts(run: &RunRecord) -> Markup {
             @if let Some(broken) = summary::broken_off(figures) {
                 dt { "Broken off" } dd { (clipped(&broken, 1000)) }
             }
+            @if let Some(crowding) = figures.crowding.told() {
+                dt { "Connections" } dd { (clipped(&crowding, 1000)) }
+            }
             dt { "Load" }
             dd { "outstanding requests at each send: median " (grouped(load.median)) ", at most " (grouped(load.max)) }
             dt { "Premise" } dd { (run.premise) }

@@ -73,6 +73,17 @@ fn a_wrong_server_fails_the_test() {
 }
 
 #[test]
+fn a_server_with_few_connections_is_tested_with_few() {
+    // Further connections wait until others end.
+    let server = Embedded::start(Config { connections: 24, ..Config::default() }).unwrap();
+    let check = confute_test::http(&url(&server)).regressions(None).connections(8);
+    let outcome = check.max_time(Duration::from_secs(3)).run();
+    let crowding = outcome.figures.crowding;
+    assert!(crowding.times > 0 && crowding.connections > 8, "{crowding:?}");
+    assert_eq!(outcome.troubles, []);
+}
+
+#[test]
 fn a_right_server_passes() {
     let server = right();
     let outcome =
