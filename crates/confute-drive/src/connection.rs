@@ -93,6 +93,8 @@ pub(crate) struct History {
     pub(crate) answered: bool,
     /// Number of responses received.
     pub(crate) answers: u32,
+    /// Time of the first response.
+    pub(crate) met: Option<Instant>,
     /// `true` if the server announced that it will end the connection.
     pub(crate) announced: bool,
     /// Number of bytes received since the last complete response.
@@ -131,6 +133,7 @@ impl Connection {
                 heard: now,
                 answered: false,
                 answers: 0,
+                met: None,
                 announced: false,
                 unasked: 0,
             },

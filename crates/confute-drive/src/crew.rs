@@ -101,8 +101,10 @@ struct State {
     kept_out: u32,
     /// Purpose of the last case that began.
     last: Purpose,
-    /// Start of each search for a broken rule that is going on.
-    blames: Vec<Instant>,
+    /// Start of the search for a broken rule that is going on.
+    blame: Option<Instant>,
+    /// Number of threads that search or judge, besides the cases of the campaign.
+    thinkers: u32,
     gauge: Gauge,
     crowding: Crowding,
 }
@@ -119,7 +121,7 @@ struct Member {
 struct Gauge {
     /// Time up to which `presence` is counted.
     counted: Instant,
-    /// Sum over all cases of the time that they have run.
+    /// Sum of the times that cases have run, and that violations were blamed and investigated.
     presence: Duration,
     /// Start of the present interval, with the counters by then.
     since: Instant,
@@ -145,18 +147,19 @@ impl State {
         of_campaign.map(|one| one.connections).sum()
     }
 
-    /// Adds the time since the last call to the presence of the running cases.
+    /// Adds the time since the last call to the presence of all that runs. A repetition is a part of an investigation.
     fn count(&mut self) {
         let now = Instant::now();
         let since = now.saturating_duration_since(self.gauge.counted);
-        self.gauge.presence += since * self.running.len() as u32;
+        let cases = self.running.iter().filter(|one| one.purpose == Purpose::Campaign).count() as u32;
+        self.gauge.presence += since * (cases + self.thinkers);
         self.gauge.counted = now;
     }
 
     fn admits(&self, purpose: Purpose, connections: u32) -> bool {
         let open = self.open();
         match purpose {
-            Purpose::Campaign if self.blames.iter().any(|start| start.elapsed() < BLAME) => false,
+            Purpose::Campaign if self.blame.is_some_and(|start| start.elapsed() < BLAME) => false,
             Purpose::Repetition if self.alone => false,
             _ if open == 0 => !self.is_others_turn(purpose),
             _ if self.alone || open + connections > self.ceiling => false,
@@ -215,7 +218,8 @@ impl Crew {
             repetitions: 0,
             kept_out: 0,
             last: Purpose::Repetition,
-            blames: Vec::new(),
+            blame: None,
+            thinkers: 0,
             gauge,
             crowding: Crowding::default(),
         };
@@ -259,8 +263,8 @@ impl Crew {
                 break true;
             }
             // A case of the campaign that waits for its limit to grow takes nobody's turn.
-            let is_kept_out = state.open() + connections > state.ceiling
-                && state.campaign() + connections <= state.limit;
+            let is_kept_out =
+                state.open() + connections > state.ceiling && state.campaign() + connections <= state.limit;
             let now = match purpose {
                 Purpose::Campaign => (is_kept_out, false),
                 Purpose::Repetition => (false, true),
@@ -303,11 +307,29 @@ impl Crew {
         self.changed.notify_all();
     }
 
-    /// Notes that a violation is blamed, until the guard is dropped.
-    pub(crate) fn blaming(&self) -> Blaming<'_> {
-        let start = Instant::now();
-        self.state().blames.push(start);
-        Blaming { crew: self, start }
+    /// Waits until no other violation is blamed, and notes that one is until the guard is dropped. Cases that ran at the same
+    /// time often show the same violation, so the result of one may spare the others, and together they would only take
+    /// time from each other. `None` if `halt` is set first.
+    pub(crate) fn blaming(&self, halt: &AtomicBool) -> Option<Thinking<'_>> {
+        let mut state = self.state();
+        while state.blame.is_some() {
+            if halt.load(Ordering::Relaxed) {
+                return None;
+            }
+            state = self.changed.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.count();
+        state.thinkers += 1;
+        state.blame = Some(Instant::now());
+        Some(Thinking { crew: self, blames: true })
+    }
+
+    /// Notes that a violation is investigated until the guard is dropped: less is left for cases.
+    pub fn investigating(&self) -> Thinking<'_> {
+        let mut state = self.state();
+        state.count();
+        state.thinkers += 1;
+        Thinking { crew: self, blames: false }
     }
 
     /// Returns the number of cases at the same time, and what the server did to them.
@@ -377,17 +399,19 @@ impl Drop for Campaigning<'_> {
     }
 }
 
-/// A search for a broken rule, during which no case of the campaign begins for a moment.
-pub(crate) struct Blaming<'a> {
+/// A search for a broken rule, during which no case of the campaign begins for a moment, or an investigation.
+pub struct Thinking<'a> {
     crew: &'a Crew,
-    start: Instant,
+    blames: bool,
 }
 
-impl Drop for Blaming<'_> {
+impl Drop for Thinking<'_> {
     fn drop(&mut self) {
         let mut state = self.crew.state();
-        if let Some(place) = state.blames.iter().position(|start| *start == self.start) {
-            state.blames.swap_remove(place);
+        state.count();
+        state.thinkers -= 1;
+        if self.blames {
+            state.blame = None;
         }
         drop(state);
         self.crew.changed.notify_all();

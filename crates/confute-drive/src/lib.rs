@@ -38,7 +38,7 @@ pub use campaign::{
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
 pub use confute_record::guarded;
 pub use confute_record::{ByteRecord, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
-pub use crew::Crew;
+pub use crew::{Crew, Thinking};
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
 pub use experiment::{Experiment, SetAside};
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};

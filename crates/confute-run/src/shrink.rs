@@ -10,7 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use confute_drive::{
-    AnyProtocol, CaseReport, Finding, Live, News, Plan, Shrinker, Sink, Trouble, Unshrunk, excerpt, guarded,
+    AnyProtocol, CaseReport, Crew, Finding, Live, News, Plan, Shrinker, Sink, Trouble, Unshrunk, excerpt,
+    guarded,
 };
 
 use crate::session::RunObserver;
@@ -192,6 +193,7 @@ impl<'a> Desk<'a> {
         let (blame_time, prefix) = (plan.blame_time, &*plan.prefix);
         let shrinker = Shrinker { protocol, target, limits, time, blame_time, prefix, stop };
         let number = finding.number;
+        let _investigating = limits.crew.as_deref().map(Crew::investigating);
         shrinker.investigate(&mut finding, &mut |requests| {
             self.state().progress = format!("shrinking violation {number}: {requests} requests are enough");
         });

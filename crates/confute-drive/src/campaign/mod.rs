@@ -309,7 +309,10 @@ impl<'a> Campaign<'a> {
         match told {
             WorkerReport::Started(number, name) => self.sink.started(number, &name),
             WorkerReport::Ended(case) => self.ended(*case),
-            WorkerReport::Found(found) => self.found(*found, shared),
+            WorkerReport::Found(found, heard) => {
+                self.found(*found, shared);
+                let _ = heard.send(());
+            }
             WorkerReport::Doubt => {
                 self.tally.refuted -= 1;
                 self.tally.doubtful += 1;

@@ -1,8 +1,8 @@
 //! One thread of a campaign: runs cases one after the other.
 
-use std::sync::{Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use confute::lang::Mistake;
@@ -111,7 +111,8 @@ impl Remedies {
 pub(super) enum WorkerReport {
     Started(u64, String),
     Ended(Box<CaseReport>),
-    Found(Box<Finding>),
+    /// A violation. What is sent back tells that the rules to relax are known.
+    Found(Box<Finding>, Sender<()>),
     /// A refuted case was not refuted when it was judged again.
     Doubt,
     Trouble(Trouble),
@@ -220,9 +221,17 @@ pub(super) fn work(
             let end = plan.limits.end.map(|end| end + HURRY);
             let (time, memory) = (plan.blame_time, plan.limits.memory);
             let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
-            let _blaming = crew.map(|crew| crew.blaming());
+            let _blaming = crew.map(|crew| crew.blaming(&shared.halt));
+            if is_known_by_now(protocol, &run, &relaxed, shared, plan) {
+                continue;
+            }
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
-                Some(finding) => tell(WorkerReport::Found(Box::new(finding))),
+                Some(finding) => {
+                    // The next case is to know the rules to relax.
+                    let (heard, hears) = mpsc::channel();
+                    tell(WorkerReport::Found(Box::new(finding), heard));
+                    let _ = hears.recv_timeout(BRIEF);
+                }
                 None => tell(WorkerReport::Doubt),
             }
         }
@@ -230,6 +239,33 @@ pub(super) fn work(
             shared.halt.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Returns `true` if the case would not be refuted if it began now: meanwhile a rule was relaxed that explains it. It may
+/// show what a case beside it has shown.
+fn is_known_by_now(
+    protocol: &dyn AnyProtocol,
+    run: &CaseRun,
+    relaxed: &[&'static str],
+    shared: &Shared,
+    plan: &Plan,
+) -> bool {
+    // Of all cases of an exhaustive run the smallest is wanted.
+    if plan.exhaustive {
+        return false;
+    }
+    let now = shared.remedies.lock().unwrap_or_else(PoisonError::into_inner).always.clone();
+    let mut both = [relaxed, &now].concat();
+    both.sort_unstable();
+    both.dedup();
+    if both.len() == relaxed.len() {
+        return false;
+    }
+    let start = Instant::now();
+    let watch = |_: &Pulse| start.elapsed() > plan.blame_time / DOUBT;
+    let options =
+        Options { watch: Some(&watch), memory: plan.limits.memory, relaxed: both, ..Options::default() };
+    protocol.model().judge(protocol.network(), &all_shared(&run.trace), &options).is_unrefuted()
 }
 
 /// Returns `true` if other cases ran beside the case of this thread.

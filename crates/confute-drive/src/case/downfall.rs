@@ -6,7 +6,7 @@
 //! does the same, but it never responds twice on one. Such ends alone are allowed; they count only together
 //! with a refutation.
 //!
-//! An end was no restart if a connection from before it is still served: a request was sent there after the
+//! An end was no restart if a connection that was served before it still is: a request was sent there after the
 //! end was noticed, and answered. Some servers just close after certain responses. If there is a
 //! [canary](crate::canary), it decides.
 
@@ -35,10 +35,10 @@ struct End {
 }
 
 impl End {
-    /// Returns `true` if the end was no restart, because a connection from before it answered a request sent
-    /// after it.
-    fn is_survived(&self, wire: u32, asked: Instant) -> bool {
-        wire < self.before && asked > self.noticed
+    /// Returns `true` if the end was no restart, because a connection that was served before it, since `met`, answered a
+    /// request sent after it. One that was only being opened may have been accepted after the restart.
+    fn is_survived(&self, wire: u32, met: Instant, asked: Instant) -> bool {
+        wire < self.before && met < self.noticed && asked > self.noticed
     }
 }
 
@@ -58,14 +58,14 @@ impl Downfall {
     /// Notes a response on a connection, to the request sent at `asked`.
     pub(super) fn answered(&mut self, connection: &Connection, asked: Instant) {
         self.keeps |= connection.history.answers > 1;
-        if let Some(wire) = connection.wire {
-            self.survived(wire.0, asked);
+        if let (Some(wire), Some(met)) = (connection.wire, connection.history.met) {
+            self.survived(wire.0, met, asked);
         }
     }
 
-    fn survived(&mut self, wire: u32, asked: Instant) {
-        self.ends.retain(|end| !end.is_survived(wire, asked));
-        self.falls.retain(|(end, _)| !end.is_survived(wire, asked));
+    fn survived(&mut self, wire: u32, met: Instant, asked: Instant) {
+        self.ends.retain(|end| !end.is_survived(wire, met, asked));
+        self.falls.retain(|(end, _)| !end.is_survived(wire, met, asked));
     }
 
     /// Notes that the server has ended a connection, as found by the poll at `now`. `wires` connections have
@@ -151,11 +151,12 @@ mod tests {
         let mut downfall = Downfall::default();
         let after = fall(&mut downfall, start, 4);
         // A request sent before the last end may have been answered before it.
-        downfall.survived(7, start);
-        // A connection opened later proves nothing.
-        downfall.survived(8, after);
+        downfall.survived(7, start, start);
+        // A connection opened later proves nothing, nor one that was served for the first time.
+        downfall.survived(8, start, after);
+        downfall.survived(7, after, after);
         assert_eq!(downfall.connections(), Some(4));
-        downfall.survived(7, after);
+        downfall.survived(7, start, after);
         assert_eq!(downfall.connections(), None);
         // These ends do not count later either.
         downfall.end(End { noticed: after, strange: true, before: 9 });
@@ -170,7 +171,7 @@ mod tests {
         let after = fall(&mut downfall, start, 8);
         downfall.end(End { noticed: after, strange: true, before: 12 });
         downfall.look_at(9..12);
-        downfall.survived(10, after + Duration::from_millis(1));
+        downfall.survived(10, start, after + Duration::from_millis(1));
         assert_eq!(downfall.connections(), Some(8));
     }
 }

@@ -397,6 +397,7 @@ impl Case<'_> {
             connection.history.since = now;
             connection.history.answered = true;
             connection.history.answers += 1;
+            connection.history.met.get_or_insert(now);
             self.health.downfall.answered(connection, asked);
             if let Some(shift) = &self.net.shift {
                 let is_first = connection.history.answers == 1;

@@ -115,8 +115,12 @@ fn a_memcached_with_few_connections_is_tested_with_few() {
     let Some(server) = Server::start(&["-c", "40"]) else { return };
     let limits = Limits { connections: 16, ..Limits::default() };
     let time = Some(Duration::from_secs(2));
-    let plan =
-        Campaign { limits, workers: Workers::Auto, max_time: time, ..Campaign::new(Target::new(server.address)) };
+    let plan = Campaign {
+        limits,
+        workers: Workers::Auto,
+        max_time: time,
+        ..Campaign::new(Target::new(server.address))
+    };
     let memcached = Memcached::default();
     let make = |_| AnyGenerator::new(Traffic::new(Habits { nap: 30, ..Habits::default() }));
     let outcome = campaign(&memcached, &plan, &make, &mut (), &AtomicBool::new(false));
