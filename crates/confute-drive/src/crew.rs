@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Time without a drop after which the server is tried with more connections again.
 const RECOVERY: Duration = Duration::from_secs(5);
 /// Shortest time without a first byte on a new connection that is taken for a sign of too many connections.
-const STARVED: Duration = Duration::from_millis(500);
+const STARVED: Duration = Duration::from_secs(1);
 /// Multiple of the longest time for a first response that is such a sign.
 const STARVED_MULTIPLE: u32 = 4;
 /// Number of connections that the server has to drop before that is a sign of too many.
@@ -356,21 +356,21 @@ impl Crew {
         let used = busy.as_secs_f64() / since.as_secs_f64();
         (gauge.since, gauge.present_then, gauge.waited_then) = (Instant::now(), gauge.presence, waited);
         (gauge.answers_then, gauge.dropped_then) = (answers, dropped);
-        let (open, unit) = (state.open(), self.unit);
+        let (open, campaign, unit) = (state.open(), state.campaign(), self.unit);
         let gauge = &mut state.gauge;
-        let kept = if open <= unit { &mut gauge.few } else { &mut gauge.many };
+        let kept = if campaign <= unit { &mut gauge.few } else { &mut gauge.many };
         (kept.0, kept.1) = (kept.0 + came, kept.1 + lost);
         let (few, many) = (gauge.few, gauge.many);
         // A server that drops as many connections of a case alone has no limit, but a habit.
         let is_habit = few.0 >= ALONE && many.1 * few.0 <= MORE * (few.1 + 1) * many.0;
-        if open > unit && many.1 >= SEVERAL && !is_habit {
+        if campaign > unit && many.1 >= SEVERAL && !is_habit {
             state.lower(open, unit, false, &format!("the server ended {} of them unannounced", many.1));
         }
         if state.gauge.changed.elapsed() >= RECOVERY && state.ceiling < MOST_CONNECTIONS {
             state.ceiling = (state.ceiling + unit).min(MOST_CONNECTIONS);
             state.gauge.changed = Instant::now();
         }
-        let is_full = state.campaign() + unit > state.limit;
+        let is_full = campaign + unit > state.limit;
         let is_measured = state.epoch == 0 || state.gauge.few.0 >= ALONE;
         if used > OVERLOAD * self.processors && state.limit > unit {
             state.limit -= unit;

@@ -14,7 +14,7 @@ use super::diagnose::{Budget, HURRY, diagnose};
 use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
 use crate::case::{CaseRun, CaseSetup, run_case};
-use crate::crew::{Purpose, Shift};
+use crate::crew::Purpose;
 use crate::erased::{AnyGenerator, AnyProtocol, all_shared};
 use crate::figures::Gauge;
 use crate::limits::Limits;
@@ -61,7 +61,7 @@ impl Shared {
         let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).pop();
         again.or_else(|| {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
-            (!cases.is_some_and(|cases| number >= cases)).then_some((number, 0))
+            cases.is_none_or(|cases| number < cases).then_some((number, 0))
         })
     }
 
@@ -156,20 +156,17 @@ pub(super) fn work(
         let seed = case_seed(plan.seed, number);
         tell(WorkerReport::Started(number, name.clone()));
         if let Err(trouble) = protocol.prepare(&name, &caller) {
-            let absent = trouble.is_absence();
-            let is_crowded = absent && has_company(&net);
-            if let (true, Some(shift)) = (is_crowded, net.shift.take()) {
+            let is_absence = trouble.is_absence();
+            let shift = net.shift.take().filter(|shift| is_absence && shift.has_company());
+            if let Some(shift) = &shift {
                 shift.strain(&trouble.to_string());
                 shared.repeat(number, before);
-            } else {
-                tell(WorkerReport::Trouble(known(trouble.clone(), shared)));
             }
-            if absent && !returns(&caller, plan, shared) {
-                if is_crowded {
-                    tell(WorkerReport::Trouble(known(trouble, shared)));
-                }
-                shared.halt.store(true, Ordering::Relaxed);
+            let is_gone = is_absence && !returns(&caller, plan, shared);
+            if is_gone || shift.is_none() {
+                tell(WorkerReport::Trouble(known(trouble, shared)));
             }
+            shared.halt.fetch_or(is_gone, Ordering::Relaxed);
             continue;
         }
         let relaxed = shared
@@ -193,18 +190,10 @@ pub(super) fn work(
             shared.met.store(true, Ordering::Relaxed);
         }
         net.shift = None;
-        if let Some(Trouble::Crowded { why, .. }) = &run.trouble {
-            let is_absent = why.is_absence();
-            let trouble = (**why).clone();
-            if is_absent && !returns(&caller, plan, shared) {
-                run.trouble = Some(trouble);
-            } else if run.verdict.is_unrefuted() || trouble.is_restart() {
-                shared.repeat(number, before);
-                tell(WorkerReport::Again(Box::new(run.figures)));
-                continue;
-            } else {
-                run.trouble = None;
-            }
+        if is_crowded(&mut run, || returns(&caller, plan, shared)) {
+            shared.repeat(number, before);
+            tell(WorkerReport::Again(Box::new(run.figures)));
+            continue;
         }
         run.trouble = run.trouble.take().map(|trouble| known(trouble, shared));
         if let Some(mistake) = hidden_state(protocol, &run, &relaxed, plan) {
@@ -268,9 +257,20 @@ fn is_known_by_now(
     protocol.model().judge(protocol.network(), &all_shared(&run.trace), &options).is_unrefuted()
 }
 
-/// Returns `true` if other cases ran beside the case of this thread.
-fn has_company(net: &Net) -> bool {
-    net.shift.as_ref().is_some_and(Shift::has_company)
+/// Returns `true` if the case is to be run again, because the server dropped connections while others ran. A refutation
+/// counts all the same, unless later responses may contradict earlier ones because of that; and a server that is gone is.
+fn is_crowded(run: &mut CaseRun, returns: impl FnOnce() -> bool) -> bool {
+    let Some(Trouble::Crowded { why, .. }) = &run.trouble else { return false };
+    let why = (**why).clone();
+    if why.is_absence() && !returns() {
+        run.trouble = Some(why);
+        return false;
+    }
+    if run.verdict.is_unrefuted() || why.is_restart() {
+        return true;
+    }
+    run.trouble = None;
+    false
 }
 
 /// Returns the mistake of a model that refuted a case because its turns depend on hidden state, which shows
