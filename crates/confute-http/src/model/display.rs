@@ -42,7 +42,7 @@ impl Display for ExpectedResponse {
             }
             Kind::Kept { .. } => f.write_str("412 or another error"),
             Kind::Failed => f.write_str("412"),
-            Kind::Removed { .. } => f.write_str("2xx"),
+            Kind::Removed { .. } => f.write_str("2xx or 303"),
             Kind::Missing { may_fail: false } => f.write_str("404, 410 or 2xx"),
             Kind::Missing { may_fail: true } => f.write_str("404, 410, 412 or 2xx"),
             Kind::Bad => f.write_str("400"),

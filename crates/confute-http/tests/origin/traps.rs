@@ -253,3 +253,40 @@ fn a_file_of_tomorrow_has_the_date_of_now() {
         .ask(get(), now(101))
         .breaks_or("store/steady-date", &["store/steady-tag"]);
 }
+
+/// Statuses may be new, and DELETE need not be answered with 2xx (RFC 9110, 15, 9.3.5 and 15.4.4).
+#[test]
+fn statuses_that_few_servers_send() {
+    for code in [201, 202, 205, 207, 226, 299, 300, 303] {
+        with("v", "x").ask(get(), status(code)).ask(get(), ok("v").tag("x")).breaks("store/serves");
+    }
+    with("v", "x").ask(delete(), status(303)).ask(get(), status(404)).legal();
+    let kept = with("v", "x").ask(delete(), status(303)).ask(get(), ok("v").tag("x"));
+    assert!(kept.level() == Some(Level::Steady) && kept.blamed().contains(&"store/serves"));
+    // PUT must be answered 200, 201 or 204 if it is performed (9.3.4).
+    for code in [203, 205, 299] {
+        with("v", "x").ask(put("w"), status(code)).ask(get(), ok("w")).breaks("rfc9110-9.3.4/replaced");
+        missing().ask(put("w"), status(code)).ask(get(), ok("w")).breaks("rfc9110-9.3.4/created");
+    }
+}
+
+/// A part of a lost upload stays: a rule of the store, whatever later requests see of it.
+#[test]
+fn what_stays_of_a_lost_upload_is_not_whole() {
+    let lost = || with("vvvvvvvv", "x").sent(1, put("abcdefgh")).hung_up(1);
+    let stays = || lost().ask(get(), ok("abc").tag("y"));
+    let stories = [
+        stays().ask(get().if_none_match("y"), status(304).tag("y")),
+        stays().ask(put("w").if_match("y"), status(204).tag("z")).ask(get(), ok("w").tag("z")),
+        stays().ask(put("w").if_match("x"), status(412)),
+        lost().ask(get(), ok("ab").tag("y")).ask(get(), ok("abc").tag("u")),
+        missing()
+            .sent(1, put("abcdefgh"))
+            .hung_up(1)
+            .ask(get(), ok("abc").tag("y"))
+            .ask(delete(), status(204)),
+    ];
+    for story in stories {
+        assert_eq!((story.blamed()[0], story.level()), ("store/whole", Some(Level::Store)));
+    }
+}

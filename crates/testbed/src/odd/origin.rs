@@ -16,6 +16,9 @@ use crate::embedded::switches::Stop;
 /// The supported methods, as the value of Allow.
 const ALLOW: &str = "GET, HEAD, PUT, DELETE, OPTIONS";
 
+/// A read gets an unknown status once in this many.
+const SELDOM: u64 = 48;
+
 /// A response before serialization. Its content is that of the response to GET, whatever the method.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
@@ -117,6 +120,9 @@ impl Origin {
         if habits.breaks(Oddity::Gone) && shelf.revived.contains(path) && habits.below(2) == 0 {
             return Reply::explained(410, "gone");
         }
+        if habits.keeps(Oddity::NewStatus) && habits.strikes(Oddity::NewStatus, SELDOM) {
+            return Reply::explained(299, "something else");
+        }
         let is_dated =
             ["if-modified-since", "if-unmodified-since"].iter().any(|name| request.fields.has(name));
         if habits.breaks(Oddity::EpochDate) && is_dated {
@@ -210,6 +216,8 @@ impl Origin {
         }
         let version = shelf.put(path, Arc::from(content));
         let mut reply = match old {
+            _ if habits.breaks(Oddity::NewStatus) => Reply::new(299),
+            _ if habits.breaks(Oddity::Deleted303) => Reply::new(303).field("Location", "/outcome"),
             Some(_) if habits.breaks(Oddity::Replaced200) => Reply::new(201),
             Some(_) if habits.has(Oddity::Replaced200) => Reply::explained(200, "replaced"),
             Some(_) => Reply::new(204),
@@ -245,6 +253,7 @@ impl Origin {
         match () {
             () if habits.breaks(Oddity::DeleteAgain) => Reply::explained(404, "nothing here"),
             () if habits.has(Oddity::Deleted200) => Reply::explained(200, "deleted"),
+            () if habits.keeps(Oddity::Deleted303) => Reply::new(303).field("Location", "/outcome"),
             () => Reply::new(204),
         }
     }

@@ -124,9 +124,15 @@ oddities! {
     Origin Statuses Created201 "put-201-long" "" QUIET "RFC 9110, 15.3.2"
         "A PUT that creates a resource gets 201 with Location and content."
         twin "A PUT that creates a resource gets 200.";
-    Origin Statuses Deleted200 "delete-200" "" QUIET "RFC 9110, 9.3.5"
+    Origin Statuses Deleted200 "delete-200" "delete" QUIET "RFC 9110, 9.3.5"
         "DELETE gets 200, with content that confirms it."
         twin "DELETE gets 200, but every third one removes nothing.";
+    Origin Statuses Deleted303 "delete-303" "delete" QUIET "RFC 9110, 9.3.5 and 15.4.4"
+        "DELETE gets 303, with a Location that describes the outcome."
+        twin "PUT gets 303, though it is performed.";
+    Origin Statuses NewStatus "new-status" "" SERVES "RFC 9110, 15"
+        "Now and then a read gets 299, a status that no client knows, without the content."
+        twin "A PUT that is performed gets 299.";
     Origin Statuses DeleteAgain "delete-again" "" QUIET "RFC 9110, 9.2.2 and 9.3.5"
         "DELETE of a missing resource succeeds with 204."
         twin "DELETE of an existing resource gets 404, and removes it.";

@@ -45,7 +45,7 @@ fn one_client_sees_a_store(oddity: Oddity, rounds: u32) {
         let answer = client.ask(line, &[], new.as_deref());
         let status = answer.as_ref().map(|answer| answer.status);
         match status {
-            Some(200 | 201 | 204 | 404 | 410) if writes => may = [new].into(),
+            Some(200 | 201 | 204 | 303 | 404 | 410) if writes => may = [new].into(),
             Some(202 | 500..) | None if writes => {
                 open.insert(new);
             }
@@ -64,7 +64,7 @@ fn one_client_sees_a_store(oddity: Oddity, rounds: u32) {
                 assert!(all.contains(&None), "{}: nothing, and not one of {all:?}", entry.name);
                 may = [None].into();
             }
-            Some(307 | 308 | 403 | 408 | 423 | 429 | 503) => {
+            Some(299 | 307 | 308 | 403 | 408 | 423 | 429 | 503) => {
                 assert_eq!(entry.warns, ["store/serves"], "{status:?}");
             }
             Some(500..) | None => {}

@@ -117,7 +117,8 @@ fn is_refusal(status: u16, is_write: bool, may_be_missing: bool) -> bool {
     match status {
         404 | 410 => may_be_missing,
         304 | 412 | 416 => false,
-        202 => !is_write,
+        // A status of 2xx that says nothing of the content: 205, 207, or one that is not registered yet (15).
+        201 | 202 | 205 | 207..300 => !is_write,
         501 | 505 => true,
         500.. => !is_write,
         300.. => true,
@@ -231,6 +232,9 @@ impl Deviance {
             seen.status = match seen.status {
                 201 => 204,
                 200 | 204 => 201,
+                // Another 2xx is wrong in both cases.
+                203 | 205..300 if self.tolerates(RuleSet::CREATED) => 201,
+                203 | 205..300 => 204,
                 other => other,
             };
         }

@@ -13,7 +13,7 @@ rules! {
         curl: "curl -i -T new.txt $URL-new  # must be 201",
         confused_with: ["rfc9110-9.3.4/replaced", "store/stays"],
         deviations: [
-            Put 1 "200 or 204 is accepted in place of 201.",
+            Put 1 "Another 2xx is accepted in place of 201.",
         ],
     }
     REPLACED "rfc9110-9.3.4/replaced" Must "RFC 9110, 9.3.4" {
@@ -24,7 +24,7 @@ rules! {
         curl: "curl -i -T new.txt $URL; curl -i -T new.txt $URL  # the second must be 200 or 204",
         confused_with: ["rfc9110-9.3.4/created", "store/stays"],
         deviations: [
-            Put 1 "201 is accepted in place of 200 or 204.",
+            Put 1 "Another 2xx is accepted in place of 200 or 204.",
         ],
     }
     WHOLE "store/whole" Store "" {

@@ -349,8 +349,8 @@ rules! {
     }
     SERVES "store/serves" Steady "" {
         summary: "Requests are served, not refused without cause.",
-        text: "403, 408, 429, 500, 503, redirections, and 404 to a PUT may come at any time, as far as the standard \
-         goes. After a 5xx other than 501 and 505 a write may be performed at once, later, or never, as after 202 \
+        text: "403, 408, 429, 500, 503, redirections, 404 to a PUT, and a 2xx without the content to a GET may come at \
+         any time, as far as the standard goes. After a 5xx other than 501 and 505 a write may be performed at once, later, or never, as after 202 \
          (RFC 9110, 15.3.3).",
         why: "A server that refuses much is hardly tested, and hardly of use.",
         example: ["> GET /r", "< 503 Service Unavailable"],
