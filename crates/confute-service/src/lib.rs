@@ -36,6 +36,7 @@ mod name;
 pub mod nested;
 mod outside;
 mod reader;
+pub mod script;
 mod service;
 pub mod wire;
 

@@ -11,6 +11,7 @@ use crate::message::{self, Message, change_parts};
 use crate::mix::{Draw, Mix, Traffic, references};
 use crate::outside::{Nothing, Outside};
 use crate::reader::WireReader;
+use crate::script;
 use crate::wire::Wire;
 
 /// A kind of server: the model of a correct one, and the wire that carries its messages.
@@ -146,13 +147,7 @@ where
     }
 
     fn renumber(&self, ask: &S::Msg, now: &dyn Fn(usize) -> usize) -> S::Msg {
-        let mut ask = ask.clone();
-        change_parts(&mut ask, &mut |part| {
-            if let PartMut::Choice(choice) = part {
-                references::renumber(choice, now);
-            }
-        });
-        ask
+        script::renumbered(ask, now)
     }
 
     fn simpler(&self, ask: &S::Msg) -> Vec<S::Msg> {

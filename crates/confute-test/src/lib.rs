@@ -16,9 +16,11 @@
 //!
 //! [`still_passes`] replays a stored violation, for exported tests.
 
+pub mod calls;
 pub mod check;
 pub mod prelude;
 
+pub use calls::calls;
 pub use check::{Check, http, http_through, memcached, service};
 pub use confute_drive::Conclusion;
 pub use confute_run::kit::Reach;

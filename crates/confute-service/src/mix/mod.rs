@@ -52,11 +52,11 @@ pub struct Mix<M> {
     kinds: Vec<(u32, Maker<M>)>,
     sequences: Vec<(u32, SequenceMaker<M>)>,
     last: Option<LastMaker<M>>,
-    names: u32,
+    pub(crate) names: u32,
     requests: usize,
     outstanding: usize,
     is_flooding: bool,
-    weights: Weights,
+    pub(crate) weights: Weights,
 }
 
 impl<M> Clone for Mix<M> {
@@ -171,7 +171,7 @@ impl<M: Message> Mix<M> {
     }
 
     /// Returns a random request. References to values that the server chose are left open.
-    fn draw(&self, draw: &mut Draw<'_>) -> M {
+    pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> M {
         match weighted(&self.kinds, draw) {
             Some(make) => make(draw),
             None => M::unreadable(String::new()),
