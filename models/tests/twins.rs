@@ -36,6 +36,9 @@ use confute_models::{Workload as _, kv, register};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+#[path = "twins/collections.rs"]
+mod collections;
+
 /// A model whose turns all declare that they may touch anything.
 struct Whole<M>(M);
 

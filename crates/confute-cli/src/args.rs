@@ -1,5 +1,6 @@
 //! The command line, defined once: parsing and help both come from here.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -123,9 +124,16 @@ pub(crate) enum Command {
 
 /// Judge recorded histories and traces.
 ///
-/// A file is a Confute trace (JSON Lines, whose first line names model and network), a history with one EDN map per
-/// line, or a log of jepsen.util. The format is detected automatically; `-` is standard input. Histories do not
-/// name a model and require --model: kv (get, put, append) or register (read, write, cas).
+/// A file is a Confute trace (JSON Lines, whose first line names model and network), a history as EDN maps (one per line
+/// or in one vector) or as JSON objects (likewise), or a log of jepsen.util. The format is detected automatically; `-`
+/// is standard input. Histories do not name a model and require --model: register (read, write, cas), kv (get, put,
+/// append), queue (enqueue, dequeue, drain), stack (push, pop), counter (add, read), set (add, remove, contains, read)
+/// or list-append (txn).
+///
+/// A history of your own has a line when an operation is invoked and one when it completes:
+/// {"process": 3, "type": "invoke", "f": "enqueue", "value": 17} and {"process": 3, "type": "ok", "f": "enqueue"}.
+/// The type of a completion is ok, fail (it certainly did not take place) or info (the outcome is unknown). The guide
+/// lists the operations and values of each model.
 #[derive(Debug, Parser)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(crate) struct Check {
@@ -157,6 +165,13 @@ pub(crate) struct Check {
     /// Output format: text, or one JSON object per file and line.
     #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
     pub(crate) format: Format,
+    /// Number of files that are judged at the same time, or `auto`: one for each processor. The limits of time and
+    /// memory hold for each file.
+    #[arg(short, long, value_name = "N", default_value = "auto", value_parser = jobs)]
+    pub(crate) jobs: Jobs,
+    /// Write what the search tried, what it left out and where the time went to this file (CONTRIBUTING.md explains it).
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    pub(crate) search_log: Option<PathBuf>,
     /// Do not search for the broken rules.
     #[arg(long)]
     pub(crate) no_blame: bool,
@@ -168,10 +183,36 @@ pub(crate) struct Check {
     pub(crate) verbose: bool,
 }
 
+/// Number of files that are judged at the same time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Jobs {
+    /// One for each processor.
+    Auto,
+    /// This number.
+    Number(NonZeroUsize),
+}
+
+impl Jobs {
+    pub(crate) fn count(self) -> usize {
+        match self {
+            Jobs::Auto => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            Jobs::Number(number) => number.get(),
+        }
+    }
+}
+
+fn jobs(text: &str) -> Result<Jobs, String> {
+    match text {
+        "auto" => Ok(Jobs::Auto),
+        _ => text.parse().map(Jobs::Number).map_err(|_| "expected `auto` or a number from 1".to_owned()),
+    }
+}
+
 const CHECK_EXAMPLES: &str = "\
 Examples:
   confute check --model kv history.edn
   confute check --model register --max-time 5m logs/*.log
+  confute check --model queue --jobs 4 runs/*.jsonl    a table of all at the end
   confute check --allow kv/put-lasts trace.jsonl     what else is wrong?
   confute check --format json trace.jsonl | jq .verdict
 

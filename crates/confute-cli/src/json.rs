@@ -19,6 +19,7 @@ pub(crate) fn judged(judged: &Judged, exit: Exit, out: &mut dyn Write) -> io::Re
         Form::Trace => "trace",
         Form::Edn => "edn",
         Form::Jepsen => "jepsen",
+        Form::Json => "json",
         _ => "other",
     };
     let mut object = json!({

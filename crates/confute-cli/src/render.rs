@@ -1,7 +1,7 @@
 //! Verdicts as text.
 //!
 //! The first line has the essentials, in a format that editors can jump to; below it are the proof, the diagnosis,
-//! and advice.
+//! and advice. Each of the three is written when it is known: the diagnosis may take much longer than the verdict.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,8 @@ use confute_report::text::{WIDTH, count, elapsed, wrap};
 /// Maximum number of diagnoses that are shown.
 const MOST: usize = 6;
 
-pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
+/// Writes the verdict, as soon as it is known.
+pub(crate) fn verdict(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
     let Judged { file, model, network, case, .. } = judged;
     let scene = format!("{} behind {network}", model.name());
     match &judged.verdict {
@@ -47,17 +48,21 @@ pub(crate) fn judged(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::
             writeln!(
                 out,
                 "{BAD}refuted{BAD:#}: {STRONG}{file}:{place}{STRONG:#}: no behaviour of {scene} explains this"
-            )?;
-            if args.quiet { Ok(()) } else { proof(judged, refutation, args.verbose, out) }
+            )
         }
     }
 }
 
-fn proof(judged: &Judged, refutation: &Refutation, in_full: bool, out: &mut dyn Write) -> io::Result<()> {
-    snippet::draw(&*judged.case, refutation.event, remark(refutation), in_full, out)?;
-    if !refutation.expected.is_empty() {
-        expected(&refutation.into(), in_full, out)?;
-    }
+/// Writes the part of the case that refutes it, and what was expected instead.
+pub(crate) fn proof(judged: &Judged, args: &Check, out: &mut dyn Write) -> io::Result<()> {
+    let Verdict::Refuted(refutation) = &judged.verdict else { return Ok(()) };
+    snippet::draw(&*judged.case, refutation.event, remark(refutation), args.verbose, out)?;
+    if refutation.expected.is_empty() { Ok(()) } else { expected(&refutation.into(), args.verbose, out) }
+}
+
+/// Writes the diagnosis, and advice.
+pub(crate) fn blame(judged: &Judged, out: &mut dyn Write) -> io::Result<()> {
+    let Verdict::Refuted(refutation) = &judged.verdict else { return Ok(()) };
     if let Some(blame) = &judged.blame {
         diagnosis(blame, out)?;
     }

@@ -49,6 +49,7 @@
 //! run a model as a server, [`history`] for histories recorded by other tools. This crate has no clock, no
 //! sockets, no threads and no protocol.
 
+mod account;
 mod derive;
 mod engine;
 pub mod erased;
@@ -65,6 +66,7 @@ mod verdict;
 
 mod explain;
 
+pub use account::{Clock, Note, SearchAccount, SearchLog};
 #[cfg(feature = "faults")]
 pub use derive::fault;
 pub use derive::reduce::{Reduction, Reductions};

@@ -115,7 +115,17 @@ fn seed(random: &mut Random) -> Vec<u8> {
          INFO  jepsen.util - 0\t:invoke\t:cas\t[1 2]\nINFO  jepsen.util - 0\t:ok\t:cas\t[1 2]",
         "#jepsen.history.Op{:index 0, :process 0, :type :invoke, :f :txn, :value [[:r 1 nil]], :time 5N}\n",
     ];
-    match random.below(5) {
+    match random.below(8) {
+        5 => history_seed(random, json),
+        6 => vector(&history_seed(random, |process, phase, f, value| {
+            format!("#jepsen.history.Op{{:process {process}, :type :{phase}\n :f :{f}, :value {value}}}\n")
+        })),
+        7 => {
+            let mut lines =
+                history_seed(random, |process, phase, f, value| json(process, phase, f, value) + ",");
+            lines.pop();
+            vector(&lines)
+        }
         0 | 1 => trace_seed(random),
         2 => history_seed(random, |process, phase, f, value| {
             format!(
@@ -128,6 +138,21 @@ fn seed(random: &mut Random) -> Vec<u8> {
         }),
         _ => HISTORIES[random.below(HISTORIES.len())].into(),
     }
+}
+
+/// Returns an entry as a JSON object; values that JSON does not have become strings.
+fn json(process: usize, phase: &str, f: &str, value: &str) -> String {
+    let value = match value {
+        "nil" => "null".to_owned(),
+        "4" => "4".to_owned(),
+        "[1 2]" => "[1, 2]".to_owned(),
+        other => serde_json::to_string(other).expect("a text"),
+    };
+    format!("{{\"process\": {process}, \"type\": \"{phase}\", \"f\": \"{f}\", \"value\": {value}}}\n")
+}
+
+fn vector(elements: &[u8]) -> Vec<u8> {
+    [b"[", elements, b"]\n"].concat()
 }
 
 fn trace_seed(random: &mut Random) -> Vec<u8> {
@@ -181,7 +206,7 @@ fn history_seed(random: &mut Random, line: impl Fn(usize, &str, &str, &str) -> S
 }
 
 fn mutate(file: &mut Vec<u8>, random: &mut Random) {
-    const TOKENS: [&[u8]; 36] = [
+    const TOKENS: [&[u8]; 38] = [
         b"{",
         b"}",
         b"[",
@@ -214,6 +239,8 @@ fn mutate(file: &mut Vec<u8>, random: &mut Random) {
         b"{\"confute\":\"trace\",\"version\":2}\n",
         b"\"version\":1,",
         b":process",
+        b"\"process\": 1",
+        b"\"type\": \"ok\"",
         b"\"quiescent\"\n",
         b"{\"hung_up\":0}\n",
         b"INFO  jepsen.util - ",

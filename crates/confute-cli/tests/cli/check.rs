@@ -92,7 +92,110 @@ fn unrefuted() {
 unrefuted: overlap.edn: 4 events explained by kv behind tcp (3 turns tried, [TIME])
 unrefuted: fine.jsonl: 3 events explained by kv behind tcp (2 turns tried, [TIME])
 
+file         verdict           events  time
+overlap.edn  unrefuted              4  [TIME]
+fine.jsonl   unrefuted              3  [TIME]
+2 files: 2 unrefuted
+
 "#]]);
+}
+
+#[test]
+fn many_files_in_their_order() {
+    let files = ["overlap.edn", "lost-put.edn", "missing", "fine.jsonl", "lost-put.edn"];
+    let check = |jobs: &str| {
+        said(confute().args(["check", "--no-blame", "--jobs", jobs, "--model", "kv"]).args(files))
+    };
+    let redacted =
+        |text: &str| regex::Regex::new(r"\d+(\.\d+)? m?s\b").unwrap().replace_all(text, "T").into_owned();
+    let (code, out, err) = check("1");
+    assert_eq!((code, err.as_str()), (2, "error: missing: no such file\n"));
+    let (_, table) = out.split_once("\nfile ").unwrap();
+    let verdicts: Vec<Vec<&str>> =
+        table.lines().skip(1).map(|line| line.split_whitespace().take(2).collect()).collect();
+    let expected = ["unrefuted", "refuted", "broken", "unrefuted", "refuted"];
+    assert_eq!(
+        verdicts[..5],
+        files.iter().zip(expected).map(|(file, verdict)| vec![*file, verdict]).collect::<Vec<_>>()
+    );
+    assert!(
+        table.contains("line 5\n") && table.ends_with("5 files: 2 unrefuted, 2 refuted, 1 broken\n"),
+        "{table}"
+    );
+    for jobs in ["2", "9", "auto"] {
+        assert_eq!(redacted(&check(jobs).1), redacted(&out), "{jobs} jobs");
+    }
+    let (code, _, err) = check("0");
+    assert!(code == 2 && err.contains("expected `auto` or a number from 1"), "{err}");
+}
+
+/// Returns a history of a counter whose last read is wrong in a way that takes long to blame on anybody.
+fn long_blame() -> String {
+    let entry = |kind: &str, f: &str, value: u64| {
+        format!("{{\"process\": 0, \"type\": \"{kind}\", \"f\": \"{f}\", \"value\": {value}}}\n")
+    };
+    let both = |f: &str, value: u64| entry("invoke", f, value) + &entry("ok", f, value);
+    let adds: String = (0..40).map(|bit| both("add", 2 << bit)).collect();
+    adds + &both("read", 1) + &both("read", 3)
+}
+
+#[test]
+fn the_verdict_comes_before_the_blame() {
+    use std::io::{Read as _, Write as _};
+    use std::process::{Command, Stdio};
+    // The verdict is written at once; whoever reads slowly may get both together, so a few tries are granted.
+    let verdict_alone = || {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_confute"))
+            .args(["check", "--model", "counter", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(long_blame().as_bytes()).unwrap();
+        let mut stdout = child.stdout.take().unwrap();
+        let mut first = vec![0; 1 << 16];
+        let length = stdout.read(&mut first).unwrap();
+        let mut rest = String::new();
+        stdout.read_to_string(&mut rest).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        let first = String::from_utf8_lossy(&first[..length]).into_owned();
+        assert!(
+            first.starts_with("refuted: -:82: no behaviour of counter behind tcp explains this\n"),
+            "{first}"
+        );
+        assert!(format!("{first}{rest}").contains("= blame:"), "{first}{rest}");
+        !first.contains("= blame:")
+    };
+    assert!((0..10).any(|_| verdict_alone()), "the verdict waited for the blame ten times");
+}
+
+#[test]
+fn a_log_of_the_search() {
+    let folder = std::env::temp_dir().join(format!("confute-search-log-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("log.txt");
+    let run = confute().args(["check", "-q", "--model", "kv", "--search-log"]).arg(&path);
+    let (code, _, _) = said(run.args(["overlap.edn", "lost-put.edn"]));
+    let log = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(code, 1);
+    // The numbers change with every change of the search.
+    let parts = [
+        "search log of overlap.edn: unrefuted, kv behind tcp, 4 events\n\nby reduction           left out",
+        "\n  plain search ",
+        "\n\nby part                taken up",
+        "\n  part 0 ",
+        "\npart 0: 4 entries to explain; values[\"x\"]\n  event 1, turn ",
+        ": deliver put \"x\" \"new\" of event 1 on connection 0; ",
+        ": explained\n\nsearch log of lost-put.edn: refuted, kv behind tcp, 4 events\n",
+        ": nothing explains this, and no alternative is left\n",
+    ];
+    let mut rest = &*log;
+    for part in parts {
+        rest = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} is missing in {rest}")).1;
+    }
+    let (code, _, err) = said(confute().args(["check", "--search-log", "/no/such/folder/log", "fine.jsonl"]));
+    assert!(code == 2 && err.contains("cannot write /no/such/folder/log"), "{err}");
 }
 
 #[test]

@@ -9,7 +9,7 @@
 //! | what the search leaves out without changing a verdict | | [`reduce`], one file each |
 //!
 //! [`hypothesis`] is the state that the stages work on, [`fingerprint`] its identity; [`book`] holds what is certain;
-//! [`survey`] answers questions from outside; [`fault`] drops premises, for tests.
+//! [`survey`] answers questions from outside; [`notes`] tells a log what the search does; [`fault`] drops premises, for tests.
 
 pub(crate) mod book;
 pub(crate) mod compose;
@@ -24,6 +24,7 @@ pub mod fault;
 mod fingerprint;
 pub(crate) mod hypothesis;
 pub(crate) mod inquire;
+mod notes;
 pub(crate) mod reduce;
 pub(crate) mod repeat;
 pub(crate) mod search;

@@ -12,6 +12,7 @@ use super::hypothesis::{Hypothesis, UNORDERED};
 use super::reduce::{Reduction, Reductions};
 use super::repeat::Repeats;
 use super::turn::{Leeway, Path, Ran, Runner, Start};
+use crate::account::{Note, SearchLog};
 use crate::erased::{Letter, Model};
 use crate::lang::{Conn, Mistake, Rule};
 use crate::network::{Direction, Lane, Network};
@@ -35,6 +36,8 @@ pub(crate) struct Composed<'m> {
     pub(crate) timeless: bool,
     /// The reductions of the search.
     pub(crate) reductions: Reductions,
+    /// Log of the search, for people.
+    pub(crate) log: Option<&'m dyn SearchLog>,
     pub(crate) has_internal: bool,
     /// `true` if everything that will be observed is known already.
     pub(crate) foresees: bool,
@@ -144,6 +147,7 @@ impl<'m> Composed<'m> {
             repeats: Repeats::new(false),
             timeless: true,
             reductions: Reductions::ALL,
+            log: None,
             has_internal: false,
             foresees: false,
             transport: Transport::of(network),
@@ -209,6 +213,30 @@ impl<'m> Composed<'m> {
     pub(crate) fn left_out(&self, reduction: Reduction) {
         let count = &self.tally.left_out[reduction as usize];
         count.set(count.get() + 1);
+        self.note(|| Note::LeftOut(reduction));
+    }
+
+    /// Does work of a reduction, which the log charges to it.
+    #[inline]
+    pub(crate) fn within<T>(&self, reduction: Reduction, work: impl FnOnce() -> T) -> T {
+        self.note(|| Note::Enter(reduction));
+        let result = work();
+        self.note(|| Note::Leave);
+        result
+    }
+
+    /// Sends a note to the log, if there is one. Without a log this is one comparison.
+    #[inline]
+    pub(crate) fn note<'n>(&self, note: impl FnOnce() -> Note<'n>) {
+        if let Some(log) = self.log {
+            self.send_note(log, note());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn send_note(&self, log: &dyn SearchLog, note: Note<'_>) {
+        log.note(self.tally.runs.get(), note);
     }
 }
 

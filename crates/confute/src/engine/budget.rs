@@ -1,5 +1,6 @@
 //! The budget of a judgement, and the meter that enforces it.
 
+use crate::account::SearchLog;
 use crate::derive::reduce::Reductions;
 
 /// The budget of a judgement, and the rules under which it is made.
@@ -30,6 +31,8 @@ pub struct Options<'a> {
     /// Reductions of the search: what it leaves out without changing a verdict. With none, the search is the paper's;
     /// it may then take too long.
     pub reductions: Reductions,
+    /// Log of the search, for people: see [`SearchAccount`](crate::SearchAccount).
+    pub log: Option<&'a dyn SearchLog>,
 }
 
 impl Default for Options<'_> {
@@ -45,6 +48,7 @@ impl Default for Options<'_> {
             at: None,
             repeat_all: false,
             reductions: Reductions::ALL,
+            log: None,
         }
     }
 }

@@ -96,6 +96,7 @@ impl<'m> Engine<'m> {
         // A read lets internal turns happen again, so the time of a read makes a difference.
         world.timeless = !world.has_internal || planted(Fault::LateReadsBesideInternal);
         world.reductions = options.reductions;
+        world.log = options.log;
         let mut engine = Self {
             world,
             parts: Vec::new(),
@@ -254,7 +255,9 @@ impl<'m> Engine<'m> {
 
     fn search(&mut self, number: usize, target: usize) {
         let Some(part) = &mut self.parts[number] else { return };
+        self.world.note_part(number, part);
         let progress = part.advance(&self.world, &mut self.meter, target);
+        self.world.note_outcome(part, progress);
         if let Some(mistake) = self.world.tally.mistake.borrow_mut().take() {
             self.verdict = Verdict::Inconclusive(Inconclusive::Mistake(mistake));
             return;

@@ -24,28 +24,42 @@ pub enum Format {
 /// Returns the format of a file, judged by its first bytes (a few thousand are enough).
 pub fn sniff(first_bytes: &[u8]) -> Option<Format> {
     let bytes = first_bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first_bytes);
-    let line = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).find(|line| {
-        // Blank lines and comments do not identify the format.
-        !line.is_empty() && !line.starts_with(b";")
-    })?;
-    let has = |needle: &[u8]| line.windows(needle.len()).any(|window| window == needle);
-    // The elements of a vector may begin on the next line.
-    let line = match line.strip_prefix(b"[") {
-        Some(_) => bytes.trim_ascii_start().strip_prefix(b"[").unwrap_or(line).trim_ascii_start(),
-        None => line,
-    };
+    // Blank lines and comments do not identify the format. The elements of a vector may begin on a later line.
+    let begin = first_value(bytes);
+    let begin = begin.strip_prefix(b"[").map_or(begin, first_value);
+    let line = begin.split(|&byte| byte == b'\n').next()?.trim_ascii();
+    if line.is_empty() {
+        return None;
+    }
+    let has_in = |text: &[u8], needle: &[u8]| text.windows(needle.len()).any(|window| window == needle);
+    let has = |needle: &[u8]| has_in(line, needle);
     let inside = line.strip_prefix(b"#jepsen.history.Op").unwrap_or(line).strip_prefix(b"{");
     if let Some(inside) = inside {
         let first = inside.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b',');
+        // An object in an array may span several lines.
+        let first = first.or_else(|| first_value(&begin[1..]).first());
         return match first {
             Some(b':') => Some(Format::Edn),
             Some(b'"') if has(b"\"confute\"") => Some(Format::Trace),
-            Some(b'"') if has(b"\"process\"") || has(b"\"type\"") => Some(Format::Json),
+            Some(b'"') if has_in(begin, b"\"process\"") || has_in(begin, b"\"type\"") => Some(Format::Json),
             _ => None,
         };
     }
     let logged = [&b"INFO"[..], b"WARN", b"ERROR", b"DEBUG", b"TRACE"].iter().any(|level| has(level));
     (has(b"jepsen.util") || (logged && has(b"jepsen"))).then_some(Format::Jepsen)
+}
+
+/// Returns the text without the white space, commas and comments at its start.
+fn first_value(mut text: &[u8]) -> &[u8] {
+    loop {
+        let blank = text.iter().position(|byte| *byte != b',' && !byte.is_ascii_whitespace());
+        text = &text[blank.unwrap_or(text.len())..];
+        if !text.starts_with(b";") {
+            return text;
+        }
+        let end = text.iter().position(|byte| *byte == b'\n');
+        text = &text[end.unwrap_or(text.len())..];
+    }
 }
 
 /// Returns `true` if a history that begins with this line is one vector or array.
@@ -207,8 +221,10 @@ mod tests {
             (b"2015-01-01 INFO  jepsen.core - Running test\nx", Some(Format::Jepsen)),
             (b"[{:process 9", Some(Format::Edn)),
             (b"\n[\n  #jepsen.history.Op{:index 0", Some(Format::Edn)),
+            (b"; first\n[ ; all\n ,{:process 9", Some(Format::Edn)),
             (b"[{\"process\": 9", Some(Format::Json)),
             (b"{\"type\": \"invoke\", \"process\": 9", Some(Format::Json)),
+            (b"[\n  {\n    \"process\": 9", Some(Format::Json)),
             (b"[1 2]", None),
             (b"{\"a\":1}", None),
             (b"hello", None),

@@ -118,6 +118,8 @@ impl<R: BufRead> Reader<R> {
                 Some(Format::Trace) => {
                     return Err(HistoryError::IsTrace { line: place.line, offset: place.offset });
                 }
+                // A log may begin with a name in brackets.
+                Some(Format::Jepsen) => Format::Jepsen,
                 // The first element of a vector decides about its format.
                 _ if self.format.is_none() && opens_vector(line.text) => {
                     self.elements = Some(Elements::new(line.text, place.line, place.offset));

@@ -52,6 +52,9 @@ fn jepsen_lines() {
     assert_eq!(history.entries[2].value, Edn::keyword("timed-out"));
     // Process 0 continues after `:info`.
     assert_eq!(history.operations[2], Operation { invoke: 4, end: None });
+    let named =
+        self::history(&format!("[main] {}", JEPSEN.trim_start_matches("INFO  jepsen.core - Running test\n")));
+    assert_eq!(named.unwrap().format, Format::Jepsen);
     // Windows line endings are accepted.
     assert_eq!(self::history(&JEPSEN.replace('\n', "\r\n")).unwrap(), history);
 }
@@ -175,6 +178,8 @@ fn json_objects() {
     let array = format!("[\n{}]", lines.trim_end().replace('\n', ",\n"));
     let limits = ReadLimits { line: 400, events: 5 };
     assert_eq!(read(array.as_bytes(), limits).unwrap().operations, history.operations);
+    let spread = array.replace('{', "{\n  ").replace(", \"", ",\n  \"");
+    assert_eq!(read(spread.as_bytes(), limits).unwrap().operations, history.operations);
     for length in lines.rfind('{').unwrap() + 1..lines.len() - 1 {
         let error = self::history(&lines[..length]).unwrap_err();
         assert!(matches!(error, HistoryError::Truncated { line: 3, .. }), "{length}: {error}");

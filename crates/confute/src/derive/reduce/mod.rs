@@ -86,16 +86,18 @@ impl Part {
             return true;
         }
         let grows = written && self.has_growing_text(world, hypothesis);
-        let Some(unseen) = self.take_known_reads(world, hypothesis, (at, written, grows)) else {
-            return false;
-        };
+        let known = || self.take_known_reads(world, hypothesis, (at, written, grows));
+        let Some(unseen) = world.within(Reduction::KnownReads, known) else { return false };
         if written {
-            if self.is_doomed(world, hypothesis, at) || self.is_lost(world, hypothesis, at) {
+            if world.within(Reduction::Scenes, || self.is_doomed(world, hypothesis, at))
+                || world.within(Reduction::LostContents, || self.is_lost(world, hypothesis, at))
+            {
                 return false;
             }
-            self.drop_versions(world, hypothesis);
+            world.within(Reduction::Scenes, || self.drop_versions(world, hypothesis));
         }
-        !grows || self.suits_next_read(world, hypothesis, at, unseen)
+        !grows
+            || world.within(Reduction::GrowingTexts, || self.suits_next_read(world, hypothesis, at, unseen))
     }
 
     /// Asks the reductions about an observation before any move is tried.
@@ -109,15 +111,17 @@ impl Part {
         let asked = self.keeps_to_itself(spot, seen);
         if world.transport.is_reliable
             && let Some((conn, seen)) = asked
-            && self.takes_late(world, hypothesis, conn, seen)
+            && world.within(Reduction::LateReads, || self.takes_late(world, hypothesis, conn, seen))
         {
             return Foretold::Explained;
         }
-        if !self.is_new(world, hypothesis, place) {
+        if !world.within(Reduction::Remembering, || self.is_new(world, hypothesis, place)) {
             return Foretold::Impossible;
         }
         match asked {
-            Some((conn, seen)) => self.look_out(world, hypothesis, conn, seen),
+            Some((conn, seen)) => {
+                world.within(Reduction::Outlook, || self.look_out(world, hypothesis, conn, seen))
+            }
             None => Foretold::Open(None),
         }
     }
@@ -133,7 +137,9 @@ impl Part {
     ) {
         let asked = self.keeps_to_itself(spot, seen);
         match asked.filter(|_| world.reduces(Reduction::Relevance)) {
-            Some((conn, seen)) => self.steps_towards(world, hypothesis, conn, (seen, outlook), position),
+            Some((conn, seen)) => world.within(Reduction::Relevance, || {
+                self.steps_towards(world, hypothesis, conn, (seen, outlook), position);
+            }),
             None => {
                 self.push_covered(world, &hypothesis, (spot, seen), position);
                 self.push_versions(world, &hypothesis, spot, position);

@@ -153,7 +153,7 @@ impl Part {
             }
             if self.is_due_to_settle(world) {
                 let before = self.log.len();
-                self.settle(world, meter);
+                world.within(Reduction::Settling, || self.settle(world, meter));
                 target -= before - self.log.len();
                 if self.stops(world) {
                     return Progress::Unfinished;

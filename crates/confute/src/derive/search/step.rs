@@ -16,6 +16,7 @@ use crate::derive::unify::{Reach, Spot};
 impl Part {
     /// Brings one alternative forward as far as it goes without a choice; pushes the choices onto the stack.
     pub(in crate::derive) fn forward(&mut self, world: &Composed<'_>, node: Node) {
+        world.note_step(self, &node);
         let (mut at, mut depth) = (node.at, node.depth);
         let Some(mut shared) = self.take_move(world, node) else { return };
         loop {
