@@ -1,13 +1,15 @@
 //! The messages of Redis that the tester sends and reads.
 
-use confute_service::{Draw, Field, Message, Name, nested};
+use std::fmt::{self, Display, Formatter};
+
+use confute_service::{Draw, Field, Message, Name, nested, show};
 
 /// A message of Redis: a request, or a response.
 ///
 /// A transaction is one message. Its commands change nothing before EXEC, so only EXEC has a place in the order of requests; and a
 /// request that names its keys can be judged apart from requests for other keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
-#[message(crate = confute_service)]
+#[message(crate = confute_service, by_hand(Display))]
 pub enum Redis {
     /// Returns a string.
     #[request("GET {}", reads)]
@@ -58,7 +60,7 @@ pub enum Redis {
     #[request("UNWATCH")]
     Unwatch,
     /// A transaction: MULTI, commands, and EXEC. `watched` has all keys that the connection may be watching.
-    #[request("EXEC {commands} watching {watched}")]
+    #[request("EXEC {commands} {watched}")]
     Exec {
         /// The commands.
         commands: Batch,
@@ -66,7 +68,7 @@ pub enum Redis {
         watched: Vec<Name>,
     },
     /// A transaction that is not executed: MULTI, commands, and DISCARD.
-    #[request("DISCARD {commands} watching {watched}")]
+    #[request("DISCARD {commands} {watched}")]
     Discard {
         /// The commands.
         commands: Batch,
@@ -100,6 +102,9 @@ pub enum Redis {
     /// Nothing.
     #[response("nil")]
     Nil,
+    /// An element of a list, with the key of the list.
+    #[response("{}: {}")]
+    Popped(Name, String),
     /// Several values.
     #[response("{}")]
     Array(Batch),
@@ -112,6 +117,36 @@ pub enum Redis {
 }
 
 nested!(pub Batch, Redis);
+
+impl Display for Redis {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let transaction = |f: &mut Formatter<'_>, commands: &Batch, end: &str| {
+            f.write_str("MULTI; ")?;
+            commands.0.iter().try_for_each(|command| write!(f, "{command}; "))?;
+            f.write_str(end)
+        };
+        match self {
+            Redis::Exec { commands, .. } if !f.alternate() => transaction(f, commands, "EXEC"),
+            Redis::Discard { commands, .. } if !f.alternate() => transaction(f, commands, "DISCARD"),
+            Redis::Simple(text) => write!(f, "+{}", text.escape_debug()),
+            Redis::Error(text) => write!(f, "-{}", text.escape_debug()),
+            // That commands are queued is no news.
+            Redis::Transaction(Batch(replies)) if is_queued(replies) => {
+                replies.last().map_or(Ok(()), |last| write!(f, "{last}"))
+            }
+            other => show(other, f),
+        }
+    }
+}
+
+/// Returns `true` if the responses before the last one say that a transaction has begun, and its commands are queued.
+fn is_queued(replies: &[Redis]) -> bool {
+    let queued = |reply: &Redis| matches!(reply, Redis::Simple(text) if text == "QUEUED");
+    replies
+        .split_last()
+        .and_then(|(_, before)| before.split_first())
+        .is_some_and(|(begun, commands)| *begun == Redis::Ok && commands.iter().all(queued))
+}
 
 impl Redis {
     /// Returns the key of a command that has exactly one.
@@ -156,7 +191,7 @@ impl Field for Timeout {
     fn draw(draw: &mut Draw<'_>) -> Self {
         draw.one_of(&[Self(5), Self(30)])
     }
-    fn show(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+    fn show(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text())
     }
 }

@@ -89,22 +89,32 @@ fn command(draw: &mut Draw<'_>, key: Name) -> Redis {
         _ => {}
     }
     match (kind, draw.below(16)) {
-        (COUNTER, 0..=7) => Redis::Incr(key),
-        (COUNTER, 8..=12) => Redis::Get(key),
-        (COUNTER, 13) => Redis::GetSet(key, number(draw)),
-        (COUNTER, 14) => Redis::Append(key, draw.below(10).to_string()),
-        (COUNTER, _) => Redis::Set(key, number(draw)),
+        (COUNTER, 0..=9) => Redis::Incr(key),
+        (COUNTER, 10..=14) => Redis::Get(key),
+        // Rarely anything else: an INCR that overwrites another write can be told less surely from a write that is lost.
+        (COUNTER, _) => match draw.below(9) {
+            0 => Redis::GetSet(key, number(draw)),
+            1 => Redis::Append(key, draw.below(10).to_string()),
+            2 => Redis::Set(key, number(draw)),
+            _ => Redis::Incr(key),
+        },
         (TEXT, 0..=4) => Redis::Get(key),
         (TEXT, 5..=8) => Redis::Set(key, draw.text()),
         (TEXT, 9 | 10) => Redis::SetNx(key, draw.text()),
         (TEXT, 11 | 12) => Redis::GetSet(key, draw.text()),
         (TEXT, _) => Redis::Append(key, draw.text()),
-        (_, 0..=3) => Redis::RPush(key, draw.text()),
-        (_, 4 | 5) => Redis::LPush(key, draw.text()),
+        (_, 0..=3) => Redis::RPush(key, element(draw)),
+        (_, 4 | 5) => Redis::LPush(key, element(draw)),
         (_, 6..=9) => Redis::BlPop(key, draw.one_of(&[Timeout(5), Timeout(30)])),
         (_, 10) => Redis::LPop(key),
         _ => Redis::LRange(key),
     }
+}
+
+/// Returns an element of a list. Nearly all differ, so that one that comes again was given twice.
+fn element(draw: &mut Draw<'_>) -> String {
+    let text = draw.text();
+    if text.starts_with('v') || draw.below(8) == 7 { text } else { draw.text() }
 }
 
 /// Returns the text of a number, sometimes of the largest one.

@@ -25,6 +25,28 @@ fn transaction(commands: &Batch, end: &str, bytes: &mut Vec<u8>) {
     RespValue::request(&[end], bytes);
 }
 
+/// Returns the response to a request. That to BLPOP names a key, which belongs to the case.
+fn response(request: Option<&Redis>, response: Redis) -> Redis {
+    match (request, response) {
+        (Some(Redis::BlPop(..)), Redis::Array(Batch(pair))) => match pair.as_slice() {
+            [Redis::Bulk(key), Redis::Bulk(element)] => Redis::Popped(key.as_str().into(), element.clone()),
+            _ => Redis::Array(Batch(pair)),
+        },
+        (Some(Redis::Exec { commands, .. }), Redis::Array(Batch(results)))
+            if results.len() == commands.0.len() =>
+        {
+            let results =
+                commands.0.iter().zip(results).map(|(command, result)| response_to(command, result));
+            Redis::Array(Batch(results.collect()))
+        }
+        (_, response) => response,
+    }
+}
+
+fn response_to(command: &Redis, result: Redis) -> Redis {
+    response(Some(command), result)
+}
+
 /// Returns the message of a value.
 fn message(value: RespValue) -> Redis {
     match value {
@@ -59,7 +81,7 @@ impl Wire<Redis> for Resp {
             match RespValue::read(&bytes[used..]) {
                 Ok(None) => return Read::More,
                 Ok(Some((value, length))) => {
-                    messages.push(message(value));
+                    messages.push(response(request, message(value)));
                     used += length;
                 }
                 // What follows cannot be told apart from it.

@@ -5,6 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use confute::knowledge::{Knowledge, Value, Var};
 use confute::lang::{Mismatch, Pattern};
 
+use confute_service::Name;
+
 use crate::message::{Batch, Redis};
 
 /// A response as the model expects it.
@@ -20,6 +22,8 @@ pub enum Answer {
     Other(Vec<String>),
     /// Anything.
     Any,
+    /// An element of the list at this key.
+    Popped(Name, Box<Answer>),
     /// Several values.
     Array(Vec<Answer>),
     /// The responses of a transaction.
@@ -51,6 +55,9 @@ impl Answer {
             (Self::Error(code), Redis::Error(text)) => text.split(' ').next() == Some(code),
             (Self::UpTo(most), Redis::Integer(number)) => (0..=*most).contains(number),
             (Self::Other(known), Redis::Bulk(text)) => !known.contains(text),
+            (Self::Popped(key, element), Redis::Popped(seen, text)) => {
+                key == seen && element.fits(&Redis::Bulk(text.clone()))
+            }
             (Self::Any, _) => true,
             (Self::Array(parts), Redis::Array(seen))
             | (Self::Transaction(parts), Redis::Transaction(seen)) => all(parts, seen),
@@ -65,11 +72,20 @@ impl Answer {
             Self::Error(code) => Redis::Error((*code).to_owned()),
             Self::UpTo(most) => Redis::Integer(*most),
             Self::Other(_) => Redis::Bulk("another".to_owned()),
+            Self::Popped(key, element) => match element.example() {
+                Redis::Bulk(text) => Redis::Popped(key.clone(), text),
+                other => other,
+            },
             Self::Any => Redis::Nil,
             Self::Array(parts) => Redis::Array(all(parts)),
             Self::Transaction(parts) => Redis::Transaction(all(parts)),
         }
     }
+}
+
+/// Returns the response to a command of a transaction.
+pub(crate) fn queued() -> Answer {
+    Redis::Simple("QUEUED".to_owned()).into()
 }
 
 impl Pattern<Redis> for Answer {
@@ -96,6 +112,11 @@ impl Display for Answer {
             Self::UpTo(most) => write!(f, "(0 to {most})"),
             Self::Other(_) => f.write_str("another string"),
             Self::Any => f.write_str("anything"),
+            Self::Popped(key, element) => write!(f, "{key}: {element}"),
+            // That commands are queued is expected, and no news.
+            Self::Transaction(parts) if parts.iter().skip(1).rev().skip(1).all(|part| *part == queued()) => {
+                parts.last().map_or(Ok(()), |last| write!(f, "{last}"))
+            }
             Self::Array(parts) | Self::Transaction(parts) => {
                 let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
                 write!(f, "[{}]", parts.join("; "))

@@ -41,7 +41,7 @@ pub(crate) fn perform(io: &mut Io<'_, RedisModel>, entry: &mut Entry, command: &
         Redis::BlPop(key, _) => Ok(match pop(io, entry)? {
             Answer::Is(Redis::Nil) => Redis::Nil.into(),
             other @ (Answer::Error(_) | Answer::Any) => other,
-            popped => Answer::Array(vec![Answer::bulk(Some(key.as_str().to_owned())), popped]),
+            popped => Answer::Popped(key.clone(), Box::new(popped)),
         }),
         Redis::LRange(_) => range(io, entry),
         _ => Ok(Answer::Any),
@@ -61,6 +61,12 @@ fn wrong_type(io: &mut Io<'_, RedisModel>) -> Performed {
     Ok(if io.deviates(&rules::WRONG_TYPE)? { Answer::Any } else { Answer::Error("WRONGTYPE") })
 }
 
+/// Returns `true` if the write that follows is lost because an INCR that is no single step overwrites it: it has read the value
+/// before, and writes its own afterwards.
+pub(crate) fn is_overwritten(io: &mut Io<'_, RedisModel>, entry: &Entry) -> Result<bool, Stop> {
+    Ok(entry.is_counted && io.deviates(&rules::INCR_ATOMIC)?)
+}
+
 fn get(io: &mut Io<'_, RedisModel>, entry: &Entry) -> Performed {
     let answer = match &entry.value {
         Some(Value::List(_)) => return wrong_type(io),
@@ -71,7 +77,7 @@ fn get(io: &mut Io<'_, RedisModel>, entry: &Entry) -> Performed {
 }
 
 fn set(io: &mut Io<'_, RedisModel>, entry: &mut Entry, text: &str) -> Performed {
-    if !io.deviates(&rules::KEEPS_WRITES)? {
+    if !is_overwritten(io, entry)? && !io.deviates(&rules::KEEPS_WRITES)? {
         entry.store(text);
     }
     Ok(Redis::Ok.into())
@@ -94,7 +100,7 @@ fn append(io: &mut Io<'_, RedisModel>, entry: &mut Entry, text: &str) -> Perform
     let whole = format!("{before}{text}");
     let length = whole.len();
     // Whoever writes the whole in place of the addition loses what others added meanwhile.
-    if !io.deviates(&rules::APPEND_ATOMIC)? {
+    if !is_overwritten(io, entry)? && !io.deviates(&rules::APPEND_ATOMIC)? {
         entry.change(Value::Text(whole));
     }
     Ok(Answer::length(length))
@@ -112,6 +118,7 @@ fn increment(io: &mut Io<'_, RedisModel>, entry: &mut Entry) -> Performed {
     // Of two that read the same number one is lost.
     if !io.deviates(&rules::INCR_ATOMIC)? {
         entry.change(Value::Text(after.to_string()));
+        entry.is_counted = true;
     }
     Ok(Answer::integer(after))
 }
@@ -123,7 +130,7 @@ fn integer(text: &str) -> Option<i64> {
 
 fn delete(io: &mut Io<'_, RedisModel>, entry: &mut Entry) -> Performed {
     let existed = i64::from(entry.value.is_some());
-    if entry.value.is_some() && !io.deviates(&rules::DEL_REMOVES)? {
+    if entry.value.is_some() && !is_overwritten(io, entry)? && !io.deviates(&rules::DEL_REMOVES)? {
         entry.remove();
     }
     Ok(Answer::integer(existed))

@@ -10,6 +10,8 @@ const LONG: u32 = 1_000;
 pub(crate) struct Entry {
     /// The value; none if the key does not exist.
     pub(crate) value: Option<Value>,
+    /// The last change was an INCR.
+    pub(crate) is_counted: bool,
     /// The time to live, in seconds.
     pub(crate) life: Option<u32>,
     /// Connections that watch the key and for which it is unchanged, in order.
@@ -41,6 +43,7 @@ impl Entry {
         if self.value.is_none() {
             self.life = None;
         }
+        self.is_counted = false;
         self.watchers.clear();
     }
 

@@ -69,7 +69,9 @@ fn single(io: &mut Io<'_, RedisModel>, conn: Conn, key: &Name, command: &Redis) 
     let cell = KEYS.edit(io, key)?;
     if let Redis::Set(_, text) = command {
         // It depends on nothing, so nothing is read.
-        if !io.deviates(&rules::KEEPS_WRITES)? {
+        let is_lost = io.deviates(&rules::KEEPS_WRITES)?
+            || (io.deviates(&rules::INCR_ATOMIC)? && cell.get(io)?.is_some_and(|entry| entry.is_counted));
+        if !is_lost {
             let mut entry = Entry::default();
             entry.store(text);
             cell.set(io, entry)?;

@@ -3,7 +3,7 @@
 use confute::lang::{Conn, Io, Slot, Stop, Turn};
 use confute_service::Name;
 
-use super::answer::Answer;
+use super::answer::{self, Answer};
 use super::command::perform;
 use super::entry::Entry;
 use super::{KEYS, RedisModel, WATCHED};
@@ -68,7 +68,7 @@ fn run(io: &mut Io<'_, RedisModel>, commands: &[Redis], keys: &mut [Open]) -> Re
 }
 
 /// Returns the responses to MULTI and to the commands, and `false` if one of the commands is refused.
-fn queued(io: &mut Io<'_, RedisModel>, commands: &[Redis]) -> Result<(Vec<Answer>, bool), Stop> {
+fn begun(io: &mut Io<'_, RedisModel>, commands: &[Redis]) -> Result<(Vec<Answer>, bool), Stop> {
     let (mut answers, mut is_fine) = (vec![Redis::Ok.into()], true);
     for command in commands {
         let is_usable = *command != Redis::Incomplete || io.deviates(&rules::BAD_COMMAND)?;
@@ -76,7 +76,7 @@ fn queued(io: &mut Io<'_, RedisModel>, commands: &[Redis]) -> Result<(Vec<Answer
         answers.push(match command {
             Redis::Incomplete if is_usable => Answer::Any,
             Redis::Incomplete => Answer::Error("ERR"),
-            _ => Redis::Simple("QUEUED".to_owned()).into(),
+            _ => answer::queued(),
         });
     }
     Ok((answers, is_fine))
@@ -90,7 +90,7 @@ pub(super) fn execute(io: &mut Io<'_, RedisModel>, conn: Conn, commands: &[Redis
     if !watching.is_empty() {
         own.clear(io)?;
     }
-    let (mut answers, is_fine) = queued(io, commands)?;
+    let (mut answers, is_fine) = begun(io, commands)?;
     let outcome = if is_fine && !is_aborted(io, conn, &watching, &keys)? {
         run(io, commands, &mut keys)?
     } else if is_fine {
@@ -136,7 +136,7 @@ pub(super) fn discard(io: &mut Io<'_, RedisModel>, conn: Conn, commands: &[Redis
     let own = WATCHED.edit(io, &conn)?;
     let mut keys = open(io, commands, &[])?;
     own.clear(io)?;
-    let (mut answers, _) = queued(io, commands)?;
+    let (mut answers, _) = begun(io, commands)?;
     if io.deviates(&rules::DISCARD_DROPS)? {
         run(io, commands, &mut keys)?;
     }

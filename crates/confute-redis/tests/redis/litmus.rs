@@ -39,7 +39,7 @@ fn push(value: &str, length: i64) -> Exchange {
 }
 
 fn pop(value: &str) -> Exchange {
-    (B, BlPop("k".into(), Timeout(20)), Array(Batch(vec![bulk("k"), bulk(value)])))
+    (B, BlPop("k".into(), Timeout(20)), Popped("k".into(), text(value)))
 }
 
 fn watch() -> Exchange {
@@ -135,6 +135,22 @@ fn each_rule_has_an_exchange_that_it_alone_explains() {
     }
 }
 
+/// An INCR that reads, waits and writes overwrites what others wrote meanwhile.
+#[test]
+fn a_write_that_an_increment_overwrites_is_explained_by_the_increment() {
+    let incr = (A, Incr("k".into()), Integer(1));
+    let writes = [
+        ((B, Set("k".into(), text("v")), Ok), bulk("1")),
+        ((B, Append("k".into(), text("0")), Integer(2)), bulk("1")),
+        ((B, Del("k".into()), Integer(1)), bulk("1")),
+    ];
+    for (write, seen) in writes {
+        let exchanges = [incr.clone(), write, get(seen)];
+        assert!(verdict(&exchanges, &[]).is_refuted(), "{exchanges:?}");
+        assert!(verdict(&exchanges, &[rules::INCR_ATOMIC.name]).is_unrefuted(), "{exchanges:?}");
+    }
+}
+
 #[test]
 fn correct_exchanges_are_allowed() {
     let wait = || BlPop("k".into(), Timeout(20));
@@ -201,7 +217,7 @@ fn wrong_exchanges_are_refuted() {
 #[test]
 fn either_of_two_that_wait_is_served() {
     let wait = || BlPop("k".into(), Timeout(20));
-    let element = || Array(Batch(vec![bulk("k"), bulk("x")]));
+    let element = || Popped("k".into(), text("x"));
     let conn = WireConn;
     for (first, second, is_right) in
         [(element(), Nil, true), (Nil, element(), true), (element(), element(), false)]

@@ -31,12 +31,28 @@ impl Fault {
     /// All faults.
     pub const ALL: [Self; 5] =
         [Self::StaleRead, Self::LostWrite, Self::IncrNotAtomic, Self::WatchIgnored, Self::PopTwice];
+
+    /// Returns the name of the fault on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StaleRead => "stale-read",
+            Self::LostWrite => "lost-write",
+            Self::IncrNotAtomic => "incr-not-atomic",
+            Self::WatchIgnored => "watch-ignored",
+            Self::PopTwice => "pop-twice",
+        }
+    }
+
+    /// Returns the fault with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|fault| fault.name() == name)
+    }
 }
 
 /// A fault that shows sometimes shows once in so many opportunities.
 const SOMETIMES: u64 = 3;
 /// The time between a look and a write that do not belong together.
-const GAP: Duration = Duration::from_micros(300);
+const GAP: Duration = Duration::from_millis(2);
 
 /// A running proxy. It runs until the process ends.
 #[derive(Debug)]
