@@ -385,7 +385,8 @@ pub(super) fn number(findings: &mut [Finding]) {
 }
 
 /// Merges each finding that is named after one set of rules with those that this set explains as well, and that prove no
-/// more: that anything else was broken is not proven.
+/// more: that anything else was broken is not proven. If only experiments left this set, a finding that also names a
+/// stronger rule is kept: experiments are no proof, and the stronger rule would not be named at all.
 fn merge(findings: &mut Vec<Finding>) {
     let mut place = 0;
     while place < findings.len() {
@@ -393,11 +394,14 @@ fn merge(findings: &mut Vec<Finding>) {
             place += 1;
             continue;
         };
-        let only = only.rules.clone();
+        let only = only.clone();
         let one = findings.remove(place);
+        let is_proven = one.diagnoses.len() == 1;
         let is_same = |other: &Finding| {
-            let is_named = other.named().iter().any(|set| set.rules == only);
-            is_named && other.level <= one.level && !other.incomplete && !one.incomplete
+            let is_named = other.named().iter().any(|set| set.rules == only.rules);
+            let names_stronger = other.named().iter().any(|set| set.level > only.level);
+            let proves_no_more = other.level <= one.level && !other.incomplete && !one.incomplete;
+            is_named && proves_no_more && (is_proven || !names_stronger)
         };
         let before = findings[..place].iter().filter(|other| is_same(other)).count();
         let (same, others): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_same);
@@ -536,6 +540,12 @@ mod tests {
         assert_eq!(merged(kept).len(), 2);
         let both = vec![case(&[&[MUST], &[OTHER]], 2), case(&[&[OTHER], &[STORE]], 3)];
         assert_eq!(merged(both).len(), 2);
+        // What is named after a weak rule by experiment only does not hide a stronger one, but a weaker one.
+        let weak: &[&[&str]] = &[&[STORE], &[STEADY]];
+        let hidden = |sets| vec![narrowed(weak, &[STEADY], 2), case(sets, 3)];
+        assert_eq!(merged(hidden(&[&[MUST], &[STEADY]])).len(), 2);
+        assert_eq!(merged(hidden(&[&[LIVE], &[STEADY]])).len(), 1);
+        assert_eq!(merged(vec![narrowed(ambiguous, &[MUST], 2), case(ambiguous, 5)]), [(MUST, 2, 2)]);
     }
 
     fn named(findings: &[Finding]) -> Vec<(String, Option<Level>)> {
