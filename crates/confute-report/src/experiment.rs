@@ -26,7 +26,10 @@ fn sentence(one: &SetAsideRecord, sets: &[String], in_full: bool) -> String {
             ExperimentKind::Extension => format!("after the case {exchange}"),
             ExperimentKind::Comparison(runs) => format!("in {runs} of {runs} runs {exchange}"),
             ExperimentKind::Control(runs) => {
-                format!("{runs} of {runs} runs failed, and none of {runs} with {exchange} instead")
+                format!(
+                    "the case failed in {runs} of {runs} runs, and in none of {runs} with {exchange} in place of the \
+                     suspicious request"
+                )
             }
         };
         return format!("by experiment, not {rules}: {seen}");

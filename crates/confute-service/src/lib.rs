@@ -45,7 +45,9 @@ pub use confute::knowledge::Knowledge;
 pub use confute::lang::Mismatch;
 pub use confute_derive::Message;
 pub use field::{Field, Part, PartMut};
-pub use message::{Expected, Kind, Message, Piece, Role, Source, from_json, kind_of, show, texts, to_json};
+pub use message::{
+    Expected, Kind, Message, Piece, Role, Source, from_json, kind_of, show, texts, to_json, told,
+};
 pub use mix::{Draw, Mix};
 pub use name::Name;
 pub use outside::{Caller, Outside};

@@ -142,6 +142,36 @@ pub fn texts<M: Message>(message: &M) -> Vec<String> {
     texts
 }
 
+/// Visits the values in a message that the server chose, as far as they are known. A model with [`Objects`](confute::lang::Objects)
+/// implements [`ServerModel::told`](confute::lang::ServerModel::told) with it:
+///
+/// ```
+/// # use confute::knowledge::Value;
+/// # use confute_service::{Id, Message};
+/// # #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// # #[message(crate = confute_service)]
+/// # enum Line {
+/// #     #[response("ID {}")]
+/// #     Added(Id),
+/// #     #[unreadable]
+/// #     Odd(String),
+/// # }
+/// let mut ids = Vec::new();
+/// confute_service::told(&Line::Added(Id::known(&7)), &mut |id| ids.push(id));
+/// assert_eq!(ids, [Value::Int(7)]);
+/// ```
+pub fn told<M: Message>(message: &M, visit: &mut dyn FnMut(Value)) {
+    message.each(&mut |field| {
+        field.parts(&mut |part| {
+            if let Part::Choice(choice) = part
+                && let Some(value) = choice.known()
+            {
+                visit(value);
+            }
+        });
+    });
+}
+
 /// Returns the names in a message.
 pub(crate) fn names<M: Message>(message: &M) -> Vec<crate::Name> {
     let mut names = Vec::new();

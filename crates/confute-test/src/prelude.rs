@@ -6,4 +6,8 @@ pub use confute::lang::{
 pub use confute::{plain, secrets};
 pub use confute_service::{Draw, Expected, Field, Id, Message, Mix, Name, Read, Secret, Service, Wire, wire};
 
+pub use confute::knowledge::Value;
+pub use confute::lang::Number;
+pub use confute_service::told;
+
 pub use crate::check::Check;

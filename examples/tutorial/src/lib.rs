@@ -3,3 +3,4 @@
 pub mod counters;
 pub mod notes;
 pub mod seats;
+pub mod todos;

@@ -132,6 +132,11 @@ impl Display for Read {
         if f.alternate() {
             return write!(f, "200{part}");
         }
-        write!(f, "200{part}, {} {}", Validators(entry), entry.body)
+        write!(f, "200{part}, {}", Validators(entry))?;
+        match entry.body.value(&Knowledge::new()) {
+            _ if self.head => Ok(()),
+            Some(_) => write!(f, " {}", entry.body),
+            None => write!(f, ", content {}", entry.body),
+        }
     }
 }

@@ -504,6 +504,7 @@ fn asked(question: u32, options: u32) -> String {
     }
 }
 
+/// Returns the identity of a question about a formula, by which a repeated turn is compared with the first run.
 fn question(kind: u32, literal: &Literal) -> u32 {
     (Fingerprint::of(literal).0 as u32) ^ kind
 }

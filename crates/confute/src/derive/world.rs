@@ -95,7 +95,8 @@ impl Default for Allowance {
 }
 
 impl Allowance {
-    /// Returns `true` if a turn for the message sent at this position may break counted rules.
+    /// Returns `true` if a turn for the message sent at this position may deviate from rules whose deviations are counted, which
+    /// are all relaxed ones except for `free`.
     pub(super) fn may_break(&self, place: u64) -> bool {
         self.only_at.is_none_or(|only| only == place)
     }

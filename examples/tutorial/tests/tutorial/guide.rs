@@ -3,9 +3,10 @@
 const GUIDE: &str = include_str!("../../../../GUIDE.md");
 
 /// The files that the guide quotes.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("src/notes.rs", include_str!("../../src/notes.rs")),
     ("src/seats.rs", include_str!("../../src/seats.rs")),
+    ("src/todos.rs", include_str!("../../src/todos.rs")),
     ("src/counters.rs", include_str!("../../src/counters.rs")),
     ("tester.rs.txt", include_str!("../../../../crates/confute-cli/src/new/tester.rs.txt")),
 ];

@@ -10,13 +10,15 @@ mod guide;
 mod notes;
 #[path = "seats/server.rs"]
 mod seats;
+#[path = "todos/server.rs"]
+mod todos;
 
 use std::time::Duration;
 
 use confute_test::Conclusion;
 use confute_test::prelude::*;
 use guide::Shows;
-use tutorial::{counters::Counters, notes::Notes, seats::Seats};
+use tutorial::{counters::Counters, notes::Notes, seats::Seats, todos::Todos};
 
 /// Runs the tester on a server with a bug. The server is refuted, and the guide shows the report.
 fn refutes(check: Check, section: &str, shows: guide::Shows) {
@@ -43,6 +45,13 @@ fn step_2_seats() {
     let check = |bug| confute_test::service(&seats::start(bug).unwrap(), Seats, wire::lines(), Mix::all());
     passes(check(false));
     refutes(check(true), "Step 2", Shows::All);
+}
+
+#[test]
+fn step_3_todos() {
+    let check = |bug| confute_test::service(&todos::start(bug).unwrap(), Todos, wire::lines(), Mix::all());
+    passes(check(false));
+    refutes(check(true), "Step 3", Shows::Title("todos/own-id"));
 }
 
 #[test]

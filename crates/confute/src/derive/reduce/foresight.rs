@@ -27,7 +27,8 @@ use crate::derive::reduce::Reduction;
 use crate::lang::Conn;
 
 impl Composed<'_> {
-    /// Returns the first observation on the connection of a delivery after it was sent, with its position, if known.
+    /// Returns the first observation on a delivery's connection after the delivery was sent, with its position in the trace.
+    /// `None` if there is none, or if it is not known yet.
     pub(crate) fn answer<'d>(&self, delivery: &'d Delivery) -> Option<&'d (u64, Seen)> {
         if let Some(answer) = delivery.answer.get() {
             return answer.as_ref();

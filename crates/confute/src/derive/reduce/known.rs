@@ -94,6 +94,8 @@ impl Part {
         Some(unseen)
     }
 
+    /// Tries to take the pending read at `index`, whose response `seen` is known: at the present content of its cell, or at an earlier
+    /// version that it may have met. A read that was tried before (`watched`) is tried at the present content only.
     fn try_known_read(
         &mut self,
         world: &Composed<'_>,
