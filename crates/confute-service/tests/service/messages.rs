@@ -57,9 +57,15 @@ fn names_and_references_are_resolved_when_a_request_is_sent() {
     let service = service();
     let sent = service.resolve(&put(3, 7), "case-1", &Past::default()).unwrap();
     assert_eq!(sent, Line::Put { key: Name::from("case-1-k3"), value: 7 });
-    assert_eq!((sent.to_string(), format!("{sent:#}")), ("PUT …k3 7".to_owned(), "PUT …k3".to_owned()));
+    // A short message is its own name in a sentence; of a long one, the first word and the names are.
+    assert_eq!((sent.to_string(), format!("{sent:#}")), ("PUT …k3 7".to_owned(), "PUT …k3 7".to_owned()));
+    let long = service.resolve(&put(3, u32::MAX), "case-1", &Past::default()).unwrap();
+    assert_eq!(
+        (long.to_string(), format!("{long:#}")),
+        ("PUT …k3 4294967295".to_owned(), "PUT …k3".to_owned())
+    );
     let stored = Line::Stored { token: Secret::known(&"t\"1".into()), version: Id::known(&4) };
-    assert_eq!((stored.to_string(), format!("{stored:#}")), (r#"OK "t\"1" 4"#.to_owned(), "OK".to_owned()));
+    assert_eq!(format!("{stored:#}"), r#"OK "t\"1" 4"#);
     let ask = json(r#"{"Drop": {"key": {"name": 3}, "token": {"step": 5, "place": 0}}}"#);
     let exchange =
         Exchange { step: 5, on: Peer::Opened(0), ask: put(3, 7), request: sent, replies: vec![stored] };
