@@ -8,8 +8,8 @@ use std::thread;
 
 #[derive(Default)]
 struct State {
-    todos: HashMap<i64, String>,
-    added: i64,
+    todos: HashMap<u64, String>,
+    added: u64,
 }
 
 /// Starts the server, with the bug if `bug` is `true`. It runs until the process ends. Returns its address.
@@ -43,7 +43,7 @@ impl State {
             "ADD" => {
                 self.added += 1;
                 // The planted bug counts the todos that exist, so an id can be in use.
-                let id = if bug { self.todos.len() as i64 + 1 } else { self.added };
+                let id = if bug { self.todos.len() as u64 + 1 } else { self.added };
                 self.todos.insert(id, rest.to_owned());
                 format!("ID {id}")
             }
