@@ -68,6 +68,8 @@ pub struct Crew {
     waited: AtomicU64,
     /// Microseconds that the slowest first response on a connection took, to a case alone.
     slowest: AtomicU64,
+    /// Number of the case that waits for connections, for which all later ones end; zero if there is none.
+    favoured: AtomicU64,
 }
 
 /// Two handles are equal if they are the same crew.
@@ -234,6 +236,7 @@ impl Crew {
             dropped: AtomicU64::new(0),
             waited: AtomicU64::new(0),
             slowest: AtomicU64::new(0),
+            favoured: AtomicU64::new(0),
         })
     }
 
@@ -448,14 +451,28 @@ impl Shift {
         open
     }
 
-    /// Returns `true` if a case that waited this long for the first response on a connection has to give way to one that began
-    /// earlier: each may wait for a connection that the server gives to the other.
-    pub(crate) fn gives_way(&self, waited: Duration) -> bool {
+    /// Returns `true` if the case has to end because another one, which began earlier, waits for connections, or if it waited
+    /// this long itself for the first response on one. The first of all cases has the others end.
+    pub(crate) fn gives_way(&self, waited: Duration, patience: Duration) -> bool {
+        let favoured = self.crew.favoured.load(Ordering::Relaxed);
+        if favoured > 0 && favoured < self.number {
+            return true;
+        }
         let slowest = Duration::from_micros(self.crew.slowest.load(Ordering::Relaxed));
-        if waited < STARVED.max(slowest * STARVED_MULTIPLE) {
+        let starved = STARVED.max(slowest * STARVED_MULTIPLE).min(patience / 2);
+        if waited < starved || self.is_alone {
             return false;
         }
-        self.crew.state().running.iter().any(|other| other.number < self.number)
+        let others: Vec<u64> = self.crew.state().running.iter().map(|other| other.number).collect();
+        if others.iter().any(|other| *other < self.number) {
+            return true;
+        }
+        if others.iter().any(|other| *other > self.number) {
+            self.crew.favoured.store(self.number, Ordering::Relaxed);
+            let millis = waited.as_millis();
+            self.strain(&format!("a new connection was left without a response for {millis} ms"));
+        }
+        false
     }
 
     /// Counts a response; `first` is the time it took if it is the first one on its connection.
@@ -483,6 +500,7 @@ impl Drop for Shift {
         let mut state = self.crew.state();
         state.count();
         state.running.retain(|one| one.number != self.number);
+        let _ = self.crew.favoured.compare_exchange(self.number, 0, Ordering::Relaxed, Ordering::Relaxed);
         // A case alone that dropped nothing allows others again.
         if self.is_alone && state.epoch == self.epoch {
             state.alone = false;

@@ -48,28 +48,28 @@ impl Case<'_> {
             if !moved && self.is_silent() {
                 self.health.silent = !self.read_anyway() && self.is_silent();
             }
-            if !moved {
-                self.give_way();
-            }
+            self.give_way();
         }
     }
 
-    /// Ends the case if it waits for the first byte on a new connection while an older case runs: each may have connections for
-    /// which the other waits.
+    /// Ends the case if an older one waits for connections that this one may have, or if this one waits so: each may have
+    /// connections for which the other waits. Content that is held back until 100 Continue is no reason for the server not to
+    /// take the connection.
     fn give_way(&mut self) {
         let Some(shift) = &self.net.shift else { return };
-        if self.holds_back() {
-            return;
-        }
         let freed = self.clock.freed;
         let is_new = |connection: &&Connection| {
-            let is_unmet = connection.history.answers == 0 && !connection.has_begun();
+            let is_unmet = connection.history.answers == 0 && connection.reader.held() == 0;
             is_unmet && matches!(connection.peer, Peer::Opened(_)) && connection.is_waiting()
         };
-        let new = self.connections.iter().filter(is_new);
-        let since = new.map(|connection| connection.quiet_since().max(freed)).min();
-        let Some(waited) = since.map(|since| since.elapsed()) else { return };
-        if shift.gives_way(waited) {
+        let since = |connection: &Connection| match connection.outbox.pause() {
+            Some(_) => connection.quiet_since(),
+            None => connection.quiet_since().max(freed),
+        };
+        let since =
+            if self.withholds() { None } else { self.connections.iter().filter(is_new).map(since).min() };
+        let waited = since.map_or(Duration::ZERO, |since| since.elapsed());
+        if shift.gives_way(waited, self.setup.limits.patience) {
             self.fail(Trouble::Starved { waited });
         }
     }
