@@ -11,9 +11,10 @@ use confute::trace::Event;
 use confute_drive::{Exchange, Past};
 
 use crate::ask::Ask;
-use crate::message::{Message, Method, Request, Response, Tag};
+use crate::message::{Flaw, Message, Method, Request, Response, Tag};
 use crate::pairs::{Pair, pairs};
 use crate::protocol::Http;
+use crate::rules::NOT_LATER;
 
 /// Number of past exchanges that a response is compared with. Older ones are ignored.
 const RECENT: usize = 256;
@@ -81,6 +82,19 @@ pub(crate) fn date(past: &Past<Http>, place: usize, agree: &AtomicBool, response
         agree.store(true, Ordering::Relaxed);
     }
     response.dated.may_be_ahead = response.dated.is_now || response.last_modified.is_none();
+}
+
+/// Time from a request to its response, in microseconds, from which the `Date` of the response is not compared.
+const LONG: i64 = 1_000_000;
+
+/// Forgets that `Last-Modified` is later than `Date` if the server took long: it may have generated `Date` when it began
+/// to respond, at any time during message origination (RFC 9110, 6.6.1), and may have waited for a write after that.
+pub(crate) fn origination(past: &Past<Http>, place: usize, response: &mut Response) {
+    let asked = past.exchanges.get(place).and_then(Looked::of);
+    if asked.is_some_and(|Looked { request, .. }| response.at - request.at >= LONG) {
+        let is_later = |flaw: &Flaw| matches!(flaw, Flaw::Breaks(rule) if rule.name() == NOT_LATER.name);
+        response.flaws.retain(|flaw| !is_later(flaw));
+    }
 }
 
 /// Notes the evidence that a response gives together with earlier ones. `place` is the index of its exchange, which
@@ -197,6 +211,7 @@ mod tests {
     use super::*;
     use crate::ask::AskRequest;
     use crate::message::{Dated, Notes};
+    use crate::rules::Broken;
 
     /// Exchanges whose messages are a millisecond apart, with the notes in their responses.
     #[derive(Default)]
@@ -356,6 +371,20 @@ mod tests {
         assert!(response.notes.may_be_coded);
         // A response with content declares its own coding.
         assert!(!noted(&[], status(200)));
+    }
+
+    #[test]
+    fn a_date_may_be_that_of_the_beginning_of_a_response() {
+        let later = Flaw::Breaks(Broken::named(NOT_LATER.name).unwrap());
+        let seen = |millis: i64| {
+            let past = Talk::default().sent(get()).past;
+            let flaws = vec![Flaw::Grammar, later];
+            let mut response = Response { flaws, at: 1000 * (1 + millis), ..status(200) };
+            origination(&past, 0, &mut response);
+            response.flaws
+        };
+        assert_eq!(seen(999), [Flaw::Grammar, later]);
+        assert_eq!(seen(1000), [Flaw::Grammar]);
     }
 
     #[test]

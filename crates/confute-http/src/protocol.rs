@@ -307,6 +307,7 @@ impl Dialogue<Http> for Http {
             if !origin.is_store {
                 notice::date(past, place, &origin.clocks_agree, response);
             }
+            notice::origination(past, place, response);
             notice::note(past, place, response);
             notice::coding(past, place, response);
         }

@@ -15,7 +15,8 @@ rules! {
     NOT_LATER "rfc9110-8.8.2.1/not-later-than-date" Must "RFC 9110, 8.8.2.1" {
         summary: "Last-Modified MUST NOT be later than Date.",
         text: "A date that is yet to come is replaced by that of the response. One second is overlooked: the two may \
-         be read from clocks that are updated one after the other.",
+         be read from clocks that are updated one after the other. If the response took a second or longer, nothing \
+         is compared: Date may be the time when the server began to respond, before it waited for a write.",
         why: "A client that sends a future date in If-Modified-Since gets no new content until then.",
         example: [
             "> GET /r",
