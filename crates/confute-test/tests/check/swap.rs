@@ -86,7 +86,8 @@ fn start(mutant: Option<Mutant>) -> Option<Swap> {
 fn check(server: &Swap) -> Check {
     let wire = Framed::new(Fixed, Words);
     let mix = Mix::all().outstanding(8);
-    confute_test::service(&server.address().to_string(), Model, wire, mix).connections(8).regressions(None)
+    let check = confute_test::service(&server.address().to_string(), Model, wire, mix);
+    check.workers(1).connections(8).regressions(None)
 }
 
 #[test]
