@@ -93,7 +93,7 @@ struct State {
     end: Option<Instant>,
 }
 
-/// What an investigation began with: the name of the case, and the sets of rules that explain it.
+/// Beginning of an investigation: the name of the case, and the sets of rules that explain it.
 #[derive(PartialEq, Eq)]
 struct Identity(String, Vec<Vec<&'static str>>);
 

@@ -13,6 +13,14 @@ use crate::mix::Draw;
 
 /// A name of something on the server that belongs to one case: a key, a lock, a user.
 ///
+/// ```
+/// use confute_service::Name;
+///
+/// // A script holds a number; on the wire it is a text, as in a response that names the key.
+/// assert_eq!(Name::number(3).to_string(), "k3");
+/// assert_eq!(Name::from("confute-1-k3").as_str(), "confute-1-k3");
+/// ```
+///
 /// Scripts hold a number. When a request is sent, the number becomes a name that no other case has, so that cases do not meet, and
 /// a replayed case finds nothing of earlier ones. A model uses a name as the key of a [`Table`](confute::lang::Table).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -55,7 +55,34 @@ pub fn memcached(place: &str) -> Check {
 }
 
 /// Tests a service of your own at this address, `HOST:PORT`: its model, the wire that carries its messages, and the
-/// traffic. See [`confute_service`].
+/// traffic. See [`confute_service`] and the tutorial in GUIDE.md.
+///
+/// ```no_run
+/// use confute_test::prelude::*;
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// enum Line {
+///     #[request("PING")]
+///     Ping,
+///     #[response("PONG")]
+///     Pong,
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// struct Pings;
+///
+/// impl ServerModel for Pings {
+///     type Msg = Line;
+///     type Out = Expected<Line>;
+///     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+///         let (conn, _) = io.recv()?;
+///         io.send(conn, Line::Pong)
+///     }
+/// }
+///
+/// confute_test::service("127.0.0.1:7000", Pings, wire::lines(), Mix::all()).connections(16).run();
+/// ```
 pub fn service<S, W>(place: &str, model: S, wire: W, mix: Mix<S::Msg>) -> Check
 where
     S: ServerModel<Msg: Message> + Send + Sync + 'static,

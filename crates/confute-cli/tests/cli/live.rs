@@ -45,7 +45,7 @@ fn a_wrong_http_server_is_refuted() {
     }
 }
 
-/// What a resource does by itself is set aside by an experiment, not by the proof. The proof decides by default.
+/// An experiment, not the proof, sets aside that a resource changed by itself. The proof decides by default.
 #[test]
 fn experiments_decide_only_if_asked_to() {
     let bug = Bug::from_name("if-match-ignored-on-delete").unwrap();

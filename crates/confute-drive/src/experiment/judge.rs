@@ -1,4 +1,4 @@
-//! What a run says about the explanations of a violation, judged offline.
+//! Judgement of a run: the explanations of a violation that its trace contradicts.
 
 use std::collections::BTreeSet;
 

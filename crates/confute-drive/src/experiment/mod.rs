@@ -84,7 +84,7 @@ enum Contradiction {
     Missed,
 }
 
-/// How often the smallest case shows the violation.
+/// Reproduction rate of the smallest case.
 #[derive(Clone, Copy)]
 struct Rate {
     shown: u32,

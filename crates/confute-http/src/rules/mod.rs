@@ -46,7 +46,7 @@ pub struct ResponseCheck {
     pub shows: &'static str,
     /// Returns `true` if a response has the property.
     pub breaks: fn(&RawResponse) -> bool,
-    /// The same, as an expression over `response` in exported scripts (`export/reproduce.py`).
+    /// Python expression over `response` that is true where `breaks` is, for exported scripts (`export/reproduce.py`).
     pub python: &'static str,
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn renumber(choice: &mut dyn Choice, now: &dyn Fn(usize) -> usize) {
     }
 }
 
-/// How often a request carries which value.
+/// Frequencies of the kinds of values that requests carry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weights {
     pub(crate) fresh: u32,

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::field::Field;
 use crate::message::{self, JsonSource, Kind, Message, Piece, Role, Source, kind_of};
 
-/// What is in a message.
+/// The content of a message, without the framing around it.
 pub trait Body<M>: Clone + Send + Sync + 'static {
     /// Returns the bytes of a request.
     fn write(&self, message: &M) -> Vec<u8>;

@@ -70,6 +70,25 @@ pub enum Read<M> {
 }
 
 /// Lines that end in a line feed, written by the templates of the messages.
+///
+/// ```
+/// use confute_service::{Message, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Line {
+///     #[request("ADD {}")]
+///     Add(u32),
+///     #[response("SUM {}")]
+///     Sum(u32),
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let mut bytes = Vec::new();
+/// wire::lines().encode(&Line::Add(3), &mut bytes);
+/// assert_eq!(bytes, b"ADD 3\n");
+/// ```
 pub fn lines() -> Framed<Lines, Words> {
     Framed::new(Lines::Lf, Words)
 }

@@ -4,7 +4,7 @@
 //! else enters it: it is a function of the hypothesis and its place alone, not of what other hypotheses have done or of
 //! when it is computed. With the feature `faults` every fingerprint is computed again from a rebuilt hypothesis.
 //!
-//! What is left out, and why:
+//! These parts of a hypothesis are left out, for these reasons:
 //! - *Numbers of turns* name no state; only their order with versions does, which [`Hypothesis::hash_past`] covers.
 //! - *`watched`*: such a read does not fit the present content, so one that is not watched is not taken there either, and
 //!   the versions that only the latter can see are hashed with it.
