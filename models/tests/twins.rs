@@ -564,7 +564,13 @@ const KV_FAULTS: [Fault; 4] = [
     Fault::OriginOnlyUnderWay,
     Fault::NeverThoughItMayGrow,
 ];
-const REGISTER_FAULTS: [Fault; 1] = [Fault::LostWithoutWhatComes];
+const REGISTER_FAULTS: [Fault; 5] = [
+    Fault::LostWithoutWhatComes,
+    Fault::TabulatedReadsThatWrite,
+    Fault::TabulatedUnseenThoughRead,
+    Fault::TabulatedLostWithoutWhatComes,
+    Fault::TabulatedLostWithoutWhatIsInFlight,
+];
 const CONDITIONAL_FAULTS: [Fault; 3] =
     [Fault::DoomedWithoutPast, Fault::DoomedWithoutOthers, Fault::DoomedWithoutLater];
 

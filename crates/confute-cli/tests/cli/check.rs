@@ -24,7 +24,7 @@ refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
                 A `get` returns the latest value stored under the key.
               or by breaking kv/put-lasts (level store):
                 A confirmed `put` replaces the value for all later requests.
-  = search:   event 4 of 4 events, 3 turns tried, [TIME]
+  = search:   event 4 of 4 events, [..] turns tried, [TIME]
   = next:     `confute explain kv/read-sees-latest` explains the rule;
               `--allow kv/read-sees-latest` judges without that rule
 
@@ -49,7 +49,7 @@ refuted: wrong-cas.log:4: no behaviour of register behind tcp explains this
   = blame:    explained only by breaking register/cas-compares (level must):
                 A compare-and-swap replaces the value only if it is the expected
                 one.
-  = search:   event 4 of 4 events, 3 turns tried, [TIME]
+  = search:   event 4 of 4 events, [..] turns tried, [TIME]
   = next:     `confute explain register/cas-compares` explains the rule;
               `--allow register/cas-compares` judges without that rule
 
@@ -74,7 +74,7 @@ refuted: tags.jsonl:9: no behaviour of conditional behind tcp explains this
               ok "b" tag ?1 (weak: true)
   = blame:    explained only by breaking conditional/tag-changes (level must):
                 A strong tag changes when the content changes.
-  = search:   event 8 of 8 events, 4 turns tried, [TIME]
+  = search:   event 8 of 8 events, [..] turns tried, [TIME]
   = next:     `confute explain conditional/tag-changes` explains the rule;
               `--allow conditional/tag-changes` judges without that rule
 
@@ -89,8 +89,8 @@ fn unrefuted() {
         .code(0)
         .stderr_eq("")
         .stdout_eq(str![[r#"
-unrefuted: overlap.edn: 4 events explained by kv behind tcp (3 turns tried, [TIME])
-unrefuted: fine.jsonl: 3 events explained by kv behind tcp (2 turns tried, [TIME])
+unrefuted: overlap.edn: 4 events explained by kv behind tcp ([..] turns tried, [TIME])
+unrefuted: fine.jsonl: 3 events explained by kv behind tcp ([..] turns tried, [TIME])
 
 file         verdict           events  time
 overlap.edn  unrefuted              4  [TIME]
@@ -205,7 +205,7 @@ fn relaxed_rules_are_named() {
         .assert()
         .code(0)
         .stdout_eq(str![[r#"
-unrefuted: lost-put.edn: 4 events explained by kv behind tcp, with kv/put-lasts relaxed (3 turns tried, [TIME])
+unrefuted: lost-put.edn: 4 events explained by kv behind tcp, with kv/put-lasts relaxed ([..] turns tried, [TIME])
 
 "#]]);
 }
@@ -217,7 +217,7 @@ fn quiet_says_one_line_a_file() {
         .assert()
         .code(1)
         .stdout_eq(str![[r#"
-unrefuted: overlap.edn: 4 events explained by kv behind tcp (3 turns tried, [TIME])
+unrefuted: overlap.edn: 4 events explained by kv behind tcp ([..] turns tried, [TIME])
 refuted: lost-put.edn:5: no behaviour of kv behind tcp explains this
 
 "#]]);

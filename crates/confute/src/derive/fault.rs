@@ -45,6 +45,13 @@ faults! {
     TwoCellsSettledEarly "two-cells-settled-early": "a read of two cells that fits is not settled in passing if something was sent behind it",
     LateReadsBesideInternal "late-reads-beside-internal": "reads are not placed late where they let internal turns happen again",
     LateReadsBesideWhole "late-reads-beside-whole": "reads are not placed late once a turn may touch anything",
+    // Tables.
+    TabulatedReadsThatWrite "tabulated-reads-that-write": "a request is handled at the first content that gives its response only if it changes nothing at any content",
+    TabulatedQuietAtOneContent "tabulated-quiet-at-one-content": "a request that may write counts as a read only if it changes none of the contents that can occur",
+    TabulatedUnseenThoughRead "tabulated-unseen-though-read": "by tables too, a content that was read is not unseen",
+    TabulatedUnseenThoughAnswered "tabulated-unseen-though-answered": "by tables too, a write is left in flight only as long as it is unanswered",
+    TabulatedLostWithoutWhatIsInFlight "tabulated-lost-without-what-is-in-flight": "by tables too, what is in flight may bring a content back",
+    TabulatedLostWithoutWhatComes "tabulated-lost-without-what-comes": "by tables too, what is sent later may bring a content back",
     // Names of secrets.
     OneNameForTwoCopies "one-name-for-two-copies": "secrets are named after the delivery: two copies of one message make two",
     // The fingerprint.

@@ -33,6 +33,8 @@ pub(crate) enum Fit {
 pub(crate) struct Effect {
     /// `true` if the response is the observed one, or none is known.
     pub(crate) matches: bool,
+    /// `true` if the response is not the observed one, and will not be once the content has grown either.
+    pub(crate) never: bool,
     /// `true` if the response is known.
     pub(crate) answered: bool,
     /// New content, if the delivery writes.
@@ -214,12 +216,16 @@ impl Composed<'_> {
             Some((_, Seen::Closed)) => self.network.breaks(),
             None => true,
         };
+        let never = !matches
+            && (planted(Fault::NeverThoughItMayGrow)
+                || matches!(answered, Some((_, Seen::Message(seen))) if !self.model.may_grow_into(&**message, &**seen)));
         self.reclaim(&mut ran);
         if !ran.facts.is_empty() {
             return None;
         }
         Some(Effect {
             matches,
+            never,
             answered: answered.is_some(),
             after: ran.writes.pop().map(|(_, value)| value),
         })

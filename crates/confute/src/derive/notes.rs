@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::compose::Composed;
-use super::hypothesis::Hypothesis;
+use super::hypothesis::{Delivery, Hypothesis};
 use super::search::stack::{Move, Node};
 use super::search::{Part, Progress};
 use crate::account::Note;
@@ -34,6 +34,17 @@ impl Composed<'_> {
         let action = Action(&node.hypothesis, node.next_move);
         let event = part.place_of(node.at);
         self.note(|| Note::Taken { event, action: &action, depth: node.depth, open: part.open() });
+    }
+
+    /// Notes that a part is searched by tables.
+    pub(super) fn note_tables(&self, part: &Part) {
+        self.note(|| Note::Taken { event: part.place_of(0), action: &"by tables", depth: 0, open: 0 });
+    }
+
+    /// Notes that a request is handled in a search by tables, to explain the response at this position.
+    pub(super) fn note_handled(&self, delivery: &Delivery, event: u64, open: usize) {
+        let action = Handled(delivery);
+        self.note(|| Note::Taken { event, action: &action, depth: 0, open });
     }
 
     /// Notes that the search of a part ends for now.
@@ -87,11 +98,23 @@ impl Display for Action<'_> {
             Move::Read(index, Some(_)) => ("read, at an earlier content,", index),
         };
         let Some(pending) = hypothesis.pending.get(index) else { return f.write_str(what) };
-        let delivery = &pending.delivery;
-        match &delivery.item {
-            Incoming::Message(message) => write!(f, "{what} {}", Shown(&**message))?,
-            Incoming::Closed => write!(f, "{what} the close of its connection")?,
-        }
-        write!(f, " of event {} on connection {}", delivery.place + 1, delivery.wire)
+        describe(f, what, &pending.delivery)
     }
+}
+
+/// A request that is handled in a search by tables.
+struct Handled<'a>(&'a Delivery);
+
+impl Display for Handled<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        describe(f, "deliver", self.0)
+    }
+}
+
+fn describe(f: &mut fmt::Formatter<'_>, what: &str, delivery: &Delivery) -> fmt::Result {
+    match &delivery.item {
+        Incoming::Message(message) => write!(f, "{what} {}", Shown(&**message))?,
+        Incoming::Closed => write!(f, "{what} the close of its connection")?,
+    }
+    write!(f, " of event {} on connection {}", delivery.place + 1, delivery.wire)
 }

@@ -6,8 +6,9 @@
 //! excludes. [`Reductions`] switches each of them at run time; the oracle tests compare the verdicts with all of them,
 //! with none, with each alone, with each missing, and with random sets.
 //!
-//! They act at six points, in this order:
+//! They act at seven points, in this order:
 //!
+//! 0. *Before a search begins*: [`tables`] takes its place where hypotheses are not needed.
 //! 1. *When an event comes*: [`parts`] chooses the group of cells that it concerns, and [`wait`] decides how far the log
 //!    of that group is explained now.
 //! 2. *Before a move*: [`foresight`] looks at the messages in flight, because that costs no turn; [`unseen`] looks at the
@@ -40,6 +41,7 @@ pub(crate) mod remember;
 mod scenes;
 mod set;
 mod settle;
+pub(crate) mod tables;
 mod unseen;
 mod wait;
 

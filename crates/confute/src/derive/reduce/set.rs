@@ -54,6 +54,8 @@ reductions! {
     Settling = "settling",
     /// The past is replaced early where many alternatives are open.
     EarlySettling = "early-settling",
+    /// Offline, a part whose turns are functions of its only cell is searched without hypotheses.
+    Tables = "tables",
     /// On a network that loses messages, a response is bound to its observation when it is sent.
     Anticipation = "anticipation",
 }

@@ -20,6 +20,7 @@ use super::compose::Composed;
 use super::dualize::Entry;
 use super::hypothesis::Hypothesis;
 use super::reduce::remember::Remembered;
+use super::reduce::tables::Attempt;
 use super::reduce::{Contents, Reduction, Scenes, Settling};
 use crate::engine::Meter;
 use stack::{Node, Stack};
@@ -80,6 +81,7 @@ pub(super) struct Memory {
     pub(super) remembered: Remembered,
     pub(super) contents: Contents,
     pub(super) scenes: Scenes,
+    pub(super) tables: Attempt,
 }
 
 /// The outcome of a search.
@@ -139,12 +141,16 @@ impl Part {
         self.front.live.clone_from(&self.origin.hypotheses);
         self.front.horizon = 0;
         self.memory.remembered.forget_all();
+        self.memory.tables = Attempt::Declined;
     }
 
     /// Searches until the log is explained, no alternative is left, or the meter is spent.
     ///
     /// Works in stretches, each settled if it can be, so that the past does not accumulate.
     pub(crate) fn advance(&mut self, world: &Composed<'_>, meter: &mut Meter<'_>, target: usize) -> Progress {
+        if let Some(progress) = self.search_by_tables(world, meter) {
+            return progress;
+        }
         let mut target = target.min(self.log.len());
         loop {
             match self.explore(world, meter) {
