@@ -29,6 +29,7 @@ extern crate self as confute_service;
 
 mod chosen;
 mod field;
+mod listing;
 mod message;
 mod mix;
 mod name;
@@ -45,6 +46,7 @@ pub use confute::knowledge::Knowledge;
 pub use confute::lang::Mismatch;
 pub use confute_derive::Message;
 pub use field::{Field, Part, PartMut};
+pub use listing::Listing;
 pub use message::{
     Expected, Kind, Message, Piece, Role, Source, from_json, kind_of, show, texts, to_json, told,
 };

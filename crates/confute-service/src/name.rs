@@ -48,6 +48,11 @@ impl Name {
         }
     }
 
+    /// Returns the part of a name that travels which names its case.
+    pub(crate) fn case(&self) -> Option<&str> {
+        self.as_str().rsplit_once('-').map(|(case, _)| case)
+    }
+
     /// Returns the number of a name of a script. A name that travels has none.
     pub fn script_number(&self) -> Option<u32> {
         if let Form::Number(number) = self.0 { Some(number) } else { None }

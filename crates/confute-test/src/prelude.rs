@@ -4,10 +4,11 @@ pub use confute::lang::{
     Formula, HasVars, Io, Level, Objects, Register, Rule, ServerModel, Stop, Table, Text, Turn, Versions,
 };
 pub use confute::{plain, secrets};
-pub use confute_service::{Draw, Expected, Field, Id, Message, Mix, Name, Read, Secret, Service, Wire, wire};
+pub use confute_service::{
+    Draw, Expected, Field, Id, Listing, Message, Mix, Name, Read, Secret, Service, Wire, told, wire,
+};
 
 pub use confute::knowledge::Value;
 pub use confute::lang::Number;
-pub use confute_service::told;
 
 pub use crate::check::Check;

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a panic is a failing test")]
 
 mod messages;
+mod objects;
 mod unknown;
 mod wires;

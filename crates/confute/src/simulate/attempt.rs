@@ -13,7 +13,8 @@ use super::store::Store;
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Literal, Sort, Term, Var};
 use crate::lang::{
-    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, Rule, Scope, Stop, Turn, Val,
+    Access, Cause, CellKey, CellSpec, Change, Conn, Handler, Incoming, Mistake, ObjectTable, Rule, Scope,
+    Stop, Turn, Val,
 };
 use crate::random::Random;
 
@@ -294,6 +295,16 @@ impl<M: Clone, O: Clone + Eq> Handler<M, O> for Attempt<'_, M, O> {
         self.habits.widen("scan")?;
         self.habits.look()?;
         Ok(self.store.table(table))
+    }
+
+    /// Makes the id of a new object differ from all others. Where a decision is open, a guess would be wrong half of the time, for each object.
+    fn claim(&mut self, table: ObjectTable, cell: u32, id: &Term) -> Result<(u32, Option<Val>), Stop> {
+        for (other, place) in Handler::<M, O>::roster(self, table)? {
+            if other != *id && Handler::<M, O>::read(self, place)?.is_some() {
+                Handler::<M, O>::assume(self, &Literal::Ne(other, id.clone()))?;
+            }
+        }
+        Ok((cell, None))
     }
 }
 
