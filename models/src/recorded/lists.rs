@@ -1,6 +1,7 @@
 //! Histories of Jepsen's `list-append`: transactions of one key.
 
 use confute::history::{Edn, Entry};
+use confute::lang::Text;
 
 use super::{Misfit, Reading, item, items, misfit, simple, unknown};
 use crate::item::Item;
@@ -35,7 +36,7 @@ pub static LIST_APPEND: Reading<Message> = Reading {
             let reads = &*entry.f != "append";
             let step = if reads { Step::Read } else { Step::Append(item(entry, &entry.value)?) };
             simple(Message::Txn { key, steps: vec![step] }, end, |end| {
-                Ok(Message::Done(if reads { vec![list(&items(end, &end.value)?)] } else { Vec::new() }))
+                Ok(Message::Done(if reads { vec![read(end, &end.value)?] } else { Vec::new() }))
             })
         }
         _ => Err(unknown(&LIST_APPEND, entry)),
@@ -81,5 +82,10 @@ fn reads(end: &Entry, steps: &[Step]) -> Result<Message, Misfit> {
         return Err(misfit(end, "the steps of the completion are not those that were invoked"));
     }
     let reads = done.iter().filter(|one| one.step == Step::Read);
-    Ok(Message::Done(reads.map(|one| Ok(list(&items(end, &one.value)?))).collect::<Result<_, _>>()?))
+    Ok(Message::Done(reads.map(|one| read(end, &one.value)).collect::<Result<_, _>>()?))
+}
+
+/// Returns the list that was read. That of a key without a list is nil.
+fn read(end: &Entry, value: &Edn) -> Result<Text, Misfit> {
+    if *value == Edn::Nil { Ok(Text::new()) } else { Ok(list(&items(end, value)?)) }
 }

@@ -265,7 +265,6 @@ fn item(entry: &Entry, value: &Edn) -> Result<Item, Misfit> {
 /// Returns the elements of a list, a vector or a set.
 fn items(entry: &Entry, value: &Edn) -> Result<Vec<Item>, Misfit> {
     match value {
-        Edn::Nil => Ok(Vec::new()),
         Edn::Vector(values) | Edn::List(values) => values.iter().map(|value| item(entry, value)).collect(),
         Edn::Set(values) => values.iter().map(|value| item(entry, value)).collect(),
         other => Err(misfit(entry, &format!("{other} is not a list of elements"))),

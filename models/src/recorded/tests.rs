@@ -129,6 +129,8 @@ fn sets_and_counters() {
         Elements(vec![1.into(), 2.into()]),
     ];
     assert_eq!(found, expected);
+    // A read that says nothing is not a read of nothing.
+    assert!(wrong(&SET, &["0 invoke read nil", "0 ok read nil"]).contains("nil is not a list of elements"));
     assert!(wrong(&SET, &["0 invoke contains 1", "0 ok contains 1"]).contains("true or false"));
     let counted =
         read(&COUNTER, &edn(&["0 invoke add -3", "0 ok add -3", "0 invoke read nil", "0 ok read -3"]));
