@@ -83,6 +83,9 @@ pub fn memcached(place: &str) -> Check {
 ///
 /// confute_test::service("127.0.0.1:7000", Pings, wire::lines(), Mix::all()).connections(16).run();
 /// ```
+///
+/// Several cases run at the same time. If the server has state that no [`Name`](confute_service::Name) of a case belongs to, such as
+/// one register for all clients, cases would meet there, and a correct server would be refuted: use [`Check::workers`] with 1 then.
 pub fn service<S, W>(place: &str, model: S, wire: W, mix: Mix<S::Msg>) -> Check
 where
     S: ServerModel<Msg: Message> + Send + Sync + 'static,
