@@ -84,8 +84,9 @@ pub fn memcached(place: &str) -> Check {
 /// confute_test::service("127.0.0.1:7000", Pings, wire::lines(), Mix::all()).connections(16).run();
 /// ```
 ///
-/// Several cases run at the same time. If the server has state that no [`Name`](confute_service::Name) of a case belongs to, such as
-/// one register for all clients, cases would meet there, and a correct server would be refuted: use [`Check::workers`] with 1 then.
+/// One case runs at a time. If everything that the server keeps belongs to a [`Name`](confute_service::Name) of a case, more of them
+/// are faster ([`Check::workers`]). Otherwise, as with one register for all clients, cases would meet in the server, and a correct
+/// one would be refuted.
 pub fn service<S, W>(place: &str, model: S, wire: W, mix: Mix<S::Msg>) -> Check
 where
     S: ServerModel<Msg: Message> + Send + Sync + 'static,
@@ -114,11 +115,16 @@ impl Check {
             prefix: "confute-".to_owned(),
             max_time: Some(TIME),
             seed: fresh_seed(),
-            workers: Workers::Auto,
             ..Plan::new(target)
         };
-        // A model that is not shipped has been run only by its author, so all of its turns are repeated.
-        plan.limits.repeat_all = subject.as_ref().is_ok_and(|subject| !subject.is_shipped);
+        if subject.as_ref().is_ok_and(|subject| subject.is_shipped) {
+            plan.workers = Workers::Auto;
+        } else {
+            // Only the author knows whether cases meet in the server: two that do would refute a correct one.
+            plan.workers = Workers::Fixed(1);
+            // The model has been run only by its author, so all of its turns are repeated.
+            plan.limits.repeat_all = true;
+        }
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
             subject,
@@ -165,8 +171,9 @@ impl Check {
         self
     }
 
-    /// Sets the number of cases that run at the same time. The default is as many as keep the tester busy while others wait, with
-    /// no more connections than the server takes. With one, cases follow each other in the same order each time.
+    /// Sets the number of cases that run at the same time. The default for the kits of Confute is as many as keep the tester busy
+    /// while others wait, with no more connections than the server takes; for a service of one's own it is one, because only its
+    /// author knows that cases do not meet in the server. With one, cases follow each other in the same order each time.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.plan.workers = Workers::Fixed(workers.max(1));
