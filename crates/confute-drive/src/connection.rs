@@ -4,12 +4,14 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use confute::trace::WireConn;
 use mio::net::TcpStream;
 use socket2::SockRef;
 
+use crate::crew::{Crew, Unread};
 use crate::erased::AnyMessage;
 use crate::outbox::Outbox;
 use crate::protocol::Reader;
@@ -99,6 +101,8 @@ pub(crate) struct History {
     pub(crate) announced: bool,
     /// Number of bytes received since the last complete response.
     pub(crate) unasked: usize,
+    /// The unfinished message, for the sum over all cases.
+    pub(crate) unread: Unread,
 }
 
 impl Connection {
@@ -107,8 +111,9 @@ impl Connection {
         peer: Peer,
         wire: Option<WireConn>,
         reader: Box<dyn Reader<AnyMessage>>,
-        now: Instant,
+        crew: Option<Arc<Crew>>,
     ) -> Self {
+        let now = Instant::now();
         // Without it, pieces would wait for acknowledgements. If it fails, the connection has failed too,
         // which the next read or write shows.
         let _ = stream.tcp().set_nodelay(true);
@@ -136,6 +141,7 @@ impl Connection {
                 met: None,
                 announced: false,
                 unasked: 0,
+                unread: Unread::new(crew),
             },
             held: false,
             asking: false,

@@ -9,7 +9,7 @@
 //!
 //! Seeds and scripts do not depend on the crew: the seed of a case follows from that of the campaign and its number.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,10 @@ const ALONE: u64 = 200;
 /// Multiple of the connections that the server drops anyway, for as many responses, from which on it is a sign.
 const MORE: u64 = 3;
 
+/// Bytes of unfinished messages, all cases together, above which no case begins beside others: responses are large, or the
+/// server floods its clients, and memory is needed for those that have begun.
+const UNREAD: usize = 32 << 20;
+
 /// Use that a case has for its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -70,6 +74,35 @@ pub struct Crew {
     slowest: AtomicU64,
     /// Number of the case that waits for connections, for which all later ones end; zero if there is none.
     favoured: AtomicU64,
+    /// Bytes of unfinished messages on the connections of all cases.
+    unread: AtomicUsize,
+}
+
+/// The bytes of the unfinished message on one connection, which count for its crew as long as the connection lives.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    crew: Option<Arc<Crew>>,
+    bytes: usize,
+}
+
+impl Unread {
+    pub(crate) fn new(crew: Option<Arc<Crew>>) -> Self {
+        Self { crew, bytes: 0 }
+    }
+
+    /// Notes that the message has this many bytes by now. Returns the sum for all connections of the crew.
+    pub(crate) fn note(&mut self, bytes: usize) -> usize {
+        let before = std::mem::replace(&mut self.bytes, bytes);
+        let Some(crew) = &self.crew else { return bytes };
+        crew.unread.fetch_sub(before, Ordering::Relaxed);
+        crew.unread.fetch_add(bytes, Ordering::Relaxed) + bytes
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        self.note(0);
+    }
 }
 
 /// Two handles are equal if they are the same crew.
@@ -237,6 +270,7 @@ impl Crew {
             waited: AtomicU64::new(0),
             slowest: AtomicU64::new(0),
             favoured: AtomicU64::new(0),
+            unread: AtomicUsize::new(0),
         })
     }
 
@@ -262,7 +296,8 @@ impl Crew {
             if halt.load(Ordering::Relaxed) {
                 break false;
             }
-            if state.admits(purpose, connections) {
+            let is_crammed = state.open() > 0 && self.unread.load(Ordering::Relaxed) > UNREAD;
+            if !is_crammed && state.admits(purpose, connections) {
                 break true;
             }
             // A case of the campaign that waits for its limit to grow takes nobody's turn.

@@ -146,6 +146,8 @@ impl Trouble {
     pub(crate) fn may_be_crowding(&self) -> bool {
         match self {
             Trouble::Restarted { .. } | Trouble::Fruitless { .. } | Trouble::Starved { .. } => true,
+            // Large responses to several cases fill the memory of the tester. To a case alone, it is the server that floods.
+            Trouble::Flood { .. } => true,
             Trouble::Silent { alive, .. } => !alive,
             other => other.is_absence(),
         }

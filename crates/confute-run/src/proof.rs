@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use confute::trace::Event;
-use confute::{Names, Options, Pulse, Reasons};
-use confute_drive::{AnyMessage, AnyProtocol, Finding, Proof, proof_of};
+use confute::{Diagnosis, Names, Options, Pulse, Reasons};
+use confute_drive::{AnyMessage, AnyProtocol, Finding, Proof, is_refuted, proof_of};
 use confute_record::numbered;
 
 /// Time to find one proof.
@@ -49,8 +49,41 @@ fn proof(protocol: &dyn AnyProtocol, finding: &Finding, time: Duration, stop: &A
         return Some(Proof { matter: Vec::new(), sentences, main: 0 });
     }
     let names = Names { word: &|event| word(&trace[event]), number: &|event| number(trace, event) };
-    let (sentences, main) = (found.sentences(&names), found.main_sentence());
+    let (mut sentences, main) = (found.sentences(&names), found.main_sentence());
+    let beside = beside(protocol, finding);
+    if !beside.is_empty() {
+        let rules = beside.join(" and ");
+        sentences.push(format!("Even that explanation breaks {rules} too, which the case did not require."));
+    }
     Some(Proof { matter: found.matter, sentences, main })
+}
+
+/// Returns the rules that were relaxed in the case and without which its first explanation does not hold. A reader would take
+/// "explained only by one violation of X" for the whole explanation.
+fn beside(protocol: &dyn AnyProtocol, finding: &Finding) -> Vec<&'static str> {
+    let shown = finding.shown();
+    let blamed = still_blamed(finding);
+    let Some(first) = blamed.first() else { return Vec::new() };
+    let needs_more = |relaxed: &[&'static str]| {
+        is_refuted(protocol, shown.trace, [&first.rules[..], relaxed].concat()) == Some(true)
+    };
+    if finding.relaxed.is_empty() || !needs_more(&[]) {
+        return Vec::new();
+    }
+    let mut needed = finding.relaxed.clone();
+    for rule in &finding.relaxed {
+        let fewer: Vec<&str> = needed.iter().copied().filter(|other| other != rule).collect();
+        if !needs_more(&fewer) {
+            needed = fewer;
+        }
+    }
+    needed
+}
+
+/// Returns the diagnoses of the case shown with the sets of rules that the violation is still blamed on after all other cases.
+fn still_blamed(finding: &Finding) -> Vec<Diagnosis> {
+    let known = |rules: &[&str]| finding.diagnoses.iter().any(|one| one.rules == rules);
+    finding.shown().diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect()
 }
 
 /// Returns the reasons why nothing explains the case shown; `None` if they are not found in this time.
@@ -61,9 +94,7 @@ fn reasons_for(
     stop: &AtomicBool,
 ) -> Option<Reasons> {
     let shown = finding.shown();
-    // Only sets of rules that the violation is still blamed on after all other cases.
-    let known = |rules: &[&str]| finding.diagnoses.iter().any(|one| one.rules == rules);
-    let diagnoses: Vec<_> = shown.diagnoses.iter().filter(|one| known(&one.rules)).cloned().collect();
+    let diagnoses = still_blamed(finding);
     let start = Instant::now();
     let watch = |_: &Pulse| start.elapsed() > time || stop.load(Ordering::Relaxed);
     let options = Options { watch: Some(&watch), relaxed: finding.relaxed.clone(), ..Options::default() };

@@ -216,7 +216,9 @@ impl Ran {
             "{what:?} {out}"
         );
         assert!(*took < Duration::from_secs(20), "{what:?} took {took:?}");
-        assert!(memory.is_none_or(|mib| mib < 400), "{what:?} took {memory:?} MiB");
+        // A case alone may hold 16 MiB on each of 16 connections, several together half as much, and the allocator returns
+        // not all of what the first ones had.
+        assert!(memory.is_none_or(|mib| mib < 640), "{what:?} took {memory:?} MiB");
         assert!(!out.contains("violation 1"), "{what:?} {out}");
     }
 }

@@ -141,7 +141,8 @@ impl Case<'_> {
     fn add(&mut self, stream: Stream, peer: Peer, wire: Option<WireConn>) -> Option<usize> {
         let side = if wire.is_some() { Side::Opened } else { Side::Accepted };
         let reader = self.setup.protocol.reader(side);
-        let mut connection = Box::new(Connection::new(stream, peer, wire, reader, Instant::now()));
+        let crew = self.setup.limits.crew.clone();
+        let mut connection = Box::new(Connection::new(stream, peer, wire, reader, crew));
         let token = self.connections.vacant();
         let interest = Interest::READABLE | Interest::WRITABLE;
         if let Err(error) = self.net.poll.registry().register(connection.stream(), Token(token), interest) {

@@ -21,6 +21,10 @@ const MOST_OVERLONG: u32 = 3;
 const MOST_SMALL_OVERLONG: u32 = 8;
 /// Size in bytes below which an overlong response is small.
 const SMALL_OVERLONG: usize = 1 << 20;
+/// Multiple of the largest message that several cases may hold of unfinished ones.
+const CRAMMED: usize = 8;
+/// Part of the largest message from which on an unfinished one contributes to that.
+const SHARE: usize = 16;
 /// Multiple of the patience that a response may take if its bytes arrive one by one.
 pub(super) const TRICKLE: u32 = 4;
 /// Longest wait for the poll, so that a request to stop is noticed.
@@ -254,8 +258,9 @@ impl Case<'_> {
                         self.part(connection);
                         return false;
                     }
-                    if held > limits.message || connection.history.unasked > limits.unasked {
-                        let unfinished = held > limits.message;
+                    let is_full = self.is_crammed(connection.history.unread.note(held), held);
+                    if held > limits.message || is_full || connection.history.unasked > limits.unasked {
+                        let unfinished = held > limits.message || is_full;
                         let bytes = if unfinished { held } else { connection.history.unasked };
                         self.fail(Trouble::Flood { bytes, unfinished });
                         self.part(connection);
@@ -308,6 +313,15 @@ impl Case<'_> {
         let since = ended.saturating_duration_since(self.clock.start).as_micros();
         let before = self.clock.start.saturating_duration_since(ended).as_micros();
         Some(i64::try_from(since).unwrap_or(i64::MAX) - i64::try_from(before).unwrap_or(i64::MAX))
+    }
+
+    /// Returns `true` if the cases hold too many bytes of unfinished messages, to which this connection contributes its
+    /// share. A case alone may hold more.
+    fn is_crammed(&self, all: usize, held: usize) -> bool {
+        let most = self.setup.limits.message;
+        all > CRAMMED * most
+            && held > most / SHARE
+            && self.net.shift.as_ref().is_some_and(crate::crew::Shift::has_company)
     }
 
     /// Takes the messages that were read. Returns `false` if the connection has ended.

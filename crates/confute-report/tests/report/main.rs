@@ -10,6 +10,7 @@ mod killed;
 mod known;
 mod many;
 mod page;
+mod proofs;
 #[path = "../../../confute-drive/tests/drive/protocol.rs"]
 mod protocol;
 #[path = "../../../confute-drive/tests/drive/server.rs"]

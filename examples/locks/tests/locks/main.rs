@@ -21,15 +21,27 @@ fn a_correct_server_is_not_refuted() {
     check(&start(None).unwrap()).run();
 }
 
-/// Runs the tester on a server with this bug: the rule is right, and the smallest case is small.
+/// Runs the tester on a server with this bug: the rule is right, and the smallest case is small. A race may not show again
+/// while it is made smaller, so there are three attempts.
 fn refutes(bug: Bug, rule: &str) {
-    let check = check(&start(Some(bug)).unwrap()).seed(1).regressions(None);
-    let (outcome, text) = check.max_time(Duration::from_secs(20)).max_failures(1).try_run().unwrap();
-    assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
-    assert!(text.contains(&format!("violation 1: {rule} (level must)")), "{text}");
-    let shrunk = text.split_once("shrunk:").and_then(|(_, rest)| rest.split_once(" requests to ")).unwrap().1;
-    let requests: usize = shrunk.split(|one: char| !one.is_ascii_digit()).next().unwrap().parse().unwrap();
-    assert!(requests <= 4, "{text}");
+    let mut texts = Vec::new();
+    for seed in 1..=3 {
+        let check = check(&start(Some(bug)).unwrap()).seed(seed).regressions(None);
+        let (outcome, text) = check.max_time(Duration::from_secs(20)).max_failures(1).try_run().unwrap();
+        assert_eq!(outcome.conclusion, Conclusion::Refuted, "{text}");
+        assert!(text.contains(&format!("violation 1: {rule} (level must)")), "{text}");
+        if requests(&text).is_some_and(|requests| requests <= 4) {
+            return;
+        }
+        texts.push(text);
+    }
+    panic!("no case is small:\n{}", texts.join("\n"));
+}
+
+/// Returns the number of requests of the smallest case, if it was made smaller.
+fn requests(text: &str) -> Option<usize> {
+    let (_, rest) = text.split_once("shrunk:")?.1.split_once(" requests to ")?;
+    rest.split(|one: char| !one.is_ascii_digit()).next()?.parse().ok()
 }
 
 #[test]
