@@ -45,7 +45,7 @@ const STEPS: usize = 300;
 const KINDS: u64 = 32;
 /// Number of requests of a case in front of a gateway, and the most of them that are outstanding.
 const REQUESTS: (usize, usize) = (48, 12);
-/// The same for a short soak, whose few cases must all be judged in time on a busy machine: the gateway may assign
+/// Both numbers for a short soak, whose few cases must all be judged in time on a busy machine: the gateway may assign
 /// responses to outstanding requests in many ways, and each is a hypothesis.
 const REQUESTS_SHORT: (usize, usize) = (30, 4);
 /// Response timeout in the search for a twin.

@@ -98,7 +98,7 @@ enum Client<M> {
     Performed(M),
 }
 
-/// Whether a call is ever answered.
+/// Fate of a call: answered, or open for ever.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Answered,

@@ -59,7 +59,7 @@ pub(crate) enum Manner {
     Takes(u64, Excess),
 }
 
-/// What a server does with more connections than it takes.
+/// Treatment of connections beyond those that the server takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excess {
     /// Refuses them.

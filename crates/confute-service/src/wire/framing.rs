@@ -3,7 +3,7 @@
 use super::{Body, Read, Wire};
 use crate::message::Message;
 
-/// Where a message ends.
+/// A rule for where one message ends and the next begins.
 pub trait Framing: Clone + Send + Sync + 'static {
     /// Appends the bytes of a body with its frame.
     fn wrap(&self, body: &[u8], bytes: &mut Vec<u8>);

@@ -16,7 +16,7 @@ pub(super) struct Steps {
     first: Vec<String>,
     last: VecDeque<String>,
     dropped: u64,
-    /// What was left out since the last line.
+    /// Moves that were left out since the last line.
     left_out: [u32; Reduction::ALL.len()],
 }
 
