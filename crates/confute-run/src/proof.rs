@@ -43,6 +43,7 @@ pub fn prove_all(
 
 fn proof(protocol: &dyn AnyProtocol, finding: &Finding, time: Duration, stop: &AtomicBool) -> Option<Proof> {
     let trace = finding.shown().trace;
+    let end = Instant::now() + time;
     let found = reasons_for(protocol, finding, time, stop)?;
     if found.matter.len() > MOST {
         let sentences = vec!["The case is too long to find the contradictory messages.".to_owned()];
@@ -50,34 +51,39 @@ fn proof(protocol: &dyn AnyProtocol, finding: &Finding, time: Duration, stop: &A
     }
     let names = Names { word: &|event| word(&trace[event]), number: &|event| number(trace, event) };
     let (mut sentences, main) = (found.sentences(&names), found.main_sentence());
-    let beside = beside(protocol, finding);
+    let beside = beside(protocol, finding, end).unwrap_or_default();
     if !beside.is_empty() {
         let rules = beside.join(" and ");
-        sentences.push(format!("Even that explanation breaks {rules} too, which the case did not require."));
+        sentences.push(format!("That explanation also breaks {rules}, which was not required in this case."));
     }
     Some(Proof { matter: found.matter, sentences, main })
 }
 
 /// Returns the rules that were relaxed in the case and without which its first explanation does not hold. A reader would take
-/// "explained only by one violation of X" for the whole explanation.
-fn beside(protocol: &dyn AnyProtocol, finding: &Finding) -> Vec<&'static str> {
+/// "explained only by one violation of X" for the whole explanation. `None` if there are none, or if that is not decided in time.
+fn beside(protocol: &dyn AnyProtocol, finding: &Finding, end: Instant) -> Option<Vec<&'static str>> {
     let shown = finding.shown();
     let blamed = still_blamed(finding);
-    let Some(first) = blamed.first() else { return Vec::new() };
-    let needs_more = |relaxed: &[&'static str]| {
-        is_refuted(protocol, shown.trace, [&first.rules[..], relaxed].concat()) == Some(true)
+    let first = blamed.first()?;
+    let is_enough = |relaxed: &[&'static str]| {
+        let rules = [&first.rules[..], relaxed].concat();
+        if Instant::now() > end {
+            None
+        } else {
+            is_refuted(protocol, shown.trace, rules).map(|refuted| !refuted)
+        }
     };
-    if finding.relaxed.is_empty() || !needs_more(&[]) {
-        return Vec::new();
-    }
     let mut needed = finding.relaxed.clone();
+    if needed.is_empty() || is_enough(&[])? {
+        return None;
+    }
     for rule in &finding.relaxed {
         let fewer: Vec<&str> = needed.iter().copied().filter(|other| other != rule).collect();
-        if !needs_more(&fewer) {
+        if is_enough(&fewer)? {
             needed = fewer;
         }
     }
-    needed
+    Some(needed)
 }
 
 /// Returns the diagnoses of the case shown with the sets of rules that the violation is still blamed on after all other cases.
