@@ -5,13 +5,13 @@ use std::sync::Arc;
 use confute_drive::Past;
 use serde::{Deserialize, Serialize};
 
-use crate::date;
 use crate::encode::{FORBIDDEN, Target};
 use crate::message::{
     Field, Fields, ForwardedRequest, ForwardedResponse, Frame, IfRange, MARK, Message, Method, Odd, Request,
     Response, Span, Tag, Tags, is_default,
 };
 use crate::protocol::Http;
+use confute_http1::date;
 
 /// The message of one step of a script.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ pub struct AskRequest {
     /// `If-Range`: the ranges apply only if this validator is current; otherwise the whole content is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_range: Option<AskIfRange>,
-    /// The content, as [text](crate::text).
+    /// The content, as [text](confute_http1::text).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Arc<str>>,
     /// `true` if the content is sent in chunks.
@@ -166,7 +166,7 @@ pub struct AskResponse {
     /// Fields in addition to those of every response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<Field>,
-    /// The content, as [text](crate::text).
+    /// The content, as [text](confute_http1::text).
     #[serde(skip_serializing_if = "str::is_empty")]
     pub body: Arc<str>,
     /// Framing of the content.

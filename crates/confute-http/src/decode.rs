@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use confute_drive::{Reader, Side};
 
-use crate::date;
 use crate::message::{
     AnnouncedEnd, Dated, Field, Fields, Flaw, ForwardedRequest, ForwardedResponse, Frame, MARK, Message,
     Method, Notes, Partial, RangeSent, Request, Response, Tag,
 };
-use crate::wire::{
+use crate::rules;
+use confute_http1::{
     Anomaly, Ending, Framing, Kind, Length, Limit, RawField, RawFields, RawRequest, RawResponse, Read,
     RequestReader, ResponseReader, Section,
 };
-use crate::{rules, text};
+use confute_http1::{date, text};
 
 /// Returns the flaw of a message that an anomaly of this kind amounts to, if it does.
 pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {

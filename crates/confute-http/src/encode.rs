@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::date;
 use crate::message::{Field, Fields, Frame, IfRange, Message, Odd, Request, Response, Span, Tag, Tags};
-use crate::text;
-use crate::wire::{Body, Malformed, Outgoing, RawResponse, Read, ResponseReader};
+use confute_http1::date;
+use confute_http1::text;
+use confute_http1::{Body, Malformed, Outgoing, RawResponse, Read, ResponseReader};
 
 /// Cache directives of every response of the origin, so that neither storing nor transforming excuses a change.
 pub(crate) const FORBIDDEN: &str = "no-store, no-transform";

@@ -44,7 +44,7 @@ impl Fields {
     pub fn list(&self, name: &str) -> Vec<String> {
         let text = |each: &[u8]| String::from_utf8_lossy(each).trim().to_owned();
         self.all(name)
-            .flat_map(|value| crate::wire::split_list(value.as_bytes()).map(text).collect::<Vec<_>>())
+            .flat_map(|value| confute_http1::split_list(value.as_bytes()).map(text).collect::<Vec<_>>())
             .filter(|each| !each.is_empty())
             .collect()
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use crate::content_range::RangeSent;
-pub use crate::etag::{IfRange, Tag, Tags};
 pub use crate::forwarded::{Field, Fields, Forwarded, ForwardedRequest, ForwardedResponse, Frame, MARK};
 use crate::rules::Broken;
+pub use confute_http1::RangeSent;
+pub use confute_http1::{IfRange, Tag, Tags};
 
 /// An HTTP message. Its `Display` omits the parts that rarely matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -300,7 +300,7 @@ pub struct Request {
     /// `If-Range`: the ranges apply only if this validator is current; otherwise the whole content is requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_range: Option<IfRange>,
-    /// The content, as [text](crate::text).
+    /// The content, as [text](confute_http1::text).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Arc<str>>,
     /// `true` if the content is sent in chunks.
@@ -538,7 +538,7 @@ pub struct Response {
     /// Number of seconds after which the client may retry, from `Retry-After`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
-    /// The content, as [text](crate::text).
+    /// The content, as [text](confute_http1::text).
     #[serde(skip_serializing_if = "str::is_empty")]
     pub body: Arc<str>,
     /// `true` if the content is coded and therefore cannot be compared.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::ask::{Ask, AskDate, AskIfRange, AskRequest, AskResponse, AskTag, AskTags};
 use crate::message::{Field, Tag};
-use crate::text;
+use confute_http1::text;
 
 /// Returns `true` if the request has no unusual feature on the wire.
 pub(crate) fn is_plain(ask: &AskRequest) -> bool {

@@ -14,7 +14,7 @@ use super::literal::{escaped, repeated};
 use super::program::{Asked, Op, Program};
 use crate::message::{Message, Method, RangeSent};
 use crate::protocol::Http;
-use crate::text;
+use confute_http1::text;
 
 /// Maximum number of bytes of content in a command of one line.
 const SHORT: usize = 40;

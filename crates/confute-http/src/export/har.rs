@@ -13,8 +13,8 @@ use confute::trace::WireConn;
 use confute_drive::ByteRecord;
 use serde_json::{Value, json};
 
-use crate::date;
-use crate::wire::{RawFields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
+use confute_http1::date;
+use confute_http1::{RawFields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
 
 /// Note on the times in the recording.
 const TIMES: &str = "Only differences of times were measured: the times of day are those at which this file was written, less \

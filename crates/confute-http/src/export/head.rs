@@ -1,10 +1,10 @@
 //! Templates of requests: names are fresh in every run, and tags and dates come from the responses of the run.
 
 use crate::ask::{AskDate, AskIfRange, AskTag, AskTags};
-use crate::date;
 use crate::encode::{self, Target};
 use crate::message::{IfRange, Request, Tag, Tags};
 use crate::protocol::Http;
+use confute_http1::date;
 
 use super::program::{Asked, Program};
 

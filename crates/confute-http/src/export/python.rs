@@ -10,7 +10,7 @@ use super::literal::{python_bytes, python_text};
 use super::program::{Op, Program};
 use crate::message::{Flaw, Message, Odd};
 use crate::protocol::Http;
-use crate::text;
+use confute_http1::text;
 
 /// Python code that executes the steps.
 const ENGINE: &str = include_str!("reproduce.py");

@@ -8,7 +8,7 @@ use super::known::Known;
 use super::moves::{choose, choose_weighted};
 use crate::ask::{AskDate, AskIfRange, AskRequest, AskTag, AskTags};
 use crate::message::{Method, Span, Tag};
-use crate::text;
+use confute_http1::text;
 
 /// The tags of an `If-Match` or `If-None-Match`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -30,10 +30,11 @@ use confute_drive::{Generator, Peer, Protocol as _, Step, Until, View};
 
 use crate::ask::{Ask, AskRequest, AskTags};
 use crate::branch;
+use crate::mark;
 use crate::message::{Message, Method, Odd};
 use crate::protocol::Http;
-use crate::{mark, text};
 use conditional::{ReadMove, WriteMove, create, race, read, write};
+use confute_http1::text;
 use flood::Half;
 use known::{Known, left_open, successor};
 use moves::{

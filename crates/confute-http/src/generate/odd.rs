@@ -6,9 +6,10 @@ use confute_drive::{Past, Peer, Step, Until, View};
 use super::moves::draw;
 use super::{Pick, Traffic};
 use crate::ask::AskRequest;
+use crate::encode;
 use crate::message::{Odd, Request};
 use crate::protocol::Http;
-use crate::{encode, text};
+use confute_http1::text;
 
 impl Traffic {
     /// Sends one of the malformed requests.

@@ -7,7 +7,7 @@ use confute::knowledge::Knowledge;
 use super::entry::Entry;
 use super::expected::{Learnt, Read, require};
 use crate::message::{RangeSent, Response, Span};
-use crate::text;
+use confute_http1::text;
 
 /// Returns the content of the representation, if it is known.
 pub(super) fn known(entry: &Entry, facts: &Knowledge) -> Option<Arc<str>> {

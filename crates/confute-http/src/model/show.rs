@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::expected::{ExpectedResponse, Kind, Put, Read};
 use crate::message::{RangeSent, Response, Tag};
 use crate::rules::RuleSet;
-use crate::text;
+use confute_http1::text;
 
 type Values<'a> = dyn FnMut(Var) -> Value + 'a;
 

@@ -22,7 +22,7 @@ use super::queue;
 use crate::encode;
 use crate::message::{Flaw, Frame, Method, Request, Response};
 use crate::rules::RuleSet;
-use crate::text;
+use confute_http1::text;
 
 /// Handling of a request, or of a truncated response.
 #[derive(Clone, Copy)]

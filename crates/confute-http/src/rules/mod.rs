@@ -21,7 +21,7 @@ use confute_run::Explanation;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::wire::RawResponse;
+use confute_http1::RawResponse;
 
 pub use origin::*;
 pub(crate) use set::RuleSet;

@@ -17,7 +17,7 @@ use crate::model::content::{self, known};
 use crate::model::entry::Validator;
 use crate::model::expected::{ExpectedResponse, Kind, Learnt, Read, has_allow, over, require};
 use crate::rules::{self, RuleSet};
-use crate::text;
+use confute_http1::text;
 
 /// Rules that any response may break, besides those with a [`ResponseCheck`](rules::ResponseCheck).
 const ON_THE_WIRE: [&Rule; 7] = [

@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use super::content;
-use crate::date;
 use crate::rules::{ResponseCheck, rules};
-use crate::wire::RawResponse;
+use confute_http1::RawResponse;
+use confute_http1::date;
 
 rules! {
     content::END;

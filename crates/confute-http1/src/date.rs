@@ -5,7 +5,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::wire::grammar::trim;
+use crate::grammar::trim;
 
 /// The last date that can be written, in seconds since 1970.
 pub const LAST: i64 = 253_402_300_799;

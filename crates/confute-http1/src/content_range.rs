@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::grammar::decimal;
+use crate::grammar::decimal;
 
 /// The value of `Content-Range`. Numbers that do not fit are [`u64::MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use confute_http::wire::{Ending, Limit, Read, ReaderLimits};
+use confute_http1::{Ending, Limit, Read, ReaderLimits};
 
 use crate::common::responses;
 

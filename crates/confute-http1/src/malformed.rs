@@ -100,7 +100,7 @@ impl Encoded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Body, Kind, Outgoing, Read, RequestReader};
+    use crate::{Body, Kind, Outgoing, Read, RequestReader};
 
     fn kinds(wrong: Malformed) -> Vec<Kind> {
         let chunks = Body::chunks([&b"hello"[..], b"world"]);
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(kinds(Malformed::Before(b"\r\n".to_vec())), [Kind::LeadingEmptyLine]);
         assert_eq!(kinds(Malformed::ChunkSize(1, b"x".to_vec())), [Kind::BadChunkSize]);
         assert_eq!(kinds(Malformed::ChunkEnd(0, b"x".to_vec())), [Kind::BadChunkTerminator]);
-        assert_eq!(kinds(Malformed::NoLastChunk), [Kind::Truncated(crate::wire::Section::Chunks)]);
+        assert_eq!(kinds(Malformed::NoLastChunk), [Kind::Truncated(crate::Section::Chunks)]);
     }
 
     #[test]

@@ -211,7 +211,7 @@ pub struct Coding {
 
 /// Returns the non-empty elements of a list; a comma in a quoted string is no separator (RFC 9110, section 5.6.1).
 ///
-/// Lists of entity tags need `crate::etag` instead: in an entity tag a backslash is not an escape character.
+/// Lists of entity tags need [`Tag`](crate::Tag) instead: in an entity tag a backslash is not an escape character.
 pub fn split_list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let elements = value.split(move |byte| {
@@ -236,7 +236,7 @@ fn unfold(value: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Read, ResponseReader};
+    use crate::{Read, ResponseReader};
 
     fn with<T>(head: &str, look: impl FnOnce(RawFields<'_>) -> T) -> T {
         let mut reader = ResponseReader::default();

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::is_default;
 use crate::text;
 
 /// An entity tag whose value is known.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
     /// `true` if the tag is marked as weak.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weak: bool,
     /// The characters between the quotes, as [text](crate::text).
     pub opaque: Arc<str>,
@@ -71,7 +70,7 @@ impl<T> Tags<T> {
     }
 
     /// Replaces each tag by the result of `change`. Returns `None` if there is none for one of them.
-    pub(crate) fn map<U>(&self, change: impl Fn(&T) -> Option<U>) -> Option<Tags<U>> {
+    pub fn map<U>(&self, change: impl Fn(&T) -> Option<U>) -> Option<Tags<U>> {
         Some(match self {
             Tags::Any => Tags::Any,
             Tags::Lines(lines) => {
@@ -82,7 +81,7 @@ impl<T> Tags<T> {
     }
 
     /// Returns the tags of all lines.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
         let lines = if let Tags::Lines(lines) = self { &lines[..] } else { &[] };
         lines.iter().flatten()
     }

@@ -4,7 +4,7 @@
 //! head without an anomaly is accepted by `httparse`. The known exception, checked below: `httparse` omits a reason
 //! phrase that is not ASCII.
 
-use confute_http::wire::{Kind, PieceKind, RawResponse, Read, ReaderLimits};
+use confute_http1::{Kind, PieceKind, RawResponse, Read, ReaderLimits};
 
 use crate::common::responses;
 

@@ -1,8 +1,8 @@
 //! Property tests: round trips, and arbitrary bytes.
 
-use confute_http::message::{RangeSent, Tag};
-use confute_http::wire::{Body, Chunk, Outgoing, ReaderLimits, RequestReader, split_list};
-use confute_http::{date, text};
+use confute_http1::{Body, Chunk, Outgoing, ReaderLimits, RequestReader, split_list};
+use confute_http1::{RangeSent, Tag};
+use confute_http1::{date, text};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

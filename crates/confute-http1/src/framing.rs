@@ -89,7 +89,7 @@ pub(super) fn of<S: Start>(
 mod tests {
     use super::Framing::{Chunked, Length, None, Unknown, UntilClose};
     use super::*;
-    use crate::wire::{Kind, Read, RequestReader, ResponseReader};
+    use crate::{Kind, Read, RequestReader, ResponseReader};
 
     fn response(method: &str, status: &str, fields: &str) -> (Framing, Vec<Kind>) {
         let mut reader = ResponseReader::default();

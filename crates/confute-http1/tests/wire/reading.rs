@@ -1,7 +1,7 @@
 //! Results of reading given bytes: completeness, anomalies, unread rest.
 
-use confute_http::wire::PieceKind::{Body, ChunkLine, FieldLine, HeadEnd, StartLine};
-use confute_http::wire::{Ending, Kind, Limit, Read, ReaderLimits, RequestReader, Section};
+use confute_http1::PieceKind::{Body, ChunkLine, FieldLine, HeadEnd, StartLine};
+use confute_http1::{Ending, Kind, Limit, Read, ReaderLimits, RequestReader, Section};
 
 use crate::common::{Outcome, TIGHT, kinds, outcome, response, responses};
 

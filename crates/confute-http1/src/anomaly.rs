@@ -21,9 +21,8 @@ impl fmt::Display for Anomaly {
     }
 }
 
-/// Kinds of anomalies.
+/// Kinds of anomalies. The enum is exhaustive, so that whoever judges messages has to judge a new kind too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
 pub enum Kind {
     /// An empty line precedes the start line (RFC 9112, section 2.2).
     #[error("an empty line before the message")]

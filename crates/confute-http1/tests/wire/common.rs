@@ -1,6 +1,6 @@
 //! Helpers of the reader tests: reading all messages in some bytes, and the invariants that hold for arbitrary bytes.
 
-use confute_http::wire::{
+use confute_http1::{
     Kind, Raw, RawRequest, RawResponse, Read, Reader, ReaderLimits, RequestReader, ResponseReader, Start,
 };
 
