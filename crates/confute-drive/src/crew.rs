@@ -42,6 +42,10 @@ const ALONE: u64 = 200;
 /// Multiple of the connections that the server drops anyway, for as many responses, from which on it is a sign.
 const MORE: u64 = 3;
 
+/// Time after which the server has noticed that the connections of several cases ended. Until then it may still count them,
+/// and refuse those of the next case.
+const LINGER: Duration = Duration::from_secs(1);
+
 /// Bytes of unfinished messages, all cases together, above which no case begins beside others: responses are large, or the
 /// server floods its clients, and memory is needed for those that have begun.
 const UNREAD: usize = 32 << 20;
@@ -126,6 +130,8 @@ struct State {
     ceiling: u32,
     /// Number of times that the ceiling was lowered.
     epoch: u64,
+    /// Last moment at which several cases ran.
+    several_until: Option<Instant>,
     /// `true` if the next case of the campaign is to run alone.
     alone: bool,
     /// `true` while the campaign goes on.
@@ -248,6 +254,7 @@ impl Crew {
             limit: unit,
             ceiling: MOST_CONNECTIONS.max(unit),
             epoch: 0,
+            several_until: None,
             alone: false,
             campaigns: false,
             repetitions: 0,
@@ -319,7 +326,8 @@ impl Crew {
         state.begun += 1;
         state.last = purpose;
         let number = state.begun;
-        let has_company = !state.running.is_empty();
+        let lingers = state.several_until.is_some_and(|moment| moment.elapsed() < LINGER);
+        let has_company = lingers || !state.running.is_empty();
         state.running.push(Member { number, purpose, connections });
         let cases = state.running.iter().filter(|one| one.purpose == Purpose::Campaign).count() as u64;
         let open = u64::from(state.open());
@@ -470,7 +478,8 @@ pub(crate) struct Shift {
 }
 
 impl Shift {
-    /// Returns `true` if another case ran at any time during this one.
+    /// Returns `true` if another case ran at any time during this one, or several so shortly before it that the server may
+    /// still hold their connections.
     pub(crate) fn has_company(&self) -> bool {
         self.has_company || self.crew.state().begun > self.number
     }
@@ -534,6 +543,9 @@ impl Drop for Shift {
     fn drop(&mut self) {
         let mut state = self.crew.state();
         state.count();
+        if state.running.len() > 1 {
+            state.several_until = Some(Instant::now());
+        }
         state.running.retain(|one| one.number != self.number);
         let _ = self.crew.favoured.compare_exchange(self.number, 0, Ordering::Relaxed, Ordering::Relaxed);
         // A case alone that dropped nothing allows others again.

@@ -5,10 +5,12 @@
 
 use crate::ask::{Ask, AskDate, AskIfRange, AskRequest, AskTag, AskTags};
 use crate::message::{Method, Tag};
+use crate::model::ROUNDED;
 use crate::rules;
 
-/// Number of seconds by which a date differs from the one seen, if it is to be surely before or after it.
-const DAY: i64 = 86_400;
+/// Number of seconds by which a date differs from the one seen, if it is to be surely before or after it, whatever the
+/// server rounds.
+const FAR: i64 = 4 * ROUNDED;
 
 /// Returns a tag that no server has given out.
 fn foreign() -> AskTag {
@@ -19,7 +21,8 @@ fn foreign() -> AskTag {
 pub(crate) fn variants(ask: &Ask) -> Vec<Ask> {
     // The positions of cuts depend on the length of the bytes before them, and gateways forward conditions unread.
     let Some(ask) = ask.own_request().filter(|ask| ask.expect.is_none()) else { return Vec::new() };
-    let mut variants: Vec<AskRequest> = Vec::new();
+    // The one that proves most comes first.
+    let mut variants = pinned(ask);
     for tags in ask.if_match.as_ref().map(other_tags).unwrap_or_default() {
         variants.push(AskRequest { if_match: Some(tags), ..ask.clone() });
     }
@@ -83,6 +86,30 @@ fn other_tags(tags: &AskTags) -> Vec<AskTags> {
     others
 }
 
+/// Returns the write with If-Match beside If-None-Match: if both are evaluated, it proves which tag If-None-Match was
+/// compared with, and that this tag had not changed by itself. A tag that was weak when it was seen stays weak in one of
+/// them, though the server may make it strong before that.
+fn pinned(ask: &AskRequest) -> Vec<AskRequest> {
+    let Some(AskTags::Lines(lines)) = &ask.if_none_match else { return Vec::new() };
+    let seen = |tag: &AskTag| match tag {
+        AskTag::Seen(step) | AskTag::Weak(step) | AskTag::Strong(step) => Some(*step),
+        AskTag::Guess(_) => None,
+    };
+    let Some(step) = lines.iter().flatten().find_map(seen) else { return Vec::new() };
+    if ask.method.is_safe() || ask.if_match.is_some() {
+        return Vec::new();
+    }
+    let weak = |tag: &AskTag| match tag {
+        AskTag::Seen(step) => AskTag::Weak(*step),
+        other => other.clone(),
+    };
+    let weakened = lines.iter().map(|line| line.iter().map(weak).collect()).collect();
+    let if_match = Some(AskTags::one(AskTag::Strong(step)));
+    let pinned = AskRequest { if_match, ..ask.clone() };
+    let weakened = AskRequest { if_none_match: Some(AskTags::Lines(weakened)), ..pinned.clone() };
+    vec![weakened, pinned]
+}
+
 /// Returns a foreign tag, and the same tag strong and weak.
 fn other_tag(tag: &AskTag) -> Vec<AskTag> {
     let mut others = vec![foreign()];
@@ -98,7 +125,7 @@ fn other_tag(tag: &AskTag) -> Vec<AskTag> {
 
 /// Returns dates surely before and after one that was seen.
 fn other_dates(AskDate(step, plus): AskDate) -> Vec<AskDate> {
-    [-DAY, 0, DAY].into_iter().filter(|other| *other != plus).map(|other| AskDate(step, other)).collect()
+    [-FAR, 0, FAR].into_iter().filter(|other| *other != plus).map(|other| AskDate(step, other)).collect()
 }
 
 /// Returns requests that show the state of the resource which the last of these asks is about: a GET, and writes whose

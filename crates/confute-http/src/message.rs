@@ -359,6 +359,9 @@ pub struct RequestNotes {
     /// `true` if a GET concurrent with this PUT was answered with content that no request put.
     #[serde(skip)]
     pub is_seen_torn: bool,
+    /// `true` if responses for its resource have dates that lie more than a day apart.
+    #[serde(skip)]
+    pub dates_leap: bool,
 }
 
 impl Request {

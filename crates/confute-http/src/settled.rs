@@ -4,7 +4,7 @@
 //! While a case runs, the response to a request is not known yet. Afterwards some facts are known that save the model
 //! from guessing: the number of unsolicited responses after the last outstanding one (RFC 9112, 9.2), whether the
 //! response leaves the outcome of a write open (202 and most server errors), the time when it was received, whether it
-//! repeats a strong tag, and whether the connection ended instead.
+//! repeats a strong tag, whether dates of the resource lie far apart, and whether the connection ended instead.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 use confute::trace::{Event, WireConn};
 
 use crate::message::{Message, Method, Request, RequestNotes, Response, Tag};
+use crate::model::ROUNDED;
 
 /// State of a connection, as far as the trace was read.
 #[derive(Default)]
@@ -31,6 +32,8 @@ struct Path<'a> {
     reads: Vec<(usize, Option<(usize, &'a str)>)>,
     /// Position of each request whose response has a strong tag, the position of that response, and the tag.
     tags: Vec<(usize, usize, &'a Tag)>,
+    /// The earliest and the latest `Last-Modified` in a response.
+    dates: Option<(i64, i64)>,
 }
 
 impl<'a> Path<'a> {
@@ -44,6 +47,10 @@ impl<'a> Path<'a> {
 
     fn answered(&mut self, place: usize, at: usize, response: &'a Response) {
         self.tags.extend(response.etag.iter().filter(|tag| !tag.weak).map(|tag| (place, at, tag)));
+        if let Some(date) = response.last_modified {
+            let (first, last) = self.dates.unwrap_or((date, date));
+            self.dates = Some((first.min(date), last.max(date)));
+        }
         if let Ok(put) = self.puts.binary_search_by_key(&place, |put| put.0) {
             self.puts[put].1.get_or_insert(at);
         } else if let Ok(read) = self.reads.binary_search_by_key(&place, |read| read.0)
@@ -53,6 +60,11 @@ impl<'a> Path<'a> {
         {
             self.reads[read].1.get_or_insert((at, &response.body));
         }
+    }
+
+    /// Returns `true` if dates in responses lie further apart than rounding explains.
+    fn dates_leap(&self) -> bool {
+        self.dates.is_some_and(|(first, last)| last.saturating_sub(first) > ROUNDED)
     }
 
     /// Returns the positions of PUTs whose response repeats a strong tag: that of a response that came before the PUT was
@@ -138,6 +150,8 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
     }
     let torn: BTreeSet<usize> = paths.values().flat_map(Path::seen_torn).collect();
     let repeating: BTreeSet<usize> = paths.values().flat_map(Path::repeating_tag).collect();
+    let leaping: BTreeSet<Arc<str>> =
+        paths.iter().filter(|(_, path)| path.dates_leap()).map(|(name, _)| name.clone()).collect();
     for (at, event) in trace.iter_mut().enumerate() {
         if let Event::Sent(_, Message::Request(request)) = event
             && !request.forwarded.is_there()
@@ -149,6 +163,7 @@ pub(crate) fn note(trace: &mut [Event<Message>]) {
                 answered_at: Some(answered[at].unwrap_or(i64::MAX)),
                 repeats_tag: repeating.contains(&at),
                 is_seen_torn: torn.contains(&at),
+                dates_leap: leaping.contains(&request.path),
             };
         }
     }

@@ -84,6 +84,9 @@ const WRONG_TAGS: [WrongTagMove; 4] =
 /// Seconds between the current date and a date in a condition.
 const DATE_OFFSETS: [i64; 5] = [-1, 0, 0, 1, -3600];
 
+/// Number of seconds by which a date lies before any that a server may have rounded.
+const LONG_AGO: i64 = 365 * 86_400;
+
 /// Field of a list of tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TagsField {
@@ -303,7 +306,10 @@ pub(super) fn write(
     match chosen {
         WriteMove::IfMatch(tags) => ask.if_match = Some(known.if_match(tags, pick)),
         WriteMove::IfNoneMatch(tags) => ask.if_none_match = Some(known.if_none_match(tags, pick)),
-        WriteMove::UnmodifiedSinceBefore => ask.if_unmodified_since = known.date_plus(-1),
+        WriteMove::UnmodifiedSinceBefore => {
+            // A date that is a second off may be a matter of rounding; one from long ago is not.
+            ask.if_unmodified_since = known.date_plus(choose(&[-1, -LONG_AGO], pick));
+        }
         WriteMove::MatchAndUnmodifiedSinceBefore => {
             ask.if_match = Some(AskTags::one(known.current()));
             ask.if_unmodified_since = known.date_plus(-1);

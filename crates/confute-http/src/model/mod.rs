@@ -21,6 +21,7 @@ mod spec;
 mod tests;
 mod transaction;
 
+pub(crate) use deviations::ROUNDED;
 pub(crate) use expected::ExpectedResponse;
 pub use origin::Origin;
 pub use transaction::TagStyle;

@@ -32,6 +32,7 @@ use crate::message::{Method, Odd, Request, Tags};
 use crate::rules::{self, Bite, RuleSet};
 pub(super) use defects::Defects;
 pub(super) use response::{Deviance, Instead, PutValidators, concerns};
+pub(crate) use write::ROUNDED;
 use write::Scene;
 
 /// An origin server that may break rules.

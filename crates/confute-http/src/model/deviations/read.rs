@@ -1,6 +1,6 @@
 //! Deviations of reads, which do not see the current state.
 
-use confute::lang::{Stop, Sym, Turn};
+use confute::lang::{Number, Stop, Sym, Turn};
 
 use super::defects::{Aftermath, Defects, Substitution};
 use super::{Deviating, Instead, breaks};
@@ -62,7 +62,7 @@ impl Deviating<'_> {
                     entry.tag = self.changed_tag(former, entry.defects.reuses_tag)?;
                 }
                 if *date {
-                    entry.modified = self.io().fresh()?;
+                    entry.modified = self.other_date(&entry.modified)?;
                 }
             }
             _ => {}
@@ -92,7 +92,7 @@ impl Deviating<'_> {
             entry.tag = self.other_tag()?;
         }
         if (other_tag && self.io().choose(2)? == 1) || breaks(self.io(), &rules::STEADY_DATE, bite)? {
-            entry.modified = self.io().fresh()?;
+            entry.modified = self.other_date(&entry.modified)?;
         }
         if breaks(self.io(), &rules::STEADY_CONTENT, Bite::Selection)? {
             let tag = self.other_tag()?;
@@ -101,6 +101,13 @@ impl Deviating<'_> {
             self.io().assume(entry.present.holds())?;
         }
         Ok(())
+    }
+
+    /// Returns the date that a read sees in place of the stored one: any that is not later by more than [`ROUNDED`].
+    fn other_date(&mut self, stored: &Sym<Number>) -> Result<Sym<Number>, Stop> {
+        let seen = self.io().fresh()?;
+        self.limit_rounding(&seen, stored)?;
+        Ok(seen)
     }
 
     /// Tolerates the violations that a response of this kind may have.

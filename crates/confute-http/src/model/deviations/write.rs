@@ -19,6 +19,15 @@ use crate::rules::{self, Bite};
 /// Maximum number of contents that a torn read may mix, besides the latest two.
 const MIXED: usize = 3;
 
+/// Maximum number of seconds by which the date that one request sees is later than the date that another one sees, if
+/// nothing was written in between.
+///
+/// A server may round its dates, to seconds, minutes or a day. Without a limit, no trace would prove that a write ignores
+/// If-Unmodified-Since: no response to a write shows the date that was compared, which may lie before the one that a
+/// read showed. There is no limit in a trace whose responses show dates of the resource that lie further apart
+/// ([`RequestNotes::dates_leap`](crate::message::RequestNotes::dates_leap)).
+pub(crate) const ROUNDED: i64 = 86_400;
+
 /// State that a write found.
 #[derive(Default)]
 pub(super) struct Scene {
@@ -190,10 +199,19 @@ impl Deviating<'_> {
             _ => {}
         }
         if present && request.if_unmodified_since.is_some() && self.io().deviates(&rules::STEADY_DATE)? {
-            old.modified = self.io().fresh()?;
+            let former = std::mem::replace(&mut old.modified, self.io().fresh()?);
+            self.limit_rounding(&former, &old.modified)?;
             self.transaction.store(old.clone())?;
         }
         Ok(None)
+    }
+
+    /// Assumes that a date was not later than another date of the same content by more than [`ROUNDED`].
+    pub(super) fn limit_rounding(&mut self, date: &Sym<Number>, other: &Sym<Number>) -> Turn {
+        if self.request().notes.dates_leap {
+            return Ok(());
+        }
+        self.io().assume(date.at_most(other, ROUNDED))
     }
 
     /// Collects the states that a performed write has found.
