@@ -17,7 +17,10 @@ use confute_drive::{
 use crate::session::RunObserver;
 
 /// Number of investigations at the same time.
-const THREADS: usize = 3;
+const THREADS: usize = 5;
+/// Time for the first look at a violation. Most violations are sequential and shrink to a few requests in a fraction of it.
+/// Races take many runs: they are investigated again, with all the time that is left, once every violation was looked at.
+const FIRST_LOOK: Duration = Duration::from_secs(6);
 /// Time to search for an excerpt of a case that does not show again.
 const MATTERS: Duration = Duration::from_secs(1);
 /// Interval of progress reports.
@@ -77,10 +80,25 @@ pub(crate) struct Desk<'a> {
     changed: Condvar,
 }
 
+/// A violation that waits for an investigation, as it was found.
+struct Waiting {
+    finding: Finding,
+    /// Result of the first look, if there was one.
+    looked_at: Option<Finding>,
+}
+
+impl Waiting {
+    /// Returns the urgency: what nobody looked at comes first, then the strongest violation, and of equal ones the oldest.
+    fn urgency(&self) -> impl Ord + use<> {
+        let Finding { level, number, .. } = self.finding;
+        (self.looked_at.is_none(), level, std::cmp::Reverse(number))
+    }
+}
+
 #[derive(Default)]
 struct State {
-    /// Violations that wait, each as it was found.
-    waiting: Vec<Finding>,
+    /// Violations that wait.
+    waiting: Vec<Waiting>,
     /// Number of investigations that are going on.
     busy: usize,
     /// Violations as they were found, with the results.
@@ -139,47 +157,53 @@ impl<'a> Desk<'a> {
             return; // The campaign has the listener.
         }
         let mut state = self.state();
-        state.waiting.retain(|other| other.number != finding.number);
-        state.waiting.push(finding.clone());
+        state.waiting.retain(|other| other.finding.number != finding.number);
+        state.waiting.push(Waiting { finding: finding.clone(), looked_at: None });
         drop(state);
         self.changed.notify_all();
     }
 
     fn work(&self, threads: usize) {
-        loop {
-            let mut state = self.state();
-            let (finding, time) = loop {
-                // The strongest violation first, and of equal ones the oldest.
-                let next = (0..state.waiting.len()).max_by_key(|place| {
-                    let finding = &state.waiting[*place];
-                    (finding.level, std::cmp::Reverse(finding.number))
-                });
-                let time = state.end.map_or(self.time, |end| {
-                    let left = end.saturating_duration_since(Instant::now());
-                    let share = left * threads as u32 / state.waiting.len().max(1) as u32;
-                    share.min(left).min(self.time)
-                });
-                match next {
-                    Some(place) => break (state.waiting.remove(place), time),
-                    None if state.end.is_some() => return,
-                    None => {
-                        let waited = self.changed.wait_timeout(state, TICK);
-                        state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                    }
-                }
-            };
-            state.busy += 1;
-            drop(state);
+        while let Some((Waiting { finding, looked_at }, time)) = self.next(threads) {
             let identity = Identity::of(&finding);
-            let result = guarded(|| self.investigated(finding, time));
+            let result = guarded(|| self.investigated(finding.clone(), time));
             let mut state = self.state();
             state.busy -= 1;
-            match result {
-                Ok(finding) => state.done.push((identity, finding)),
-                Err(why) => state.defects.push(why),
+            match (result, looked_at) {
+                (Ok(result), None) if !is_complete(&result) => {
+                    state.waiting.push(Waiting { finding, looked_at: Some(result) });
+                }
+                (Ok(result), Some(first)) if says_more(&first, &result) => state.done.push((identity, first)),
+                (Ok(result), _) => state.done.push((identity, result)),
+                (Err(why), _) => state.defects.push(why),
             }
             drop(state);
             self.changed.notify_all();
+        }
+    }
+
+    /// Waits for a violation to investigate. Returns it with the time for it, or nothing if no more will come.
+    fn next(&self, threads: usize) -> Option<(Waiting, Duration)> {
+        let mut state = self.state();
+        loop {
+            let next = (0..state.waiting.len()).max_by_key(|place| state.waiting[*place].urgency());
+            if let Some(place) = next {
+                let time = state.end.map_or(self.time, |end| {
+                    let left = end.saturating_duration_since(Instant::now());
+                    let share = left * threads as u32 / state.waiting.len() as u32;
+                    share.min(left).min(self.time)
+                });
+                let waiting = state.waiting.remove(place);
+                state.busy += 1;
+                let is_first = waiting.looked_at.is_none();
+                return Some((waiting, if is_first { time.min(FIRST_LOOK) } else { time }));
+            }
+            // A violation that somebody looks at may come back.
+            if state.end.is_some() && state.busy == 0 {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, TICK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -211,15 +235,15 @@ impl<'a> Desk<'a> {
         let count = findings.len();
         let mut state = self.state();
         let is_current = |identity: &Identity| findings.iter().any(|one| Identity::of(one) == *identity);
-        state.waiting.retain(|finding| is_current(&Identity::of(finding)));
+        state.waiting.retain(|one| is_current(&Identity::of(&one.finding)));
         state.done.retain(|(identity, _)| is_current(identity));
         let new = findings.iter().filter(|finding| {
             let identity = Identity::of(finding);
-            let is_waiting = state.waiting.iter().any(|other| Identity::of(other) == identity);
+            let is_waiting = state.waiting.iter().any(|other| Identity::of(&other.finding) == identity);
             !is_waiting && !state.done.iter().any(|(done, _)| *done == identity)
         });
         let new: Vec<Finding> = new.cloned().collect();
-        state.waiting.extend(new);
+        state.waiting.extend(new.into_iter().map(|finding| Waiting { finding, looked_at: None }));
         state.end = Some(end);
         self.changed.notify_all();
         while state.busy > 0 || !state.waiting.is_empty() {
@@ -242,6 +266,22 @@ impl<'a> Desk<'a> {
         }
         std::mem::take(&mut state.defects)
     }
+}
+
+/// Returns `true` if more time would not improve the result of an investigation.
+fn is_complete(finding: &Finding) -> bool {
+    matches!(&finding.shrunk, Some(Ok(small)) if !small.unfinished) && finding.named().len() < 2
+}
+
+/// Returns `true` if the first result of an investigation is better than the second: it proves more, names fewer rules, or is
+/// smaller.
+fn says_more(first: &Finding, second: &Finding) -> bool {
+    let merit = |one: &Finding| {
+        let small = one.shrunk.as_ref().and_then(|shrunk| shrunk.as_ref().ok());
+        let requests = small.map(|small| small.requests.1);
+        (requests.is_some(), one.level, std::cmp::Reverse((one.named().len(), requests)))
+    };
+    merit(first) > merit(second)
 }
 
 /// Ends the work of a desk when it is dropped.

@@ -269,6 +269,7 @@ impl Outcome {
     /// Concludes again from what is left.
     pub fn merge(&mut self, plan: &Plan) {
         merge(&mut self.findings);
+        fold_known(&mut self.findings);
         self.conclude_again(plan);
     }
 
@@ -384,24 +385,25 @@ pub(super) fn number(findings: &mut [Finding]) {
     }
 }
 
-/// Merges each finding that is named after one set of rules with those that this set explains as well, and that prove no
-/// more: that anything else was broken is not proven. If only experiments left this set, a finding that also names a
-/// stronger rule is kept: experiments are no proof, and the stronger rule would not be named at all.
+/// Merges each finding with those that everything it is named after explains as well, and that prove no more: that anything
+/// else was broken is not proven. If experiments left these explanations, a finding that also names a stronger rule is kept:
+/// experiments are no proof, and the stronger rule would not be named at all.
 fn merge(findings: &mut Vec<Finding>) {
     let mut place = 0;
     while place < findings.len() {
-        let Some([only]) = findings.get(place).map(Finding::named) else {
+        if findings[place].named().is_empty() {
             place += 1;
             continue;
-        };
-        let only = only.clone();
+        }
         let one = findings.remove(place);
-        let is_proven = one.diagnoses.len() == 1;
+        let named: Vec<Diagnosis> = one.named().to_vec();
+        let strongest = named.iter().map(|set| set.level).max();
+        let is_proven = one.diagnoses.len() == named.len();
         let is_same = |other: &Finding| {
-            let is_named = other.named().iter().any(|set| set.rules == only.rules);
-            let names_stronger = other.named().iter().any(|set| set.level > only.level);
+            let explains = |set: &Diagnosis| other.named().iter().any(|known| known.rules == set.rules);
+            let names_stronger = other.named().iter().any(|set| Some(set.level) > strongest);
             let proves_no_more = other.level <= one.level && !other.incomplete && !one.incomplete;
-            is_named && proves_no_more && (is_proven || !names_stronger)
+            named.iter().all(explains) && proves_no_more && (is_proven || !names_stronger)
         };
         let before = findings[..place].iter().filter(|other| is_same(other)).count();
         let (same, others): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_same);
@@ -409,7 +411,7 @@ fn merge(findings: &mut Vec<Finding>) {
         // Of the cases that prove as much, the one with the fewest requests is shown.
         let as_good = same.into_iter().filter(|other| {
             other.level == one.level
-                && other.named().len() == 1
+                && other.named().len() == named.len()
                 && other.shown_requests() < one.shown_requests()
         });
         let best = as_good.min_by_key(Finding::shown_requests).unwrap_or(one);
@@ -417,6 +419,31 @@ fn merge(findings: &mut Vec<Finding>) {
         place -= before;
         findings.insert(place, Finding { times, ..best });
         place += 1;
+    }
+}
+
+/// Drops each finding that breaches of several rules explain, if each of these rules is what another finding is named
+/// after: that anything else was broken is not proven. The other one of the strongest level counts its cases.
+fn fold_known(findings: &mut Vec<Finding>) {
+    let is_named_after = |one: &Finding, rule: &str| {
+        matches!(one.named(), [only] if only.rules == [rule]) && !one.incomplete && !one.known
+    };
+    for place in (0..findings.len()).rev() {
+        let one = &findings[place];
+        let others = |rule: &&str| {
+            (0..findings.len()).find(|other| *other != place && is_named_after(&findings[*other], rule))
+        };
+        let known = one.named().iter().filter(|set| set.rules.len() > 1).find_map(|set| {
+            set.rules.iter().map(others).collect::<Option<Vec<usize>>>().filter(|_| !one.incomplete)
+        });
+        let strongest = known.and_then(|known| known.into_iter().max_by_key(|other| findings[*other].level));
+        // A rule that is stronger than all of these would not be named at all.
+        let hides_none =
+            |other: &usize| one.named().iter().all(|set| Some(set.level) <= findings[*other].level);
+        if let Some(strongest) = strongest.filter(hides_none) {
+            findings[strongest].times += findings[place].times;
+            findings.remove(place);
+        }
     }
 }
 
@@ -723,5 +750,21 @@ mod tests {
         assert_eq!(found[0].remedy(), Remedy::Either([&[STEADY], &[MUST]]));
         let found = after_three(either, relaxed(&[STEADY], &[&[MUST]]));
         assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
+    }
+
+    #[test]
+    fn breaches_of_rules_that_are_known_are_no_further_violation() {
+        let folded = |mut findings: Vec<Finding>| {
+            fold_known(&mut findings);
+            findings.iter().map(|one| one.times).collect::<Vec<_>>()
+        };
+        let both: &[&[&'static str]] = &[&[MUST, OTHER], &[STORE, STEADY]];
+        let [one, other] = [&[&[MUST][..]][..], &[&[OTHER][..]][..]];
+        assert_eq!(folded(vec![case(one, 2), case(other, 2), case(both, 5)]), [1, 2]);
+        assert_eq!(folded(vec![case(one, 2), case(both, 5)]), [1, 1]);
+        // A rule that is stronger than the known ones would not be named at all.
+        let stronger: &[&[&'static str]] = &[&[STORE, STEADY], &[MUST]];
+        let weak = [case(&[&[STORE]], 2), case(&[&[STEADY]], 2), case(stronger, 5)];
+        assert_eq!(folded(weak.into()).len(), 3);
     }
 }

@@ -3,8 +3,8 @@
 //! Blame often names several sets of rules: any of them explains the case. Three kinds of experiments narrow that
 //! down, all of them with scripts near the smallest one:
 //!
-//! - A *sharper case*: a variant of the case is refuted too, and fewer of the sets explain it. It is a proof like
-//!   any other, and takes the place of the smallest case.
+//! - A *sharper case*: a variant of the case is refuted too, and fewer of the sets explain it, or none of its
+//!   explanations is as weak. It is a proof like any other, and takes the place of the smallest case.
 //! - A *comparison*: the case is extended, or one of its requests is varied. A set that does not explain the new
 //!   trace is out. So is one that the new trace would show as well, if it never does: if `If-Match` were ignored, it
 //!   would be ignored with another tag too.
@@ -125,13 +125,17 @@ pub(crate) fn narrow(shrinker: &Shrinker<'_>, finding: &mut Finding, end: Instan
     if finding.diagnoses.len() < 2 || finding.incomplete || is_silent || shown == 0 {
         return;
     }
-    let steps = small.counterexample.script.clone();
+    let mut steps = small.counterexample.script.clone();
     let Ok(net) = Net::new(shrinker.target.listen) else { return };
     let mut laboratory = Laboratory { shrinker, net, end, rate: Rate { shown, runs } };
-    let trials = trials::all(shrinker.protocol, &steps);
-    laboratory.sharpen(finding, &trials);
-    if finding.diagnoses.len() < 2 {
-        return;
+    let mut trials = trials::all(shrinker.protocol, &steps);
+    // A sharper case has variants of its own.
+    while laboratory.sharpen(finding, &trials) || laboratory.sharpen_slowly(finding, &steps) {
+        if finding.diagnoses.len() < 2 {
+            return;
+        }
+        steps = finding.shown().script.to_vec();
+        trials = trials::all(shrinker.protocol, &steps);
     }
     let is_warning = finding.level < Some(Level::Store);
     let mut set_aside = laboratory.compare(finding, &trials);
@@ -173,24 +177,34 @@ impl Laboratory<'_, '_> {
         is_sound.then_some(run)
     }
 
-    /// Searches for a case that fewer of the sets explain. The finding then shows that case.
-    fn sharpen(&mut self, finding: &mut Finding, trials: &[Trial]) {
+    /// Searches among scripts with a pause for a sharper case, if something that happens by itself would explain the case.
+    fn sharpen_slowly(&mut self, finding: &mut Finding, steps: &[Step<AnyAsk>]) -> bool {
+        finding.diagnoses.iter().any(|one| self.is_spontaneous(one))
+            && self.sharpen(finding, &trials::paused(self.shrinker.protocol, steps))
+    }
+
+    /// Searches for a sharper case. Returns `true` if there is one: the finding then shows it.
+    fn sharpen(&mut self, finding: &mut Finding, trials: &[Trial]) -> bool {
         for trial in trials.iter().filter(|trial| trial.kind == Kind::Variant) {
-            if finding.diagnoses.len() < 2 || self.is_late() {
-                return;
+            if self.is_late() {
+                return false;
             }
             let tries = self.rate.tries();
             let Some(found) = (0..tries).find_map(|_| self.sharper(finding, &trial.steps)) else { continue };
             let count = if self.rate.is_steady() { SHARPENED } else { COUNTED };
             let again =
                 (1..count).filter(|_| self.sharper(finding, &trial.steps).is_some()).count() as u32 + 1;
-            let Some(Ok(small)) = &finding.shrunk else { return };
+            let Some(Ok(small)) = &finding.shrunk else { return false };
             // A case that shows the violation less often is no better case.
             if again * self.rate.runs < count * self.rate.shown / 2 {
                 continue;
             }
-            let is_named = |one: &Diagnosis| found.diagnoses.iter().any(|other| other.rules == one.rules);
-            finding.diagnoses.retain(is_named);
+            if found.level > finding.level {
+                finding.diagnoses.clone_from(&found.diagnoses);
+            } else {
+                let is_named = |one: &Diagnosis| found.diagnoses.iter().any(|other| other.rules == one.rules);
+                finding.diagnoses.retain(is_named);
+            }
             finding.level = found.level;
             let shrunk = Shrunk {
                 requests: (small.requests.0, draft::asks(&trial.steps)),
@@ -203,10 +217,13 @@ impl Laboratory<'_, '_> {
                 unfinished: small.unfinished,
             };
             finding.shrunk = Some(Ok(Box::new(shrunk)));
+            return true;
         }
+        false
     }
 
-    /// Runs a script. Returns its violation if that is the one of the finding, and fewer sets explain it.
+    /// Runs a script. Returns its violation if that is the one of the finding, and fewer sets explain it; or if it proves
+    /// more: then further sets, which several breaches together need, may explain it too.
     fn sharper(&mut self, finding: &Finding, steps: &[Step<AnyAsk>]) -> Option<Finding> {
         let run = self.run(finding, steps, &finding.relaxed.clone())?;
         if !run.verdict.is_refuted() {
@@ -216,12 +233,12 @@ impl Laboratory<'_, '_> {
             PastRun { script: &[], name: &run.name.clone(), seed: finding.seed, relaxed: &finding.relaxed };
         let found = self.shrinker.again(self.end).blamed(run, &past, Depth::Level)?;
         let known = |one: &Diagnosis| finding.diagnoses.iter().any(|other| other.rules == one.rules);
-        let is_sharper = !found.incomplete
-            && !found.diagnoses.is_empty()
-            && found.diagnoses.len() < finding.diagnoses.len()
+        let names_fewer = found.diagnoses.len() < finding.diagnoses.len()
             && found.diagnoses.iter().all(known)
             && found.level >= finding.level;
-        is_sharper.then_some(found)
+        let proves_more = found.level > finding.level;
+        let is_about = found.diagnoses.iter().any(known);
+        (!found.incomplete && is_about && (names_fewer || proves_more)).then_some(found)
     }
 
     /// Sets aside the explanations that comparisons contradict.

@@ -11,6 +11,11 @@ use crate::shrink::draft::{self, Steps};
 const VARIED: usize = 2;
 /// Maximum number of different scripts.
 const MOST: usize = 40;
+/// Maximum number of variants that are tried after a pause too, each of which takes as long as the pause at least.
+const MOST_PAUSED: usize = 4;
+/// Pause, in milliseconds, after which a server has finished what it changes by itself. Dates count seconds, and some
+/// servers make a tag strong only when a second has passed since the last change.
+const PAUSE: u64 = 1_500;
 
 /// The relation of a script to the smallest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,22 @@ pub(super) fn all(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Tri
     trials.extend(preceded);
     trials.truncate(MOST);
     trials
+}
+
+/// Returns scripts with a pause before the last request but one: variants of the last request, and the request as it is.
+/// What changes by itself after a write has changed when the last requests are sent.
+pub(super) fn paused(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Trial> {
+    let places = draft::asked(steps);
+    let [_, .., before, _] = places[..] else { return Vec::new() };
+    let steps = draft::preceded(protocol, steps, before, Step::Wait(Until::Millis(PAUSE)));
+    let asked = places.len() - 1;
+    let last = draft::asked(&steps).last().copied();
+    let Some((last, Step::Ask { ask, .. })) = last.map(|last| (last, &steps[last])) else {
+        return Vec::new();
+    };
+    let variants = protocol.variants(ask).into_iter().map(|ask| draft::replaced(&steps, last, ask));
+    let scripts = variants.take(MOST_PAUSED).chain([steps.clone()]);
+    scripts.map(|steps| Trial { steps, asked, kind: Kind::Variant }).collect()
 }
 
 /// Returns the script with another request after its end, on a connection of its own.

@@ -78,6 +78,8 @@ pub(super) fn tails(protocol: &dyn AnyProtocol, finding: &Finding) -> Vec<Candid
             add(protocol, case, asked, steps, (1, &mut candidates));
         }
     }
+    // Those that take long come last.
+    candidates.sort_by_key(|candidate| candidate.steps.iter().any(draft::is_pause));
     candidates
 }
 
@@ -120,15 +122,22 @@ fn add(
     let wanted = with_references(protocol, &case.script, steps);
     let is_dropped = |place: &usize| place > last || !wanted.contains(place);
     let dropped: BTreeSet<usize> = draft::asked(&case.script).into_iter().filter(is_dropped).collect();
-    let overlapping = draft::ended(protocol, &draft::without(protocol, &case.script, &dropped));
+    let kept = draft::without(protocol, &case.script, &dropped);
+    let overlapping = draft::ended(protocol, &draft::prompt(protocol, &kept));
     let mut add = |steps: Steps, runs: u32| {
         if candidates.iter().all(|other| other.steps != steps) {
             candidates.push(Candidate { steps, runs });
         }
     };
-    add(draft::in_turn(protocol, &overlapping, true), sequential);
-    add(draft::in_turn(protocol, &overlapping, false), sequential);
-    add(overlapping, OVERLAPPING);
+    let with_pauses = overlapping.iter().any(draft::is_pause);
+    for on_one in [true, false] {
+        add(draft::in_turn(protocol, &overlapping, on_one, false), sequential);
+    }
+    // What a server changes by itself after a while shows only after the pause that the case made.
+    if with_pauses {
+        add(draft::in_turn(protocol, &overlapping, true, true), 1);
+    }
+    add(overlapping, if with_pauses { 1 } else { OVERLAPPING });
 }
 
 /// Adds the steps that these refer to, directly or through others.

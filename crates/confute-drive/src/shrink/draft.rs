@@ -13,6 +13,9 @@ const BARRIER: Until = Until::Outstanding(0);
 
 pub(crate) type Steps = Vec<Step<AnyAsk>>;
 
+/// Milliseconds from which on a wait is a pause.
+const PAUSE: u64 = 500;
+
 /// Steps in their new order, old ones with their old index.
 type Plan<A> = Vec<(Option<usize>, Step<A>)>;
 
@@ -95,9 +98,26 @@ pub(crate) fn loose<A>(steps: &[Step<A>]) -> Vec<usize> {
     steps.iter().enumerate().filter(|(_, step)| is_loose(step)).map(|(place, _)| place).collect()
 }
 
+/// Returns `true` if the step is a wait for a moment, long enough for a server to change something by itself.
+pub(crate) fn is_pause<A>(step: &Step<A>) -> bool {
+    matches!(step, Step::Wait(Until::Millis(millis)) if *millis >= PAUSE)
+}
+
+/// Returns the steps without the waits for a moment before the first request: nothing has happened yet.
+pub(crate) fn prompt(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Steps {
+    let first = asked(steps).first().copied().unwrap_or(0);
+    let early = (0..first).filter(|place| is_pause(&steps[*place])).collect();
+    without(protocol, steps, &early)
+}
+
 /// Returns the steps in sequence: every ordinary request is answered before the next, on a single connection
-/// if `on_one`.
-pub(crate) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one: bool) -> Steps {
+/// if `on_one`. Pauses stay if `with_pauses`.
+pub(crate) fn in_turn(
+    protocol: &dyn AnyProtocol,
+    steps: &[Step<AnyAsk>],
+    on_one: bool,
+    with_pauses: bool,
+) -> Steps {
     let odd = odd_peers(protocol, steps);
     let first = first_peer(steps, &odd);
     let mut plan = Plan::new();
@@ -112,6 +132,7 @@ pub(crate) fn in_turn(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>], on_one
                 }
             }
             Step::Gather => {}
+            step if with_pauses && is_pause(step) => plan.push((Some(place), step.clone())),
             Step::Hold(on) | Step::Release(on) | Step::HangUp(on) | Step::Finish(on) if !odd.contains(on) => {
             }
             Step::Wait(Until::Answered(_) | Until::Millis(_) | Until::Something | Until::Soon(_))

@@ -37,8 +37,8 @@ const LAST: u32 = 10;
 const SHRINKING: f64 = 0.6;
 /// Share of the time for the search for a smaller script; the rest is for measuring how often that one fails.
 const SEARCHING: f64 = 0.8;
-/// Part of the time for the candidates at hand: an eighth.
-const GUESSES: f64 = 8.0;
+/// Part of the time for the candidates at hand: a quarter.
+const GUESSES: f64 = 4.0;
 /// Part of the time for finding the requests that contradict each other: a quarter.
 const CORE: f64 = 4.0;
 /// Number of waits, each as long as the patience, that shrinking needs at least if a missing response is the
@@ -276,8 +276,13 @@ impl Search<'_, '_> {
     /// Applies all reductions until none makes the script smaller.
     fn make_smaller(&mut self) {
         let protocol = self.shrinker.protocol;
-        for on_one in [true, false] {
-            if self.attempt(draft::in_turn(protocol, &self.steps(), on_one)) {
+        let with_pauses = self.steps().iter().any(draft::is_pause);
+        let mut sequences = vec![(true, false), (false, false)];
+        if with_pauses {
+            sequences.extend([(true, true), (false, true)]);
+        }
+        for (on_one, with_pauses) in sequences {
+            if self.attempt(draft::in_turn(protocol, &self.steps(), on_one, with_pauses)) {
                 break;
             }
         }
