@@ -125,33 +125,28 @@ pub(crate) fn narrow(shrinker: &Shrinker<'_>, finding: &mut Finding, end: Instan
     if finding.diagnoses.len() < 2 || finding.incomplete || is_silent || shown == 0 {
         return;
     }
-    let mut steps = small.counterexample.script.clone();
     let Ok(net) = Net::new(shrinker.target.listen) else { return };
     let mut laboratory = Laboratory { shrinker, net, end, rate: Rate { shown, runs } };
-    let mut trials = trials::all(shrinker.protocol, &steps);
-    // A sharper case has variants of its own.
-    while laboratory.sharpen(finding, &trials) || laboratory.sharpen_slowly(finding, &steps) {
+    loop {
+        let steps = finding.shown().script.to_vec();
+        let trials = trials::all(shrinker.protocol, &steps);
+        // A sharper case has variants of its own.
+        if laboratory.sharpen(finding, &trials) && finding.diagnoses.len() > 1 {
+            continue;
+        }
         if finding.diagnoses.len() < 2 {
             return;
         }
-        steps = finding.shown().script.to_vec();
-        trials = trials::all(shrinker.protocol, &steps);
-    }
-    let is_warning = finding.level < Some(Level::Store);
-    let mut set_aside = laboratory.compare(finding, &trials);
-    if laboratory.rate.is_steady() && !is_warning {
-        set_aside.extend(laboratory.control(finding, &steps, &set_aside));
-    }
-    let is_left = |one: &&Diagnosis| !set_aside.iter().any(|out| out.rules == one.rules);
-    let left: Vec<Diagnosis> = finding.diagnoses.iter().filter(is_left).cloned().collect();
-    let (Some(of_left), Some(proven)) = (left.iter().map(|one| one.level).min(), finding.level) else {
-        return;
-    };
-    // What shows now and then may have happened by itself for all that a few runs can tell.
-    let level = if laboratory.rate.is_steady() { of_left } else { proven.min(of_left) };
-    let lifts_warning = is_warning && of_left > proven;
-    if !set_aside.is_empty() && !lifts_warning {
-        finding.experiment = Some(Experiment { set_aside, left, level });
+        let experiment = laboratory.experiment(finding, &steps, &trials);
+        // Pauses take long, so they come last, and only where something is left to decide.
+        let is_decided = experiment.as_ref().is_some_and(|experiment| experiment.left.len() < 2);
+        if is_decided || !laboratory.sharpen_slowly(finding, &steps) {
+            finding.experiment = experiment;
+            return;
+        }
+        if finding.diagnoses.len() < 2 {
+            return;
+        }
     }
 }
 
@@ -175,6 +170,27 @@ impl Laboratory<'_, '_> {
         let is_sound = run.trouble.is_none() && matches!(run.ended, Ended::Done | Ended::Judged);
         self.shrinker.protocol.annotate(&mut run.trace);
         is_sound.then_some(run)
+    }
+
+    /// Sets aside explanations of the case by comparisons and controls.
+    fn experiment(
+        &mut self,
+        finding: &Finding,
+        steps: &[Step<AnyAsk>],
+        trials: &[Trial],
+    ) -> Option<Experiment> {
+        let is_warning = finding.level < Some(Level::Store);
+        let mut set_aside = self.compare(finding, trials);
+        if self.rate.is_steady() && !is_warning {
+            set_aside.extend(self.control(finding, steps, &set_aside));
+        }
+        let is_left = |one: &&Diagnosis| !set_aside.iter().any(|out| out.rules == one.rules);
+        let left: Vec<Diagnosis> = finding.diagnoses.iter().filter(is_left).cloned().collect();
+        let (of_left, proven) = (left.iter().map(|one| one.level).min()?, finding.level?);
+        // What shows now and then may have happened by itself for all that a few runs can tell.
+        let level = if self.rate.is_steady() { of_left } else { proven.min(of_left) };
+        let lifts_warning = is_warning && of_left > proven;
+        (!set_aside.is_empty() && !lifts_warning).then_some(Experiment { set_aside, left, level })
     }
 
     /// Searches among scripts with a pause for a sharper case, if something that happens by itself would explain the case.
