@@ -350,7 +350,11 @@ impl Laboratory<'_, '_> {
         // Whether something changes by itself is a question for a control.
         let may_be_set_aside = |one: &&&Diagnosis| !self.is_spontaneous(one);
         let steady: Vec<&Diagnosis> = steady.iter().filter(may_be_set_aside).copied().collect();
-        let others: Vec<&Diagnosis> = left.iter().filter(may_be_set_aside).copied().collect();
+        // A race has to be won to show, and a fault of a store may need the very request that was varied: the absence of
+        // such a fault among concurrent requests says little.
+        let is_race = trials::is_race(finding.shown().trace);
+        let others = left.iter().filter(may_be_set_aside).copied();
+        let others: Vec<&Diagnosis> = others.filter(|one| !is_race || one.level > Level::Store).collect();
         let mut out: Option<Vec<&Diagnosis>> = None;
         let mut last = None;
         for _ in 0..runs {

@@ -105,6 +105,19 @@ fn fresh_peer(steps: &[Step<AnyAsk>]) -> u32 {
     steps.iter().filter_map(number).max().unwrap_or(0)
 }
 
+/// Returns `true` if a request was sent while another one was outstanding.
+pub(super) fn is_race(trace: &[Event<AnyMessage>]) -> bool {
+    let mut outstanding = 0u32;
+    trace.iter().any(|event| {
+        match event {
+            Event::Sent(..) => outstanding += 1,
+            Event::Received(..) => outstanding = outstanding.saturating_sub(1),
+            _ => {}
+        }
+        outstanding > 1
+    })
+}
+
 /// Returns the index of the event that is the n-th request.
 pub(super) fn sent(trace: &[Event<AnyMessage>], asked: usize) -> Option<usize> {
     let mut sent = (0..trace.len()).filter(|at| matches!(trace[*at], Event::Sent(..)));
