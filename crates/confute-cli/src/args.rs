@@ -115,6 +115,7 @@ pub(crate) enum Command {
     #[command(skip)]
     Kit(Box<Live>),
     Check(Check),
+    Merge(Merge),
     Replay(Replay),
     Rules(Rules),
     Explain(Explain),
@@ -218,6 +219,51 @@ Examples:
 
 Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
 counts, in the order 2, 1, 3, 0.";
+
+/// Merge the reports of many runs: one record, one set of reports, one exit code.
+///
+/// The runs are the shards of a campaign (--shard), or runs of their own. Violations are merged by cause, and the smallest
+/// case of each is kept; counts are added up, coverage is united. Shards that are missing, interrupted, doubled or of another
+/// campaign are named, and a missing one makes the result inconclusive, unless something refutes. Merged reports can be merged
+/// again, in any order, and a run that is merged twice counts once. Folders of `confute check --report-dir` are merged into one
+/// table.
+#[derive(Debug, Parser)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub(crate) struct Merge {
+    /// Directories that --report-dir or --resume wrote.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Write the merged reports into this directory.
+    #[arg(long, value_name = "OUT")]
+    pub(crate) report_dir: Option<PathBuf>,
+    /// Directory of stored violations: those that refute are added, one file per rule, and of several the smallest.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) regressions: Option<PathBuf>,
+    /// File of known violations: they are reported, but do not refute.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write all violations to the baseline. Those that were tested and not observed by any shard are removed.
+    #[arg(long, requires = "baseline")]
+    pub(crate) baseline_update: bool,
+    /// Output format: text, or one JSON object per line.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Print only the verdict.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print messages in full, and every list.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  confute http http://127.0.0.1:8080/ --seed 7 --shard 0/2 --report-dir out/0
+  confute http http://127.0.0.1:8080/ --seed 7 --shard 1/2 --report-dir out/1
+  confute merge out/* --report-dir merged
+
+Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage or nothing readable, 3 inconclusive: something is
+missing.";
 
 /// Judge a stored violation again, or replay it against a server.
 ///
