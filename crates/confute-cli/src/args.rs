@@ -116,6 +116,7 @@ pub(crate) enum Command {
     Kit(Box<Live>),
     Check(Check),
     Merge(Merge),
+    Plan(Plan),
     Replay(Replay),
     Rules(Rules),
     Explain(Explain),
@@ -170,6 +171,16 @@ pub(crate) struct Check {
     /// memory hold for each file.
     #[arg(short, long, value_name = "N", default_value = "auto", value_parser = jobs)]
     pub(crate) jobs: Jobs,
+    /// Judge only shard I of N, counted from 0: the files whose places in the list, counted from 0, leave the remainder I. `auto`
+    /// and `auto/N` as for `confute http`. `confute merge` puts the tables of the shards together.
+    #[arg(long, value_name = "I/N", value_parser = crate::shard::parse)]
+    pub(crate) shard: Option<crate::shard::ShardChoice>,
+    /// Write the verdict of each file into this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) report_dir: Option<PathBuf>,
+    /// Like --report-dir, but go on where an interrupted run in this directory was.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
     /// Write what the search tried, what it left out and where the time went to this file (CONTRIBUTING.md explains it).
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) search_log: Option<PathBuf>,
@@ -255,6 +266,34 @@ pub(crate) struct Merge {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
+
+/// Show how a campaign is split into shards, and how long they would take.
+///
+/// The split follows from the numbers alone, so nothing is contacted. The time follows from a rate that you measured: name the
+/// directory of a short run with the same flags, or the rate itself.
+#[derive(Debug, Parser)]
+#[command(after_help = PLAN_EXAMPLES)]
+pub(crate) struct Plan {
+    /// Number of cases of the campaign (the scripts of an exhaustive run, the files of a check).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) cases: u64,
+    /// Number of shards.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=confute_record::MOST_SHARDS))]
+    pub(crate) shards: u64,
+    /// Directory of the reports of a run whose rate is taken.
+    #[arg(long, value_name = "DIR", conflicts_with = "rate")]
+    pub(crate) like: Option<PathBuf>,
+    /// Number of cases that one shard runs in a second.
+    #[arg(long, value_name = "CASES")]
+    pub(crate) rate: Option<f64>,
+}
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  confute http http://127.0.0.1:8080/ --seed 1 --max-time 10s --report-dir trial
+  confute plan --cases 100000 --shards 64 --like trial
+
+Exit codes: 0 the plan was printed; 2 wrong usage, or no rate can be measured in that directory.";
 
 const MERGE_EXAMPLES: &str = "\
 Examples:

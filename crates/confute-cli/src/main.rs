@@ -12,6 +12,7 @@ mod merge;
 mod near;
 mod new;
 mod output;
+mod plan;
 mod progress;
 mod render;
 mod replay;
@@ -58,6 +59,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Exit> {
         Command::Kit(kit) => live::open_and_run(kit, args.color, out),
         Command::Check(check) => check::run(check, args.color, out),
         Command::Merge(merge) => merge::run(merge, args.color, out),
+        Command::Plan(plan) => plan::run(plan, out),
         Command::Replay(replay) => replay::run(replay, out),
         Command::Rules(rules) => rules::list(rules, out),
         Command::Explain(explain) => rules::explain(explain, out),

@@ -18,19 +18,29 @@ use crate::record::{CASE, FOUND};
 use crate::regressions::{ENDING, file_name};
 use crate::stored::File;
 
-/// Compares a merged record with a baseline, and concludes again. With `update` the new baseline is written.
-pub fn apply_baseline(record: &mut RunRecord, path: &Path, update: bool) -> Result<(), RunError> {
-    let known = Baseline::read(path, &record.model, update)?;
-    let mut compared = known.compared_record(record);
-    if update {
-        let updated = known.updated_by_record(record, &compared);
+/// Stores what the next run needs of a merged record: the violations that refute and are not known, in the folder of
+/// regressions, and with `update` the new baseline. Concludes again, because known violations do not refute.
+pub fn keep(
+    record: &mut RunRecord,
+    regressions: Option<&Path>,
+    baseline: Option<&Path>,
+    update: bool,
+) -> Result<(), RunError> {
+    let known = baseline.map(|path| Baseline::read(path, &record.model, update)).transpose()?;
+    let mut compared = known.as_ref().map(|known| known.compared_record(record));
+    if let Some(known) = &known {
+        expect(record, known);
+    }
+    if let Some(folder) = regressions {
+        record.notes.stored = store_regressions(record, folder)?;
+    }
+    if let (true, Some(known), Some(path), Some(compared)) = (update, &known, baseline, &mut compared) {
+        let updated = known.updated_by_record(record, compared);
         updated.write(path)?;
         compared.written = Some(path.to_owned());
         expect(record, &updated);
-    } else {
-        expect(record, &known);
     }
-    record.notes.baseline = Some(compared);
+    record.notes.baseline = compared;
     conclude(record);
     Ok(())
 }
@@ -47,7 +57,7 @@ fn expect(record: &mut RunRecord, known: &Baseline) {
 
 /// Stores the violations that refute in a folder, one file per rule: of two cases the one with fewer requests is kept. Returns
 /// the files that were written.
-pub fn store_regressions(record: &RunRecord, folder: &Path) -> Result<Vec<PathBuf>, RunError> {
+fn store_regressions(record: &RunRecord, folder: &Path) -> Result<Vec<PathBuf>, RunError> {
     let mut written = Vec::new();
     for violation in record.standing(Standing::Refutes) {
         let Some(text) = case_of(violation) else { continue };

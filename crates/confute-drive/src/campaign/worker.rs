@@ -76,6 +76,14 @@ impl Shared {
         })
     }
 
+    /// Returns the name of a case that was run so often before.
+    fn name(&self, number: u64, before: u32) -> String {
+        match before {
+            0 => format!("{}-{number:x}", self.run),
+            _ => format!("{}-{number:x}r{before}", self.run),
+        }
+    }
+
     /// Has a case run again that was run so often before.
     fn repeat(&self, number: u64, before: u32) {
         self.again.lock().unwrap_or_else(PoisonError::into_inner).push((number, before + 1));
@@ -162,10 +170,7 @@ pub(super) fn work(
             }
         }
         let Some((number, before)) = shared.take(plan.cases) else { return };
-        let name = match before {
-            0 => format!("{}-{number:x}", shared.run),
-            _ => format!("{}-{number:x}r{before}", shared.run),
-        };
+        let name = shared.name(number, before);
         let seed = case_seed(plan.seed, number);
         tell(WorkerReport::Started(number, name.clone()));
         if let Err(trouble) = protocol.prepare(&name, &caller) {

@@ -89,19 +89,31 @@ impl Cause {
     }
 }
 
-/// Returns the order of violations of one cause: what refutes comes first, then what is proven more firmly, then the
-/// smaller case.
-fn rank(violation: &Violation) -> (u8, bool, Reverse<Option<Level>>, bool, usize, usize, &str) {
-    let standing = match violation.standing {
+/// Returns the order of standings: what refutes comes first.
+pub(super) fn weight(standing: Standing) -> u8 {
+    match standing {
         Standing::Refutes => 0,
         Standing::Undecided => 1,
         Standing::Warning => 2,
         Standing::Known => 3,
-    };
+    }
+}
+
+/// Returns the order of violations of one cause: what refutes comes first, then what is proven more firmly, then the
+/// smaller case.
+fn rank(violation: &Violation) -> (u8, bool, Reverse<Option<Level>>, bool, usize, usize, &str) {
     let is_unshrunk = !matches!(violation.shrunk, Some(Ok(_)));
     let (requests, events) = (violation.requests(), violation.shown().trace.len());
     let Violation { incomplete, level, .. } = *violation;
-    (standing, incomplete, Reverse(level), is_unshrunk, requests, events, &violation.found.name)
+    (
+        weight(violation.standing),
+        incomplete,
+        Reverse(level),
+        is_unshrunk,
+        requests,
+        events,
+        &violation.found.name,
+    )
 }
 
 fn text(violation: &Violation) -> String {

@@ -11,9 +11,13 @@
 mod campaign;
 mod cause;
 mod conclude;
+#[doc(hidden)]
+pub mod fabricated;
 mod part;
 mod shape;
 mod stored;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};

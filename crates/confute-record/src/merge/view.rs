@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::campaign::{Campaign, difference};
-use super::cause::{Cause, CauseKey};
+use super::cause::{Cause, CauseKey, weight};
 use super::part::{Part, PartState};
 use super::{Merge, conclude, stored};
 use crate::{
@@ -223,7 +223,9 @@ fn explains((key, one): Keyed<'_>, only: &Vec<String>, (other_key, other): Keyed
     let level = one.named().iter().map(|set| set.level).max();
     let names_stronger = other.named().iter().any(|set| Some(set.level) > level);
     let proves_no_more = other.level <= one.level && !other.incomplete && !one.incomplete;
-    is_named && proves_no_more && (one.diagnoses.len() == 1 || !names_stronger)
+    // A violation that is known must not hide one that refutes.
+    let counts_as_much = weight(one.standing) <= weight(other.standing);
+    is_named && proves_no_more && counts_as_much && (one.diagnoses.len() == 1 || !names_stronger)
 }
 
 /// Returns the occurrences of a group, each with the run.

@@ -2,6 +2,8 @@
 //!
 //! Folders are read one after the other, so memory holds one record and the union of all before it.
 
+mod checks;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,12 +18,16 @@ use confute_report::summary::{self, Manner};
 use confute_run::merged;
 
 use crate::args::{self, Color, Format};
+use crate::check::folder::ROWS;
 use crate::{live, output};
 
 /// Advice on writing report files.
 const HINT: &str = "`--report-dir DIR` stores it for `confute replay`, with scripts where possible";
 
 pub(crate) fn run(args: &args::Merge, color: Color, out: &mut dyn Write) -> Result<Exit> {
+    if args.folders.iter().any(|folder| folder.join(ROWS).is_file()) {
+        return checks::run(args, color, out);
+    }
     let mut merge = Merge::default();
     for folder in &args.folders {
         let shown = folder.display().to_string();
@@ -45,12 +51,7 @@ pub(crate) fn run(args: &args::Merge, color: Color, out: &mut dyn Write) -> Resu
         bail!("nothing to merge: no folder has a record or a journal that can be read");
     };
     drop(merge);
-    if let Some(path) = &args.baseline {
-        merged::apply_baseline(&mut record, path, args.baseline_update)?;
-    }
-    if let Some(folder) = &args.regressions {
-        record.notes.stored = merged::store_regressions(&record, folder)?;
-    }
+    merged::keep(&mut record, args.regressions.as_deref(), args.baseline.as_deref(), args.baseline_update)?;
     publish(&record, args, color, out)
 }
 
