@@ -81,7 +81,8 @@ pub fn violation(finding: &Violation) -> Value {
         "experiment": finding.experiment.as_ref().map(experiment),
         "incomplete": finding.incomplete,
         "times": finding.times,
-        "occurrences": finding.occurrences,
+        // A merged report may have a hundred thousand of them.
+        "occurrences": finding.occurrences.iter().map(|one| json!([one.run, one.case, one.seed])).collect::<Vec<_>>(),
         "case": found.name,
         "case_seed": finding.seed,
         "seen": found.refutation.seen,

@@ -1,7 +1,7 @@
 //! The causes of a merge: violations by the rules that they are named after, with the shapes of their smallest cases.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use confute::lang::Level;
@@ -33,8 +33,8 @@ impl CauseKey {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) times: u64,
-    /// Numbers and seeds of the cases, as far as they are known.
-    pub(super) cases: BTreeSet<(Option<u64>, u64)>,
+    /// Numbers and seeds of the cases, as far as they are known, sorted. Most runs have one: a vector is a fraction of a set.
+    pub(super) cases: Vec<(Option<u64>, u64)>,
 }
 
 /// A cause.
@@ -50,10 +50,12 @@ impl Cause {
     /// Creates a cause from the violation of one run.
     pub(super) fn of(mut violation: Violation, run: &Arc<str>) -> Self {
         let occurrences = std::mem::take(&mut violation.occurrences);
-        let mut cases: BTreeSet<_> = occurrences.iter().map(|one| (one.case, one.seed)).collect();
+        let mut cases: Vec<_> = occurrences.iter().map(|one| (one.case, one.seed)).collect();
         if cases.is_empty() {
-            cases.insert((None, violation.seed));
+            cases.push((None, violation.seed));
         }
+        cases.sort_unstable();
+        cases.dedup();
         let seen = Seen { times: violation.times, cases };
         (violation.number, violation.times) = (0, 0);
         let shapes = BTreeMap::from([(shape(&violation), BTreeMap::from([(Arc::clone(run), seen)]))]);
@@ -69,6 +71,8 @@ impl Cause {
                 let mine = known.entry(run).or_default();
                 mine.times = mine.times.max(seen.times);
                 mine.cases.extend(seen.cases);
+                mine.cases.sort_unstable();
+                mine.cases.dedup();
             }
         }
     }

@@ -31,7 +31,7 @@ pub use stored::{CampaignRecord, CauseRecord, MergedRecord, SeenRecord, ShapeRec
 use crate::RunRecord;
 use campaign::Campaign;
 use cause::{Cause, CauseKey};
-use part::Part;
+use part::{Part, PartFigures};
 
 /// The union of many runs.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +42,8 @@ pub struct Merge {
     parts: BTreeMap<Arc<str>, Part>,
     causes: BTreeMap<CauseKey, Cause>,
     unread: BTreeSet<UnreadRecord>,
+    /// Names that many runs share, each stored once.
+    names: BTreeSet<Arc<str>>,
 }
 
 impl Merge {
@@ -101,7 +103,8 @@ impl Merge {
         let (key, campaign) = Campaign::of(&record);
         let key = self.join_campaign(key.into(), campaign);
         let names = &self.campaigns[&key].branches;
-        let (id, part) = Part::of(record, Arc::clone(&key), names, folder);
+        let (id, mut part) = Part::of(record, Arc::clone(&key), names, folder);
+        self.intern(&mut part.own);
         for violation in violations {
             let cause = CauseKey::of(&violation, &key);
             let new = Cause::of(violation, &id);
@@ -111,6 +114,17 @@ impl Merge {
             }
         }
         self.join_part(id, part);
+    }
+
+    /// Replaces the names in a run by those that are stored already.
+    fn intern(&mut self, own: &mut PartFigures) {
+        own.branches.sort();
+        for (name, _) in &mut own.branches {
+            match self.names.get(name) {
+                Some(known) => *name = Arc::clone(known),
+                None => drop(self.names.insert(Arc::clone(name))),
+            }
+        }
     }
 
     /// Adds a campaign. Returns its identity, stored once for all runs.

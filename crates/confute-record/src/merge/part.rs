@@ -1,6 +1,5 @@
 //! One run of a merge: the numbers that it contributes.
 
-use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +54,7 @@ pub struct PartFigures {
     /// Counts and distributions; the names of rules are those of the campaign.
     pub figures: Figures,
     /// The branches that it reached, and how often.
-    pub branches: BTreeMap<Arc<str>, u64>,
+    pub branches: Vec<(Arc<str>, u64)>,
     /// Time that testing took.
     pub elapsed: Duration,
     /// Troubles, each with its number of occurrences.

@@ -119,7 +119,7 @@ pub(super) fn of(merge: &Merge, main: &str, shown: &BTreeMap<&CauseKey, (usize, 
     let seen = |(run, seen): (&Arc<str>, &Seen)| SeenRecord {
         run: places.get(&**run).copied().unwrap_or(usize::MAX),
         times: seen.times,
-        cases: seen.cases.iter().copied().collect(),
+        cases: seen.cases.clone(),
     };
     let cause = |(key, cause): (&CauseKey, &Cause)| {
         let place = shown.get(key);
@@ -194,7 +194,9 @@ pub(super) fn add(merge: &mut Merge, record: RunRecord) -> Result<(), String> {
     for part in stored.parts {
         let id: Arc<str> = part.id.into();
         runs.push(Arc::clone(&id));
-        other.parts.insert(id, Part { campaign: key_of(part.campaign)?, own: part.own });
+        let mut own = part.own;
+        other.intern(&mut own);
+        other.parts.insert(id, Part { campaign: key_of(part.campaign)?, own });
     }
     for cause in stored.causes {
         let shown = |number: usize| record.violations.iter().find(|one| one.number == number).cloned();
@@ -207,7 +209,7 @@ pub(super) fn add(merge: &mut Merge, record: RunRecord) -> Result<(), String> {
             let known: &mut BTreeMap<Arc<str>, Seen> = shapes.entry(shape).or_default();
             for one in seen {
                 let run = runs.get(one.run).cloned().ok_or("it names a run that it does not have")?;
-                known.insert(run, Seen { times: one.times, cases: one.cases.into_iter().collect() });
+                known.insert(run, Seen { times: one.times, cases: one.cases });
             }
         }
         let campaign = key_of(cause.campaign)?;
