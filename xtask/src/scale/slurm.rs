@@ -17,9 +17,10 @@ use confute_testbed::free_port;
 use super::{Server, blamed, fresh, programs};
 use crate::root;
 
-/// The bugs of the server.
+/// The bugs of the server. None of them explains what another one causes: with `if-match-ignored-on-put` among them, a shard that
+/// has not met it yet may name a further rule for a race with it, which a single run no longer requires by then.
 const BUGS: [&str; 5] =
-    ["if-match-ignored-on-put", "if-match-weak", "allow-missing", "range-on-head", "length-with-204"];
+    ["allow-missing", "range-on-head", "length-with-204", "options-conditional", "if-match-weak"];
 /// Most time for the jobs.
 const LONG: Duration = Duration::from_mins(8);
 

@@ -146,13 +146,13 @@ fn missing_and_broken(root: &Path, folders: &[PathBuf]) {
     assert!(code == 2 && err.contains("nothing to merge"), "{err}");
     // The same shard twice: a copy is the same run, and another run is not.
     let copied = copy(&folders[0], "copied", "record.json");
-    let (_, out, _) = merge(&[folders, &[copied.clone()]].concat(), &[]);
+    let (_, out, _) = merge(&[folders, std::slice::from_ref(&copied)].concat(), &[]);
     assert!(!out.contains("doubled"), "{out}");
     let text = fs::read_to_string(copied.join("record.json")).unwrap();
     let record: Value = serde_json::from_str(&text).unwrap();
     let id = record["id"].as_str().unwrap();
     fs::write(copied.join("record.json"), text.replace(id, "ffff000000000000")).unwrap();
-    let (_, out, _) = merge(&[folders, &[copied.clone()]].concat(), &[]);
+    let (_, out, _) = merge(&[folders, std::slice::from_ref(&copied)].concat(), &[]);
     let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("doubled: shard 0 of 3 was run 2 times"), "{out}");
     fs::write(copied.join("record.json"), text.replace(r#""seed":7,"level""#, r#""seed":8,"level""#))

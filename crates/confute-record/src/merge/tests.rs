@@ -190,6 +190,28 @@ fn the_same_cause_is_one_violation() {
     assert_eq!(shapes, ["c0: PUT 204", "c0: PUT 204 PUT 204", "c0: PUT 204 PUT 204 PUT 204"]);
 }
 
+/// A small version of `cargo xtask scale merge`: of many occurrences of few causes all are listed, and one case of each is kept.
+#[test]
+fn many_runs_of_few_causes() {
+    let (runs, causes) = (300_u64, 12);
+    let mut merge = Merge::default();
+    for index in 0..runs {
+        let mut run = record(&format!("run-{index}"), Some(Shard { index, of: runs }), 7);
+        for number in 0..10 {
+            let cause = (index as usize + number) % causes;
+            let case = index + runs * number as u64;
+            run.violations.push(violation(number + 1, &[cause], 2 + (index as usize + cause) % 3, &[case]));
+        }
+        merge.add(run, &index.to_string()).unwrap();
+    }
+    let all = merge.record().unwrap();
+    assert_eq!(all.violations.len(), causes);
+    assert_eq!(all.violations.iter().map(|one| one.times).sum::<u64>(), runs * 10);
+    assert_eq!(all.violations.iter().map(|one| one.occurrences.len()).sum::<usize>(), runs as usize * 10);
+    assert!(all.violations.iter().all(|one| one.requests() == 2));
+    assert!(all.merged.unwrap().causes.iter().all(|one| one.smallest.is_none() && one.shapes.len() == 3));
+}
+
 /// A model that breaks the rules of the language proves nothing, in any shard.
 #[test]
 fn a_mistake_of_the_model_takes_precedence() {
