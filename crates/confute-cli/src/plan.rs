@@ -28,7 +28,7 @@ pub(crate) fn run(args: &args::Plan, out: &mut dyn Write) -> Result<Exit> {
     };
     writeln!(out, "{} in {}{take}", count(cases, "case"), count(shards, "shard"))?;
     writeln!(out)?;
-    writeln!(out, "{:>15}  {:>13}  {:>15}  {}", "shards", "cases of each", "last case", "time of each")?;
+    writeln!(out, "{:>15}  {:>13}  {:>15}  time of each", "shards", "cases of each", "last case")?;
     for Group { first, last, share } in &groups {
         let range =
             if first == last { grouped(*first) } else { format!("{}-{}", grouped(*first), grouped(*last)) };

@@ -73,7 +73,7 @@ fn table(out: &[u8]) -> String {
             number && words.get(place + 1).is_some_and(|unit| ["ms", "s"].contains(unit))
         };
         let kept: Vec<&str> = (0..words.len())
-            .filter(|place| !is_time(*place) && !(*place > 0 && is_time(place - 1)))
+            .filter(|place| !(is_time(*place) || *place > 0 && is_time(place - 1)))
             .map(|place| words[place])
             .collect();
         let _ = writeln!(text, "{}", kept.join(" "));

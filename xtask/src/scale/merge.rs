@@ -1,5 +1,7 @@
 //! `cargo xtask scale merge`: the time and the memory of merging many folders, some of them damaged.
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
 use std::fs;
 use std::process::Command;
 use std::time::Instant;

@@ -1,5 +1,7 @@
 //! `cargo xtask scale sizing`: the speed of shards that run beside each other on this machine, each with a server of its own.
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 

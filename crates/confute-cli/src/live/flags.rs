@@ -93,6 +93,7 @@ pub(crate) struct ScaleFlags {
     /// Run only shard I of N, counted from 0: the cases whose number leaves the remainder I. `auto` takes both from Slurm, GitLab
     /// CI, CircleCI or Buildkite, and `auto/N` the first from Kubernetes or GNU parallel too. `confute merge` puts the shards
     /// together.
+    #[expect(clippy::doc_markdown, reason = "the help has no markup")]
     #[arg(long, value_name = "I/N", value_parser = shard::parse)]
     pub(crate) shard: Option<ShardChoice>,
     /// Like --report-dir, but go on where an interrupted run in this directory was: its cases are not run again. A run that

@@ -63,7 +63,7 @@ pub(super) fn run(args: &args::Merge, color: Color, out: &mut dyn Write) -> Resu
     match args.format {
         Format::Json => files.values().try_for_each(|one| writeln!(out, "{}", one.object))?,
         Format::Human if args.quiet => {
-            writeln!(out, "{}: {}", exit.name(), count(files.len() as u64, "file"))?
+            writeln!(out, "{}: {}", exit.name(), count(files.len() as u64, "file"))?;
         }
         Format::Human => Table { rows: files.into_values().map(|one| one.row).collect() }.write(out)?,
     }
