@@ -1,5 +1,6 @@
 //! Development tasks of the project: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`,
-//! `cargo xtask bugs`, `cargo xtask shrunk`, `cargo xtask eval …` and `cargo xtask bench …`.
+//! `cargo xtask bugs`, `cargo xtask shrunk`, `cargo xtask eval …`, `cargo xtask scale …` and
+//! `cargo xtask bench …`.
 //!
 //! A task reports what it does, how long it took, and what it skipped and why. Under `CI=true` nothing may be
 //! skipped.
@@ -17,6 +18,7 @@ mod naming;
 mod newcomer;
 mod odd;
 mod packages;
+mod scale;
 mod shrunk;
 mod soak;
 mod speed;
@@ -59,6 +61,11 @@ enum Chore {
     },
     /// Write a crate with `confute new`, compile it in a clean folder, and find its planted bug: in three minutes
     Newcomer,
+    /// Run campaigns over many machines: shards, merging, engines
+    Scale {
+        #[command(subcommand)]
+        what: scale::Scale,
+    },
     /// Measure speed
     Bench {
         #[command(subcommand)]
@@ -116,6 +123,7 @@ fn run(chore: Chore) -> Result<bool> {
         Chore::Bugs(args) => bugs::run(&args),
         Chore::Shrunk(args) => shrunk::run(&args),
         Chore::Eval { what } => eval::run(&what),
+        Chore::Scale { what } => scale::run(&what),
         Chore::Bench { what: Bench::Http(args) } => speed::run(&args),
         Chore::Bench { what: Bench::Build(args) } => compile::run(&args),
     }

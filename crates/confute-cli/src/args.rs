@@ -115,6 +115,8 @@ pub(crate) enum Command {
     #[command(skip)]
     Kit(Box<Live>),
     Check(Check),
+    Merge(Merge),
+    Plan(Plan),
     Replay(Replay),
     Rules(Rules),
     Explain(Explain),
@@ -169,6 +171,16 @@ pub(crate) struct Check {
     /// memory hold for each file.
     #[arg(short, long, value_name = "N", default_value = "auto", value_parser = jobs)]
     pub(crate) jobs: Jobs,
+    /// Judge only shard I of N, counted from 0: the files whose places in the list, counted from 0, leave the remainder I. `auto`
+    /// and `auto/N` as for `confute http`. `confute merge` puts the tables of the shards together.
+    #[arg(long, value_name = "I/N", value_parser = crate::shard::parse)]
+    pub(crate) shard: Option<crate::shard::ShardChoice>,
+    /// Write the verdict of each file into this directory.
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    pub(crate) report_dir: Option<PathBuf>,
+    /// Like --report-dir, but go on where an interrupted run in this directory was.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
     /// Write what the search tried, what it left out and where the time went to this file (CONTRIBUTING.md explains it).
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) search_log: Option<PathBuf>,
@@ -218,6 +230,79 @@ Examples:
 
 Exit codes: 0 unrefuted, 1 refuted, 2 broken input, 3 inconclusive; of several files the worst
 counts, in the order 2, 1, 3, 0.";
+
+/// Merge the reports of many runs: one record, one set of reports, one exit code.
+///
+/// The runs are the shards of a campaign (--shard), or runs of their own. Violations are merged by cause, and the smallest
+/// case of each is kept; counts are added up, coverage is united. Shards that are missing, interrupted, doubled or of another
+/// campaign are named, and a missing one makes the result inconclusive, unless something refutes. Merged reports can be merged
+/// again, in any order, and a run that is merged twice counts once. Folders of `confute check --report-dir` are merged into one
+/// table.
+#[derive(Debug, Parser)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub(crate) struct Merge {
+    /// Directories that --report-dir or --resume wrote.
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Write the merged reports into this directory.
+    #[arg(long, value_name = "OUT")]
+    pub(crate) report_dir: Option<PathBuf>,
+    /// Directory of stored violations: those that refute are added, one file per rule, and of several the smallest.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) regressions: Option<PathBuf>,
+    /// File of known violations: they are reported, but do not refute.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write all violations to the baseline. Those that were tested and not observed by any shard are removed.
+    #[arg(long, requires = "baseline")]
+    pub(crate) baseline_update: bool,
+    /// Output format: text, or one JSON object per line.
+    #[arg(long, value_enum, default_value = "human", value_name = "FORMAT")]
+    pub(crate) format: Format,
+    /// Print only the verdict.
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print messages in full, and every list.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+/// Show how a campaign is split into shards, and how long they would take.
+///
+/// The split follows from the numbers alone, so nothing is contacted. The time follows from a rate that you measured: name the
+/// directory of a short run with the same flags, or the rate itself.
+#[derive(Debug, Parser)]
+#[command(after_help = PLAN_EXAMPLES)]
+pub(crate) struct Plan {
+    /// Number of cases of the campaign (the scripts of an exhaustive run, the files of a check).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) cases: u64,
+    /// Number of shards.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(1..=confute_record::MOST_SHARDS))]
+    pub(crate) shards: u64,
+    /// Directory of the reports of a run whose rate is taken.
+    #[arg(long, value_name = "DIR", conflicts_with = "rate")]
+    pub(crate) like: Option<PathBuf>,
+    /// Number of cases that one shard runs in a second.
+    #[arg(long, value_name = "CASES")]
+    pub(crate) rate: Option<f64>,
+}
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  confute http http://127.0.0.1:8080/ --seed 1 --max-time 10s --report-dir trial
+  confute plan --cases 100000 --shards 64 --like trial
+
+Exit codes: 0 the plan was printed; 2 wrong usage, or no rate can be measured in that directory.";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  confute http http://127.0.0.1:8080/ --seed 7 --shard 0/2 --report-dir out/0
+  confute http http://127.0.0.1:8080/ --seed 7 --shard 1/2 --report-dir out/1
+  confute merge out/* --report-dir merged
+
+Exit codes: 0 unrefuted, 1 refuted, 2 wrong usage or nothing readable, 3 inconclusive: something is
+missing.";
 
 /// Judge a stored violation again, or replay it against a server.
 ///

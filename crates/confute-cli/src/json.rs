@@ -62,6 +62,14 @@ pub(crate) fn broken(file: &str, problem: &str, out: &mut dyn Write) -> io::Resu
     writeln!(out, "{object}")
 }
 
+/// Returns the object that a writer writes.
+pub(crate) fn object(write: &dyn Fn(&mut dyn Write) -> io::Result<()>) -> Value {
+    let mut text = Vec::new();
+    // Writing into memory does not fail.
+    let _ = write(&mut text);
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
 pub(crate) fn rule(model: &str, rule: &Rule, out: &mut dyn Write) -> io::Result<()> {
     let object = json!({
         "confute": "rule",

@@ -8,13 +8,16 @@ mod check;
 mod demo;
 mod json;
 mod live;
+mod merge;
 mod near;
 mod new;
 mod output;
+mod plan;
 mod progress;
 mod render;
 mod replay;
 mod rules;
+mod shard;
 mod snippet;
 
 use std::io::Write;
@@ -55,6 +58,8 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Exit> {
     match &args.command {
         Command::Kit(kit) => live::open_and_run(kit, args.color, out),
         Command::Check(check) => check::run(check, args.color, out),
+        Command::Merge(merge) => merge::run(merge, args.color, out),
+        Command::Plan(plan) => plan::run(plan, out),
         Command::Replay(replay) => replay::run(replay, out),
         Command::Rules(rules) => rules::list(rules, out),
         Command::Explain(explain) => rules::explain(explain, out),

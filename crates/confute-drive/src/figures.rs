@@ -31,6 +31,11 @@ impl Gauge {
         Self { branches: (0..branches).map(|_| AtomicU64::new(0)).collect(), ..Self::default() }
     }
 
+    /// Returns how often a branch was reached.
+    pub(crate) fn reached(&self, branch: usize) -> u64 {
+        self.branches.get(branch).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
     pub(crate) fn reach(&self, branch: Option<usize>) {
         if let Some(count) = branch.and_then(|branch| self.branches.get(branch)) {
             count.fetch_add(1, Ordering::Relaxed);

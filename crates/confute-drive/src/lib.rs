@@ -32,12 +32,14 @@ mod trouble;
 
 pub use again::{Again, PastRun, Rerun, alternatives_of, is_refuted, judge_again, proof_of};
 pub use campaign::{
-    CaseReport, Counterexample, Factory, Finding, Live, News, Outcome, Plan, Proof, Sink, Workers, campaign,
-    campaign_after, case_seed, excerpt,
+    CaseReport, Counterexample, Earlier, Factory, Finding, Live, News, Outcome, Plan, Proof, SettledCase,
+    Sink, Workers, campaign, campaign_after, case_seed, excerpt,
 };
 pub use case::{CaseRun, CaseSetup, Ended, run_case};
 pub use confute_record::guarded;
-pub use confute_record::{ByteRecord, Conclusion, Figures, Quantiles, Refusals, Spread, Tally};
+pub use confute_record::{
+    ByteRecord, Conclusion, Figures, Occurrence, Quantiles, Ranges, Refusals, Shard, Spread, Tally,
+};
 pub use crew::{Crew, Thinking};
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
 pub use experiment::{Experiment, SetAside};

@@ -155,7 +155,7 @@ fn open(arguments: &Arguments, run: &Run<'_>) -> Result<Subject, RunError> {
     let subject = origin_subject(url, way, resources, arguments.no_survey);
     let Some(requests) = arguments.exhaustive else { return Ok(subject) };
     let all = Exhaust::new(requests.into());
-    let bound = BoundRecord { requests: requests.into(), scripts: all.len() };
+    let bound = BoundRecord { requests: requests.into(), scripts: all.len(), of: None };
     let traffic = move |case: u64| AnyGenerator::new::<Http>(Replay::new(all.script(case)));
     Ok(Subject { bound: Some(bound), traffic: Box::new(traffic), ..subject })
 }

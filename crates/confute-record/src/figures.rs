@@ -49,6 +49,37 @@ pub struct Tally {
 pub const NEEDED: u64 = 95;
 
 impl Tally {
+    /// Adds the numbers of `other`.
+    pub fn merge(&mut self, other: &Tally) {
+        self.combine(other, |mine, theirs| mine + theirs);
+    }
+
+    /// Returns the numbers that were added since `before`.
+    #[must_use]
+    pub fn since(mut self, before: &Tally) -> Tally {
+        self.combine(before, u64::saturating_sub);
+        self
+    }
+
+    fn combine(&mut self, other: &Tally, with: impl Fn(u64, u64) -> u64) {
+        let Tally { cases, unrefuted, refuted, inconclusive, empty, early, .. } = other;
+        let Tally { stopped, unfinished, doubtful, unanswered, .. } = other;
+        for (mine, theirs) in [
+            (&mut self.cases, cases),
+            (&mut self.unrefuted, unrefuted),
+            (&mut self.refuted, refuted),
+            (&mut self.inconclusive, inconclusive),
+            (&mut self.empty, empty),
+            (&mut self.early, early),
+            (&mut self.stopped, stopped),
+            (&mut self.unfinished, unfinished),
+            (&mut self.doubtful, doubtful),
+            (&mut self.unanswered, unanswered),
+        ] {
+            *mine = with(*mine, *theirs);
+        }
+    }
+
     /// Returns the number of cases that were judged: the search reached a verdict on at least one response
     /// and on all other observations. A case that ended early, or with the run, counts if its observations up
     /// to then are explained.

@@ -7,8 +7,13 @@
 mod exit;
 mod figures;
 mod guard;
+pub mod journal;
+pub mod merge;
 mod notes;
+mod occurrence;
 pub mod put;
+mod ranges;
+mod shard;
 mod spread;
 mod violation;
 
@@ -23,6 +28,9 @@ pub use exit::Exit;
 pub use figures::{BrokenOff, Conclusion, Crowding, Figures, NEEDED, Refusals, Tally};
 pub use guard::guarded;
 pub use notes::{BoundRecord, BudgetsRecord, Compared, Rate, Tried};
+pub use occurrence::{Occurrence, add_occurrences};
+pub use ranges::Ranges;
+pub use shard::{MOST_SHARDS, Shard};
 pub use spread::{Quantiles, Spread};
 pub use violation::{
     ByteRecord, CaseRecord, DiagnosisRecord, ExcerptRecord, ExpectationRecord, ExperimentKind,
@@ -40,10 +48,16 @@ pub struct RunRecord {
     pub confute: String,
     /// The version of the format.
     pub version: u32,
+    /// Identity of the run, which stays the same when it is resumed; empty in records that have none.
+    #[serde(default)]
+    pub id: String,
     /// Name of the model.
     pub model: String,
     /// The server, as the user named it.
     pub server: String,
+    /// Settings of the kit without secrets.
+    #[serde(default)]
+    pub settings: Value,
     /// The premise that the verdict rests on and that the tester cannot observe.
     pub premise: String,
     /// Rules of the model, in its order.
@@ -74,6 +88,9 @@ pub struct RunRecord {
     pub notes: RunNotes,
     /// Cases and troubles in order, one JSON object each.
     pub log: Log,
+    /// The runs that the record was merged from, with everything that a further merge needs. `None` for a single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<merge::MergedRecord>,
 }
 
 impl RunRecord {
@@ -107,6 +124,15 @@ pub struct RunNotes {
     pub missing: Vec<String>,
     /// Time limits of the run, and the time that it took.
     pub budgets: Option<BudgetsRecord>,
+    /// Number of cases that were done before the run was resumed, if it was.
+    #[serde(default)]
+    pub resumed: Option<u64>,
+    /// `true` if the run was stopped before it reached a limit of its own.
+    #[serde(default)]
+    pub stopped: bool,
+    /// The mistake of the model that ended the run: then nothing was found out about the server.
+    #[serde(default)]
+    pub mistake: Option<String>,
 }
 
 /// A rule of the model.
@@ -156,6 +182,9 @@ pub struct PlanRecord {
     pub cases: Option<u64>,
     /// Maximum testing time.
     pub max_time: Option<Duration>,
+    /// The part of the campaign that was run; `None` if all of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
 }
 
 /// A condition that prevented the run from continuing and is not a violation.

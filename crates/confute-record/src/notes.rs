@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::Shard;
+
 /// The result of replaying a stored case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tried {
@@ -79,8 +81,22 @@ pub struct Compared {
 pub struct BoundRecord {
     /// Maximum number of requests in a script.
     pub requests: u64,
-    /// Number of such scripts.
+    /// Number of such scripts that the run is to run.
     pub scripts: u64,
+    /// Number of all such scripts, if the run is a shard and has only some of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<u64>,
+}
+
+impl BoundRecord {
+    /// Returns the claim of a shard of the run.
+    #[must_use]
+    pub fn in_shard(self, shard: Shard) -> Self {
+        match shard {
+            Shard::WHOLE => self,
+            _ => Self { scripts: shard.share(self.scripts), of: Some(self.scripts), ..self },
+        }
+    }
 }
 
 /// The two time budgets of a run, and the time used of each.

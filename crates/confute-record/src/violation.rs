@@ -6,6 +6,8 @@ use confute::{Diagnosis, Refutation};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Occurrence;
+
 /// Effect of a violation on the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,6 +50,9 @@ pub struct Violation {
     pub level: Option<Level>,
     /// Number of cases in which it was observed.
     pub times: u64,
+    /// The cases in which it was observed, as far as they are known.
+    #[serde(default)]
+    pub occurrences: Vec<Occurrence>,
     /// Seed of the case in which it was found.
     pub seed: u64,
     /// Rules that were relaxed in that case.

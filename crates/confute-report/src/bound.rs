@@ -20,7 +20,11 @@ pub struct Progress {
 
 /// Describes the scripts of an exhaustive run.
 pub fn all(bound: BoundRecord) -> String {
-    format!("{} of up to {}", count(bound.scripts, "script"), count(bound.requests, "request"))
+    let requests = count(bound.requests, "request");
+    match bound.of {
+        Some(of) => format!("{} of the {} of up to {requests}", grouped(bound.scripts), count(of, "script")),
+        None => format!("{} of up to {requests}", count(bound.scripts, "script")),
+    }
 }
 
 /// Describes the scripts that ran. The claim covers all of them only if every one ran to its end and was judged.
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_time_that_is_left() {
-        let bound = BoundRecord { requests: 3, scripts: 110_000 };
+        let bound = BoundRecord { requests: 3, scripts: 110_000, of: None };
         let progress = Progress { elapsed: Duration::from_secs(2), cases: 10_000, violations: 0 };
         assert_eq!(line(bound, &progress), "2 s: 10,000 of 110,000 scripts, about 21 s left, 0 violations");
         assert_eq!(all(bound), "110,000 scripts of up to 3 requests");

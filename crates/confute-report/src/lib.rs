@@ -10,6 +10,7 @@ pub mod files;
 mod html;
 mod ladder;
 pub mod lines;
+mod merged;
 pub mod note;
 mod several;
 pub mod standing;

@@ -13,7 +13,7 @@ use confute_record::{
 };
 use serde_json::{Value, json};
 
-use crate::bound;
+use crate::{bound, merged};
 
 const VERSION: u32 = 1;
 
@@ -81,6 +81,8 @@ pub fn violation(finding: &Violation) -> Value {
         "experiment": finding.experiment.as_ref().map(experiment),
         "incomplete": finding.incomplete,
         "times": finding.times,
+        // A merged report may have a hundred thousand of them.
+        "occurrences": finding.occurrences.iter().map(|one| json!([one.run, one.case, one.seed])).collect::<Vec<_>>(),
         "case": found.name,
         "case_seed": finding.seed,
         "seen": found.refutation.seen,
@@ -249,7 +251,10 @@ pub fn summary(run: &RunRecord) -> Value {
         "budgets": budgets,
         "troubles": troubles,
     });
-    // One more member is too many for the macro.
+    // More members are too many for the macro.
     line["crowding"] = json!(figures.crowding);
+    line["shard"] = json!(plan.shard);
+    line["resumed"] = json!(run.notes.resumed);
+    line["merged"] = json!(run.merged.as_ref().map(merged::json));
     line
 }

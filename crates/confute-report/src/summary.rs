@@ -9,6 +9,7 @@ use confute_record::{
 };
 
 use crate::bound;
+use crate::merged;
 use crate::note::note;
 use crate::several;
 use crate::style::{BAD, GOOD, OPEN};
@@ -71,6 +72,8 @@ pub(crate) fn notes(run: &RunRecord) -> Vec<(&'static str, Vec<String>)> {
         ]
     });
     vec![
+        ("shards", wrapped(merged::shards(run))),
+        ("causes", wrapped(merged::causes(run))),
         ("tried", wrapped(run.notes.tried.iter().map(ToString::to_string).collect())),
         ("stored", run.notes.stored.iter().map(|path| path.display().to_string()).collect()),
         ("baseline", run.notes.baseline.as_ref().map(compared).unwrap_or_default()),

@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::Path;
 
 use confute_drive::{Finding, Outcome, Plan};
-use confute_record::Compared;
 use confute_record::put::put;
+use confute_record::{Compared, Conclusion, RunRecord, Standing, Violation};
 use serde::{Deserialize, Serialize};
 
 use crate::RunError;
@@ -100,6 +100,44 @@ impl Baseline {
         compared
     }
 
+    /// Returns `true` if a violation in a record is not new: see [`knows`](Self::knows).
+    pub fn knows_record(&self, violation: &Violation) -> bool {
+        let explains = |one: &Vec<Vec<String>>| {
+            !one.is_empty() && one.iter().all(|rules| is_explained(violation, rules))
+        };
+        self.violations.iter().any(explains)
+    }
+
+    /// Compares the baseline with a merged record: see [`compared`](Self::compared).
+    pub fn compared_record(&self, record: &RunRecord) -> Compared {
+        let (cases, answers) = (record.tally.cases, record.figures.answers);
+        let met = record.violations.iter().filter(|one| self.knows_record(one)).count();
+        let mut compared = Compared { met, cases, answers, ..Compared::default() };
+        let cut_short = matches!(record.conclusion, Conclusion::Inconclusive(_))
+            || record.merged.as_ref().is_some_and(|merged| merged.incomplete.is_some());
+        let is_asked = |rule: &String| !record.relaxed.contains(rule) && record.figures.rules.contains(rule);
+        for one in &self.violations {
+            if one.iter().any(|rules| record.violations.iter().any(|own| is_explained(own, rules))) {
+                continue;
+            }
+            let is_gone = !cut_short && one.iter().flatten().all(is_asked);
+            let list = if is_gone { &mut compared.gone } else { &mut compared.open };
+            list.push(told(one));
+        }
+        compared
+    }
+
+    /// Returns the baseline after a merge: see [`updated`](Self::updated).
+    #[must_use]
+    pub fn updated_by_record(&self, record: &RunRecord, compared: &Compared) -> Self {
+        let counts = |one: &&Violation| {
+            matches!(one.standing, Standing::Refutes | Standing::Known) && !one.diagnoses.is_empty()
+        };
+        let news = record.violations.iter().filter(counts);
+        let news = news.map(|one| one.diagnoses.iter().map(|set| set.rules.clone()).collect());
+        self.with(news.collect(), compared)
+    }
+
     /// Returns the baseline after a run: without the violations that are gone, and with the new ones. A
     /// violation that no rule explains cannot be distinguished from others like it, so it stays new.
     #[must_use]
@@ -109,7 +147,11 @@ impl Baseline {
             let sets = finding.diagnoses.iter();
             sets.map(|one| one.rules.iter().map(ToString::to_string).collect()).collect()
         });
-        let news: Vec<Vec<Vec<String>>> = news.collect();
+        self.with(news.collect(), compared)
+    }
+
+    /// Returns the baseline with new violations, and without those that are gone.
+    fn with(&self, news: Vec<Vec<Vec<String>>>, compared: &Compared) -> Self {
         let is_sharper = |one: &[Vec<String>]| news.iter().any(|new| new.iter().all(|set| one.contains(set)));
         let old =
             self.violations.iter().filter(|one| !compared.gone.contains(&told(one)) && !is_sharper(one));
@@ -125,6 +167,11 @@ impl Baseline {
         let text = serde_json::to_string_pretty(self).writing(&cannot)?;
         put(path, |file| writeln!(file, "{text}")).writing(&cannot)
     }
+}
+
+/// Returns `true` if breaking these rules explains a violation.
+fn is_explained(violation: &Violation, rules: &[String]) -> bool {
+    violation.diagnoses.iter().any(|one| one.rules == rules)
 }
 
 fn told(one: &[Vec<String>]) -> String {

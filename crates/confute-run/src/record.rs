@@ -6,13 +6,13 @@ use confute::lang::Rule;
 use confute::trace::Event;
 use confute::{Diagnosis, Verdict};
 use confute_drive::{
-    AnyMessage, AnyProtocol, CaseReport, Counterexample, Ended, Finding, Outcome, Plan, SetAside, Trouble,
-    Workers, alternatives_of, guarded,
+    AnyMessage, AnyProtocol, CaseReport, Conclusion, Counterexample, Ended, Figures, Finding, Outcome, Plan,
+    SetAside, Tally, Trouble, Workers, alternatives_of, guarded,
 };
 use confute_record::{
     CaseRecord, DiagnosisRecord, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord, PlanRecord,
-    ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, ShrunkRecord, Standing, TroubleRecord,
-    VERSION, Violation, name_of,
+    ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard, ShrunkRecord, Standing,
+    TroubleRecord, VERSION, Violation, name_of,
 };
 use serde_json::{Value, json};
 
@@ -56,11 +56,15 @@ pub fn of(
         next: advice::next(trouble).to_owned(),
         times: *times,
     };
+    let mistake =
+        outcome.troubles.iter().map(|(trouble, _)| trouble).find(|one| matches!(one, Trouble::Mistake(_)));
     RunRecord {
         confute: "record".to_owned(),
         version: VERSION,
+        id: beside.id.clone(),
         model: subject.model.clone(),
         server: subject.shown.clone(),
+        settings: subject.settings.clone(),
         premise: subject.premise.clone(),
         rules,
         plan: PlanRecord {
@@ -75,6 +79,7 @@ pub fn of(
             },
             cases: plan.cases,
             max_time: plan.max_time,
+            shard: (plan.shard != Shard::WHOLE).then_some(plan.shard),
         },
         conclusion: outcome.conclusion.clone(),
         violations,
@@ -85,16 +90,36 @@ pub fn of(
         relaxed: names(&outcome.relaxed),
         branches: outcome.branches.clone(),
         remarks: remarks.to_vec(),
-        bound: subject.bound,
+        bound: subject.bound.map(|bound| bound.in_shard(plan.shard)),
         notes: RunNotes {
             tried: beside.tried.clone(),
             stored: beside.stored.clone(),
             baseline: beside.baseline.clone(),
             missing,
             budgets: beside.budgets.map(|budgets| budgets.record()),
+            resumed: beside.resumed,
+            stopped: beside.stopped,
+            mistake: mistake.map(ToString::to_string),
         },
         log: log.clone(),
+        merged: None,
     }
+}
+
+/// Returns the record of a run in which nothing has happened yet.
+pub fn blank(subject: &Subject, plan: &Plan, id: &str) -> RunRecord {
+    let outcome = Outcome {
+        conclusion: Conclusion::Inconclusive("the run has just begun".to_owned()),
+        findings: Vec::new(),
+        troubles: Vec::new(),
+        tally: Tally::default(),
+        figures: Figures::default(),
+        elapsed: Duration::ZERO,
+        relaxed: plan.allow.clone(),
+        branches: Vec::new(),
+    };
+    let beside = Beside { id: id.to_owned(), ..Beside::default() };
+    of(subject, plan, &outcome, &beside, &Log::default(), &[])
 }
 
 /// Returns the rules of a subject. A defect in a kit's text costs that text only, and is named in `missing`.
@@ -207,6 +232,7 @@ pub fn plain(protocol: &dyn AnyProtocol, plan: &Plan, finding: &Finding) -> Viol
         incomplete: finding.incomplete,
         level: finding.level,
         times: finding.times,
+        occurrences: finding.occurrences.clone(),
         seed: finding.seed,
         relaxed: finding.relaxed.iter().map(ToString::to_string).collect(),
         found: case(&finding.counterexample, &finding.diagnoses),

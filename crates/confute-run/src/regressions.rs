@@ -41,7 +41,7 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>, RunError> {
     Ok(files)
 }
 
-/// Runs the stored cases of a folder again. Returns the violations that showed, and the result of each file.
+/// Runs the stored cases of a folder again: a shard runs its part of them. Returns the violations that showed, and the result of each file.
 /// Files for other models are skipped; one that cannot be read is an error, because somebody relies on it.
 pub fn try_all(
     subject: &Subject,
@@ -52,7 +52,8 @@ pub fn try_all(
 ) -> Result<(Vec<Finding>, Vec<Tried>), RunError> {
     let (mut found, mut tried) = (Vec::new(), Vec::new());
     let mut cases = Vec::new();
-    for path in files(folder)? {
+    let own = |(place, _): &(usize, PathBuf)| plan.shard.takes(*place as u64);
+    for (_, path) in files(folder)?.into_iter().enumerate().filter(own) {
         let file = File::open(&path)?;
         if file.about.model == subject.model {
             cases.push((path, StoredCase::read(&*subject.protocol, file)?));
@@ -178,7 +179,7 @@ fn asks<A>(script: &[Step<A>]) -> usize {
 }
 
 /// Returns the name of a file: the model, and the rules that were broken.
-fn file_name(about: &About) -> String {
+pub(crate) fn file_name(about: &About) -> String {
     let rules = about.blame.first().map_or_else(|| "unexplained".to_owned(), |rules| rules.join("+"));
     format!("{}-{}", about.model, rules.replace(['/', ' '], "-"))
 }

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use confute_drive::{CaseReport, Conclusion, Limits, Outcome, Plan, Sink, Trouble, campaign_after, guarded};
-use confute_record::{Compared, Log, Tried};
+use confute_drive::{
+    CaseReport, Conclusion, Earlier, Limits, Outcome, Plan, Sink, Trouble, campaign_after, guarded,
+};
+use confute_record::journal::Progress;
+use confute_record::{Compared, Log, Shard, Tried};
 
 use crate::baseline::Baseline;
 use crate::budgets::Budgets;
 use crate::shrink::{self, Desk, Investigated};
-use crate::{RunError, Subject, proof, record, regressions};
+use crate::{RunError, Subject, keeper, proof, record, regressions};
 
 /// A session to run.
 pub struct Job<'a> {
@@ -26,6 +29,8 @@ pub struct Job<'a> {
     pub regressions: Option<&'a Path>,
     /// The baseline of known violations, and the file to write the new one to, if wanted.
     pub baseline: Option<(&'a Baseline, Option<&'a Path>)>,
+    /// The results of the run up to its interruption, if it is resumed.
+    pub progress: Option<&'a Progress>,
 }
 
 /// The result of a session.
@@ -41,6 +46,12 @@ pub struct Done {
 /// Results of a run besides its outcome.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
+    /// Identity of the run, which stays the same when it is resumed.
+    pub id: String,
+    /// Number of cases that were done before the run was resumed, if it was.
+    pub resumed: Option<u64>,
+    /// `true` if the run was stopped while it still tested.
+    pub stopped: bool,
     /// Results of the cases that were stored before.
     pub tried: Vec<Tried>,
     /// The files that were added to the folder.
@@ -112,23 +123,34 @@ pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Res
         None => (Vec::new(), Vec::new()),
     };
     let spent = began.elapsed();
-    let left = Plan { max_time: plan.max_time.map(|most| most.saturating_sub(spent)), ..plan.clone() };
+    let before = job.progress.map_or(Duration::ZERO, |progress| progress.record.elapsed);
+    let earlier = match job.progress {
+        Some(progress) => keeper::earlier(subject, progress)?,
+        None => Earlier::default(),
+    };
+    let found = [earlier.findings, found].concat();
+    let earlier = Earlier { findings: found, ..earlier };
+    let left =
+        Plan { max_time: plan.max_time.map(|most| most.saturating_sub(spent + before)), ..plan.clone() };
     let desk = job.shrink_time.map(|time| Desk::new(protocol, plan, time, stop));
-    let (mut outcome, budgets, defects) = thread::scope(|scope| {
+    let (mut outcome, budgets, defects, stopped) = thread::scope(|scope| {
         let _closing = desk.as_ref().map(Desk::closing);
         desk.iter().for_each(|desk| desk.staff(scope));
         let mut passing = Investigated { watch: &mut *watch, desk: desk.as_ref() };
         let traffic = |case| (subject.traffic)(case);
-        let mut outcome = campaign_after(protocol, &left, found, &traffic, &mut passing, stop);
+        let mut outcome = campaign_after(protocol, &left, earlier, &traffic, &mut passing, stop);
+        let stopped = stop.load(Ordering::Relaxed);
         let budgets = Budgets::new(began, spent + outcome.elapsed, plan.max_time, job.shrink_time);
         let finish = |(desk, time): (&Desk<'_>, Duration)| {
             let end = Instant::now() + budgets.shrinking(time);
             desk.finish(&mut outcome.findings, end, &mut |what| watch.doing(what))
         };
         let defects = desk.as_ref().zip(job.shrink_time).map(finish).unwrap_or_default();
-        (outcome, budgets, defects)
+        (outcome, budgets, defects, stopped)
     });
-    let mut beside = Beside { tried, budgets: Some(budgets), ..Beside::default() };
+    outcome.elapsed += before;
+    let resumed = job.progress.map(|progress| progress.done.count());
+    let mut beside = Beside { tried, budgets: Some(budgets), resumed, stopped, ..Beside::default() };
     beside.missing.extend(defects.iter().map(|why| format!("a smaller case: internal error: {why}")));
     outcome.merge(plan);
     let findings = &mut outcome.findings;
@@ -168,7 +190,8 @@ pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Res
 /// Writes the results that the next run needs.
 fn keep(job: &Job<'_>, outcome: &mut Outcome, beside: &mut Beside) -> Result<(), RunError> {
     let Job { subject, plan, .. } = *job;
-    if let Some(folder) = job.regressions {
+    // Shards share the folder and the baseline, and must not write over each other: merging does it for all of them.
+    if let Some(folder) = job.regressions.filter(|_| plan.shard == Shard::WHOLE) {
         beside.stored = regressions::store(subject, plan, &outcome.findings, &beside.tried, folder)?;
     }
     if let (Some((known, Some(path))), Some(compared)) = (job.baseline, &mut beside.baseline) {

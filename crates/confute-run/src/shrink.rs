@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use confute_drive::{
-    AnyProtocol, CaseReport, Crew, Finding, Live, News, Plan, Shrinker, Sink, Trouble, Unshrunk, excerpt,
-    guarded,
+    AnyProtocol, CaseReport, Crew, Finding, Live, News, Plan, SettledCase, Shrinker, Sink, Trouble, Unshrunk,
+    excerpt, guarded,
 };
 
 use crate::session::RunObserver;
@@ -321,6 +321,10 @@ impl Sink for Investigated<'_, '_> {
         if let (Some(desk), News::New | News::Better) = (self.desk, news) {
             desk.submit(finding);
         }
+    }
+
+    fn settled(&mut self, case: SettledCase) {
+        self.watch.settled(case);
     }
 
     fn trouble(&mut self, trouble: &Trouble) {

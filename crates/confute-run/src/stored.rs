@@ -235,6 +235,11 @@ impl File {
         Self::parse(shown, text)
     }
 
+    /// Returns the number of requests of its script.
+    pub fn requests(&self) -> usize {
+        self.text.lines().skip(1).filter(|line| line.starts_with(r#"{"step":{"ask":"#)).count()
+    }
+
     /// Returns the whole text of the file.
     pub fn text(&self) -> &str {
         &self.text

@@ -287,6 +287,7 @@ impl Check {
             shrink_time: (!self.shrink_time.is_zero()).then_some(self.shrink_time),
             regressions: self.regressions.as_deref(),
             baseline: None,
+            progress: None,
         };
         let mut recorder = Recorder::default();
         let Done { outcome, beside, mut unwritten } =

@@ -107,6 +107,9 @@ pub(super) fn file(args: &Check, path: &Path, board: &Board, say: &dyn Fn(Piece)
     }
     let exit = Exit::from(&judged.verdict);
     tell(!by_people, say, |out| json::judged(&judged, exit, out));
+    if args.report_dir.is_some() || args.resume.is_some() {
+        say(Piece::Object(json::object(&|out| json::judged(&judged, exit, out))));
+    }
     Ok(Row::of(&judged, exit))
 }
 

@@ -4,24 +4,27 @@
 //! reading to blame; what it has to say comes in [`Piece`]s, so that a verdict is printed before its blame is known.
 //! The pieces are printed in the order of the files, whichever is judged first.
 
+pub(crate) mod folder;
 mod judge;
-mod table;
+pub(crate) mod table;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use anyhow::{Context as _, Result};
 use confute_models::registry;
-use confute_record::{Exit, guarded};
+use confute_record::{Exit, Shard, guarded};
+use serde_json::Value;
 
 use crate::args::{Check, Color, Format};
 use crate::progress::Board;
 use crate::{json, output};
+use folder::{JudgedFile, Rows};
 pub(crate) use judge::Judged;
 use table::{Row, Table};
 
@@ -36,6 +39,8 @@ enum Piece {
     Problem(String),
     /// Part of the search log.
     Log(String),
+    /// The verdict as an object, for the folder of the run.
+    Object(Value),
     /// The file is done.
     Done(Row),
 }
@@ -53,15 +58,28 @@ pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exi
         }
         None => None,
     };
-    let board = Board::new(args.files.len(), args.verbose, color);
+    let variable = |name: &str| std::env::var(name).ok();
+    let shard = args
+        .shard
+        .map_or(Ok(Shard::WHOLE), |choice| choice.resolve(&variable))
+        .map_err(anyhow::Error::msg)?;
+    let (rows, before) =
+        Rows::open(args, shard)?.map_or((None, BTreeMap::new()), |(rows, files)| (Some(rows), files));
+    let own = (0_u64..).zip(&args.files).filter(|(place, _)| shard.takes(*place));
+    let own: Vec<(u64, &PathBuf)> = own.collect();
+    let files: Vec<(u64, &PathBuf)> =
+        own.iter().filter(|(place, _)| !before.contains_key(place)).copied().collect();
+    let job = Job { args, color, files: &files, all: own.len() };
+    let board = Board::new(files.len(), args.verbose, color);
     let next = AtomicUsize::new(0);
     let (sender, pieces) = mpsc::channel();
     thread::scope(|scope| {
-        for _ in 0..args.jobs.count().min(args.files.len()) {
-            let (sender, board, next) = (sender.clone(), &board, &next);
+        for _ in 0..args.jobs.count().min(files.len()) {
+            let (sender, board, next, files) = (sender.clone(), &board, &next, &files);
             let work = move || {
-                while let Some(path) = args.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let place = args.files.iter().position(|other| std::ptr::eq(other, path)).unwrap_or(0);
+                loop {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((_, path)) = files.get(place) else { break };
                     // If nobody listens any more, the run has failed, and that is reported elsewhere.
                     work_on(args, path, board, &|piece| drop(sender.send((place, piece))));
                 }
@@ -78,59 +96,93 @@ pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exi
             }
             None => Ok(()),
         };
-        let printed = print(args, color, &pieces, &board, &mut write_log, out);
+        let printed = job.print(&pieces, &board, (rows, before), &mut write_log, out);
         if printed.is_err() {
             // No more files are begun.
-            next.store(args.files.len(), Ordering::Relaxed);
+            next.store(files.len(), Ordering::Relaxed);
         }
         printed
     })
 }
 
-/// Prints the pieces in the order of the files. Returns the exit code for all.
-fn print(
-    args: &Check,
+/// The files to judge.
+struct Job<'a> {
+    args: &'a Check,
     color: Color,
-    pieces: &Receiver<(usize, Piece)>,
-    board: &Board,
-    log: &mut dyn FnMut(&str) -> Result<()>,
-    out: &mut dyn Write,
-) -> Result<Exit> {
-    let mut table = Table::default();
-    let mut waiting: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
-    let mut now = 0;
-    for (place, piece) in pieces {
-        waiting.entry(place).or_default().push(piece);
-        while let Some(ready) = waiting.remove(&now) {
-            board.erase();
-            for piece in ready {
-                match piece {
-                    Piece::Text(text) => out.write_all(&text)?,
-                    Piece::Log(text) => log(&text)?,
-                    Piece::Problem(problem) => {
-                        let file = args.files[now].display().to_string();
-                        match args.format {
-                            Format::Human => {
-                                out.flush()?;
-                                output::complain(color, &format!("{file}: {problem}"));
-                            }
-                            Format::Json => json::broken(&file, &problem, out)?,
+    /// The files, each with its place in the list of the user.
+    files: &'a [(u64, &'a PathBuf)],
+    /// Number of files, with those that were judged before the run was resumed.
+    all: usize,
+}
+
+impl Job<'_> {
+    /// Prints the pieces in the order of the files. Returns the exit code for all. The lines of `before` are in the table
+    /// too, and those of new files are added to `rows`.
+    fn print(
+        &self,
+        pieces: &Receiver<(usize, Piece)>,
+        board: &Board,
+        (mut rows, before): (Option<Rows>, BTreeMap<u64, JudgedFile>),
+        log: &mut dyn FnMut(&str) -> Result<()>,
+        out: &mut dyn Write,
+    ) -> Result<Exit> {
+        let Self { args, color, files, all } = *self;
+        let mut done: BTreeMap<u64, Row> = before.into_iter().map(|(place, one)| (place, one.row)).collect();
+        let mut waiting: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
+        let mut objects: BTreeMap<usize, Value> = BTreeMap::new();
+        let mut now = 0;
+        for (place, piece) in pieces {
+            // A line is written as soon as a file is done, also if an earlier one is still being judged.
+            match (&piece, &mut rows) {
+                (Piece::Object(object), _) => drop(objects.insert(place, object.clone())),
+                (Piece::Done(row), Some(rows)) => {
+                    let object = objects.remove(&place).unwrap_or_default();
+                    let one = JudgedFile { place: files[place].0, row: row.clone(), object };
+                    rows.add(&one).context("cannot write the verdict of a file")?;
+                }
+                _ => {}
+            }
+            waiting.entry(place).or_default().push(piece);
+            while let Some(ready) = waiting.remove(&now) {
+                board.erase();
+                for piece in ready {
+                    match piece {
+                        Piece::Text(text) => out.write_all(&text)?,
+                        Piece::Log(text) => log(&text)?,
+                        Piece::Problem(problem) => self.problem(files[now].1, &problem, out)?,
+                        Piece::Object(_) => {}
+                        Piece::Done(row) => {
+                            done.insert(files[now].0, row);
+                            now += 1;
                         }
                     }
-                    Piece::Done(row) => {
-                        table.rows.push(row);
-                        now += 1;
-                    }
                 }
+                out.flush()?;
             }
-            out.flush()?;
         }
+        board.erase();
+        let table = Table { rows: done.into_values().collect() };
+        if all > 1 && args.format == Format::Human && !args.quiet {
+            table.write(out)?;
+        }
+        if all == 0 && args.format == Format::Human {
+            output::complain(color, "the shard has no files: there are fewer files than shards");
+        }
+        Ok(table.rows.iter().map(|row| row.exit).max().unwrap_or(Exit::Unrefuted))
     }
-    board.erase();
-    if args.files.len() > 1 && args.format == Format::Human && !args.quiet {
-        table.write(out)?;
+
+    /// Reports a file that could not be judged.
+    fn problem(&self, file: &Path, problem: &str, out: &mut dyn Write) -> Result<()> {
+        let file = file.display().to_string();
+        match self.args.format {
+            Format::Human => {
+                out.flush()?;
+                output::complain(self.color, &format!("{file}: {problem}"));
+            }
+            Format::Json => json::broken(&file, problem, out)?,
+        }
+        Ok(())
     }
-    Ok(table.rows.iter().map(|row| row.exit).max().unwrap_or(Exit::Unrefuted))
 }
 
 /// Judges one file, and says what there is to say about it.
@@ -139,6 +191,7 @@ fn work_on(args: &Check, path: &Path, board: &Board, say: &dyn Fn(Piece)) {
     let row = match guarded(|| judge::file(args, path, board, say)) {
         Ok(Ok(row)) => row,
         Ok(Err(problem)) => {
+            say(Piece::Object(json::object(&|out| json::broken(&file, &problem, out))));
             say(Piece::Problem(problem));
             Row::without_verdict(file, Exit::Broken)
         }

@@ -8,11 +8,15 @@ use confute_record::Exit;
 use confute_report::style::{BAD, GOOD, OPEN, STRONG};
 use confute_report::text::{count, elapsed, grouped};
 
+use serde::{Deserialize, Serialize};
+
 use super::Judged;
 
 /// The line of one file.
-pub(super) struct Row {
-    pub(super) exit: Exit,
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    #[serde(with = "exit_code")]
+    pub(crate) exit: Exit,
     file: String,
     /// Number of events and time, if there is a verdict.
     cost: Option<(usize, Duration)>,
@@ -43,14 +47,31 @@ impl Row {
     }
 }
 
+/// Exit codes as numbers.
+mod exit_code {
+    use confute_record::Exit;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde wants")]
+    pub(super) fn serialize<S: Serializer>(exit: &Exit, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u8(exit.code())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Exit, D::Error> {
+        let code = u8::deserialize(from)?;
+        let all = [Exit::Unrefuted, Exit::Refuted, Exit::Broken, Exit::Inconclusive];
+        all.into_iter().find(|exit| exit.code() == code).ok_or_else(|| D::Error::custom("no exit code"))
+    }
+}
+
 /// One line for each file, and a summary.
 #[derive(Default)]
-pub(super) struct Table {
-    pub(super) rows: Vec<Row>,
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Row>,
 }
 
 impl Table {
-    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let width = self.rows.iter().map(|row| row.file.chars().count()).max().unwrap_or(0).clamp(4, 60);
         writeln!(out, "\n{STRONG}{:width$}  verdict           events  time{STRONG:#}", "file")?;
         for Row { exit, file, cost, remark } in &self.rows {

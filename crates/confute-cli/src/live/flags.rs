@@ -1,16 +1,18 @@
 //! Flags of all tests of live servers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use confute::lang::{Level, Rule};
 use confute_drive::{Limits, Plan, Target, Workers};
+use confute_record::Shard;
 use confute_run::{fresh_seed, guard, quantity};
 
 use crate::args::Format;
 use crate::near;
+use crate::shard::{self, ShardChoice};
 
 /// Default testing time.
 const LONG: Duration = Duration::from_secs(30);
@@ -27,7 +29,7 @@ pub(crate) struct Flags {
     /// Testing time: 30s, 5m, 1h [default: 30s, or unlimited for an exhaustive run].
     #[arg(long, value_name = "TIME", value_parser = quantity::duration)]
     pub(crate) max_time: Option<Duration>,
-    /// Maximum number of cases.
+    /// Maximum number of cases, of all shards together.
     #[arg(long, value_name = "N")]
     pub(crate) cases: Option<u64>,
     /// Number of violations after which the run ends.
@@ -62,8 +64,10 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = quantity::duration, conflicts_with = "no_shrink")]
     pub(crate) shrink_time: Duration,
     /// Write reports into this directory: for each violation its trace and its script, and a summary.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     pub(crate) report_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) scale: ScaleFlags,
     #[command(flatten)]
     pub(crate) known: KnownFlags,
     /// Output format: text, or one JSON object per line.
@@ -81,6 +85,21 @@ pub(crate) struct Flags {
     /// Print messages in full, and progress even if standard error is not a terminal.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// Flags for campaigns over many machines, and for runs that are interrupted.
+#[derive(Debug, Args)]
+pub(crate) struct ScaleFlags {
+    /// Run only shard I of N, counted from 0: the cases whose number leaves the remainder I. `auto` takes both from Slurm, GitLab
+    /// CI, CircleCI or Buildkite, and `auto/N` the first from Kubernetes or GNU parallel too. `confute merge` puts the shards
+    /// together.
+    #[expect(clippy::doc_markdown, reason = "the help has no markup")]
+    #[arg(long, value_name = "I/N", value_parser = shard::parse)]
+    pub(crate) shard: Option<ShardChoice>,
+    /// Like --report-dir, but go on where an interrupted run in this directory was: its cases are not run again. A run that
+    /// is complete is only reported.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) resume: Option<PathBuf>,
 }
 
 /// Flags for violations of earlier runs.
@@ -113,6 +132,28 @@ pub(crate) enum From {
 }
 
 impl Flags {
+    /// Returns the folder for reports.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.scale.resume.as_deref().or(self.report_dir.as_deref())
+    }
+
+    /// Returns the part of the campaign to run.
+    pub(crate) fn shard(&self) -> Result<Shard> {
+        let variable = |name: &str| std::env::var(name).ok();
+        let Some(choice) = self.scale.shard else { return Ok(Shard::WHOLE) };
+        let shard = choice.resolve(&variable).map_err(anyhow::Error::msg)?;
+        if self.seed.is_none() {
+            bail!("--shard: the shards of a campaign have one seed; give the same --seed to all of them");
+        }
+        if self.known.baseline_update {
+            bail!(
+                "--baseline-update with --shard: every shard would write the file; `confute merge --baseline FILE \
+                 --baseline-update` writes it for all"
+            );
+        }
+        Ok(shard)
+    }
+
     /// Returns the plan for testing this server, whose model has these rules.
     pub(crate) fn plan(&self, target: Target, rules: &'static [Rule]) -> Result<Plan> {
         guard(target.address, self.remote, "--remote")?;
@@ -139,6 +180,7 @@ impl Flags {
             seed: self.seed.unwrap_or_else(fresh_seed),
             workers: self.workers,
             cases: self.cases,
+            shard: self.shard()?,
             max_time: Some(self.max_time.unwrap_or(LONG)),
             max_failures: self.max_failures.max(1),
             allow,

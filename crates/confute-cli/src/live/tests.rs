@@ -181,7 +181,8 @@ fn a_defect_is_told_and_costs_little() {
     // A defect that is not handled elsewhere.
     let flags = Line::try_parse_from(["confute"]).unwrap().flags;
     let screen = screen::Screen::new(&flags, None, Color::Never);
-    let mut teller = Teller { screen, recorder: Recorder::default(), level: Level::Store, met: Vec::new() };
+    let mut teller =
+        Teller { screen, recorder: Recorder::default(), keeper: None, level: Level::Store, met: Vec::new() };
     let mut out = Vec::new();
     let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
     assert_eq!((exit, out.len()), (Exit::Inconclusive, 0));

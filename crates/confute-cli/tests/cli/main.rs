@@ -21,6 +21,7 @@ mod rails;
 mod reading;
 mod real;
 mod rules;
+mod scale;
 mod secrets;
 mod surveys;
 mod tls;

@@ -17,6 +17,7 @@ use super::finding::{Counterexample, Finding};
 use super::reduce::reduce;
 use crate::case::CaseRun;
 use crate::erased::{AnyProtocol, all_shared};
+use confute_record::Occurrence;
 
 /// Time for a diagnosis after a stop was requested.
 pub(super) const HURRY: Duration = Duration::from_secs(3);
@@ -135,6 +136,7 @@ pub(crate) fn diagnose(
         relaxed: relaxed.to_vec(),
         known: false,
         times: 1,
+        occurrences: vec![Occurrence { run: None, case: None, seed }],
         proof: None,
         shrunk: None,
         experiment: None,

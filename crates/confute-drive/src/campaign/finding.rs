@@ -13,7 +13,7 @@ use crate::erased::{AnyAsk, AnyMessage};
 use crate::experiment::Experiment;
 use crate::script::Step;
 use crate::shrink::{Shrunk, Unshrunk};
-use confute_record::ByteRecord;
+use confute_record::{ByteRecord, Occurrence, add_occurrences};
 
 /// Number of cases that suffice to decide which of several rules is to blame, if that can be decided.
 const CLEAR: u64 = 3;
@@ -54,6 +54,8 @@ pub struct Finding {
     pub known: bool,
     /// Number of cases in which it was found.
     pub times: u64,
+    /// These cases.
+    pub occurrences: Vec<Occurrence>,
     /// Proof that nothing explains it; `None` if no proof was searched for, or none was found.
     pub proof: Option<Proof>,
     /// A smaller case that shows it too, or the reason why there is none; `None` if none was searched for.
@@ -177,6 +179,19 @@ impl Finding {
     /// Returns the number of requests of the case.
     pub fn requests(&self) -> usize {
         self.counterexample.trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
+    }
+
+    /// Returns the cases in which it or one of the others was found, and their number.
+    fn with_occurrences_of<'a>(
+        &self,
+        others: impl IntoIterator<Item = &'a Finding>,
+    ) -> (Vec<Occurrence>, u64) {
+        let (mut list, mut times) = (self.occurrences.clone(), self.times);
+        for other in others {
+            let known = other.occurrences.len() as u64 - add_occurrences(&mut list, &other.occurrences);
+            times += other.times.saturating_sub(known);
+        }
+        (list, times)
     }
 
     /// Returns `true` if it is the same violation, and as certain: nothing explains it but the rules that the
@@ -309,7 +324,7 @@ impl Findings {
         };
         let known = &mut self.list[place];
         found.number = known.number;
-        found.times += known.times;
+        let occurrences = known.with_occurrences_of([&found]);
         let is_proof = !found.incomplete && found.level >= known.level;
         let completes = is_proof && known.incomplete;
         let says_more = found.diagnoses.len() < known.diagnoses.len() || found.level > known.level;
@@ -326,7 +341,8 @@ impl Findings {
                 sharper || (as_sharp && new < old)
             }
         };
-        known.times = found.times;
+        (known.occurrences, known.times) = occurrences.clone();
+        (found.occurrences, found.times) = occurrences;
         if sharper {
             known.diagnoses.clone_from(&found.diagnoses);
             (known.level, known.incomplete) = (found.level, found.incomplete);
@@ -352,7 +368,7 @@ impl Findings {
         let (same, mut others): (Vec<_>, Vec<_>) = self.list.drain(..).partition(|other| {
             !one.incomplete && other.level <= one.level && !other.diagnoses.is_empty() && covers(other, &one)
         });
-        let times = one.times + same.iter().map(|other| other.times).sum::<u64>();
+        let (occurrences, times) = one.with_occurrences_of(&same);
         let at = others.iter().filter(|other| other.number < one.number).count();
         let smaller = same.into_iter().filter(|other| self.smallest && other.requests() < one.requests());
         let one = match smaller.min_by_key(Finding::requests) {
@@ -365,7 +381,7 @@ impl Findings {
             },
             None => one,
         };
-        others.insert(at, Finding { times, ..one });
+        others.insert(at, Finding { times, occurrences, ..one });
         self.list = others;
         at
     }
@@ -407,7 +423,7 @@ fn merge(findings: &mut Vec<Finding>) {
         };
         let before = findings[..place].iter().filter(|other| is_same(other)).count();
         let (same, others): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_same);
-        let times = one.times + same.iter().map(|other| other.times).sum::<u64>();
+        let (occurrences, times) = one.with_occurrences_of(&same);
         // Of the cases that prove as much, the one with the fewest requests is shown.
         let as_good = same.into_iter().filter(|other| {
             other.level == one.level
@@ -417,7 +433,7 @@ fn merge(findings: &mut Vec<Finding>) {
         let best = as_good.min_by_key(Finding::shown_requests).unwrap_or(one);
         *findings = others;
         place -= before;
-        findings.insert(place, Finding { times, ..best });
+        findings.insert(place, Finding { times, occurrences, ..best });
         place += 1;
     }
 }
@@ -519,6 +535,7 @@ mod tests {
             relaxed: Vec::new(),
             known: false,
             times: 1,
+            occurrences: Vec::new(),
             proof: None,
             shrunk: None,
             experiment: None,

@@ -11,6 +11,7 @@ mod sink;
 mod survey;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +28,7 @@ use crate::limits::{Limits, Target};
 use crate::talk::Caller;
 use crate::trouble::Trouble;
 use confute_record::guarded;
-use confute_record::{Conclusion, Figures, NEEDED, Tally};
+use confute_record::{Conclusion, Figures, NEEDED, Ranges, Shard, Tally};
 use finding::Findings;
 use worker::{Remedies, Shared, WorkerReport, work};
 
@@ -35,7 +36,7 @@ pub(crate) use diagnose::{Budget, diagnose};
 pub use finding::{Counterexample, Finding, Proof};
 pub use reduce::excerpt;
 pub(crate) use reduce::{kept as kept_events, writes_before};
-pub use sink::{CaseReport, Live, News, Sink};
+pub use sink::{CaseReport, Live, News, SettledCase, Sink};
 pub use worker::{Factory, case_seed};
 
 /// Interval of progress reports.
@@ -64,8 +65,10 @@ pub struct Plan {
     /// Number of cases at the same time. A server that opens connections is tested by one at a time only: with
     /// several, the connections could not be assigned to cases.
     pub workers: Workers,
-    /// Maximum number of cases.
+    /// Maximum number of cases, of all shards together.
     pub cases: Option<u64>,
+    /// The part of the cases to run.
+    pub shard: Shard,
     /// `true` if these are all cases that exist, in order of size. Then the server is unrefuted only if all
     /// of them ran to their ends, and the case with the fewest requests is kept for each violation.
     pub exhaustive: bool,
@@ -123,6 +126,7 @@ impl Plan {
             seed: 0,
             workers: Workers::Fixed(1),
             cases: None,
+            shard: Shard::WHOLE,
             exhaustive: false,
             max_time: Some(Duration::from_secs(30)),
             max_failures: 20,
@@ -155,6 +159,21 @@ pub struct Outcome {
     pub branches: Vec<(String, u64)>,
 }
 
+/// What a campaign begins with: the results of an interrupted run, or of stored cases.
+#[derive(Default)]
+pub struct Earlier {
+    /// Violations that were found already. They are among those of the campaign, and their rules are relaxed.
+    pub findings: Vec<Finding>,
+    /// Numbers of the cases that are done, and are not run again.
+    pub done: Ranges,
+    /// Number of these cases by result.
+    pub tally: Tally,
+    /// Counts and durations of these cases together.
+    pub figures: Figures,
+    /// The branches that they reached, and how often.
+    pub branches: Vec<(String, u64)>,
+}
+
 /// Runs a campaign. It ends soon after `stop` is set, with the results so far.
 pub fn campaign(
     protocol: &dyn AnyProtocol,
@@ -163,15 +182,14 @@ pub fn campaign(
     sink: &mut dyn Sink,
     stop: &AtomicBool,
 ) -> Outcome {
-    campaign_after(protocol, plan, Vec::new(), make, sink, stop)
+    campaign_after(protocol, plan, Earlier::default(), make, sink, stop)
 }
 
-/// Runs a campaign after these violations were found otherwise: they are among its own, and their rules are
-/// relaxed.
+/// Runs a campaign that begins with earlier results.
 pub fn campaign_after(
     protocol: &dyn AnyProtocol,
     plan: &Plan,
-    found: Vec<Finding>,
+    earlier: Earlier,
     make: Factory<'_>,
     sink: &mut dyn Sink,
     stop: &AtomicBool,
@@ -180,13 +198,17 @@ pub fn campaign_after(
     let plan = &plan.crewed();
     let end = plan.max_time.map(|most| start + most + (most / GRACE).clamp(LEAST_GRACE, MOST_GRACE));
     let limits = Limits { end, ..plan.limits.clone() };
-    let run = format!("{}{}", plan.prefix, run_name(plan.seed));
+    let run = format!("{}{}", plan.prefix, run_name(plan.seed, plan.shard));
     let caller = Caller::new(plan.target, &limits).named(format!("{run}-survey"));
     let allow = [&plan.allow[..], &protocol.waives(&caller)].concat();
     let plan = &Plan { limits, allow, ..plan.clone() };
     let mut campaign = Campaign::new(plan, sink, protocol.model().rules().len());
+    let Earlier { findings: found, done, tally, figures, branches: reached } = earlier;
+    (campaign.tally, campaign.figures) = (tally, figures);
     let shared = Shared {
         next: AtomicU64::new(0),
+        shard: plan.shard,
+        done,
         again: Mutex::default(),
         halt: AtomicBool::new(false),
         remedies: Mutex::new(Remedies { always: plan.allow.clone(), either: Vec::new() }),
@@ -211,6 +233,7 @@ pub fn campaign_after(
     };
     let _campaigns = crew.map(Crew::campaigning);
     let branches = protocol.branches();
+    campaign.branches.resize(branches.len(), 0);
     let gauges: Vec<Gauge> = (0..workers).map(|_| Gauge::new(branches.len())).collect();
     std::thread::scope(|scope| {
         let (tell, told) = mpsc::channel();
@@ -233,7 +256,11 @@ pub fn campaign_after(
                     if matches!(told, WorkerReport::Ended(_)) {
                         campaign.tested = start.elapsed();
                     }
-                    campaign.hear(told, &shared);
+                    if let WorkerReport::Settled(number) = told {
+                        campaign.settled(number, &branches, &gauges);
+                    } else {
+                        campaign.hear(told, &shared);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -248,8 +275,11 @@ pub fn campaign_after(
     });
     campaign.figures.crowding = crew.map(Crew::crowding).unwrap_or_default();
     let relaxed = shared.remedies.into_inner().unwrap_or_default().always;
-    let often = |place: usize| gauges.iter().map(|gauge| gauge.branches[place].load(Ordering::Relaxed)).sum();
-    let branches = branches.into_iter().enumerate().map(|(place, name)| (name, often(place))).collect();
+    let before = |name: &String| reached.iter().find(|one| one.0 == *name).map_or(0, |one| one.1);
+    let often = |place: usize| gauges.iter().map(|gauge| gauge.reached(place)).sum::<u64>();
+    let branches = branches.into_iter().enumerate();
+    let branches = branches.map(|(place, name)| (before(&name) + often(place), name));
+    let branches = branches.map(|(times, name)| (name, times)).collect();
     Outcome { branches, ..campaign.conclude(start, relaxed) }
 }
 
@@ -258,15 +288,17 @@ fn mistake_among(troubles: &[(Trouble, u64)]) -> Option<&Trouble> {
     troubles.iter().map(|(trouble, _)| trouble).find(|trouble| matches!(trouble, Trouble::Mistake(_)))
 }
 
-/// Returns a name that no other run has.
-fn run_name(seed: u64) -> String {
+/// Returns a name that no other run has. That of a shard has the number of the shard in it, so that two shards of a
+/// campaign never meet on a server, whatever the random part.
+fn run_name(seed: u64, shard: Shard) -> String {
     // The system's random keys, and the time as a second source.
     let mut hasher = RandomState::new().build_hasher();
     hasher.write_u64(seed);
     if let Ok(now) = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
         hasher.write_u128(now.as_nanos());
     }
-    format!("{seed:x}-{:010x}", hasher.finish() & 0xff_ffff_ffff)
+    let part = if shard == Shard::WHOLE { String::new() } else { format!("s{:x}-", shard.index) };
+    format!("{seed:x}-{part}{:010x}", hasher.finish() & 0xff_ffff_ffff)
 }
 
 struct Campaign<'a> {
@@ -276,6 +308,10 @@ struct Campaign<'a> {
     troubles: Vec<(Trouble, u64)>,
     tally: Tally,
     figures: Figures,
+    /// Results of cases that have ended, and whose violations are not known yet.
+    unsettled: BTreeMap<u64, (Tally, Figures)>,
+    /// Number of times that each branch was reached, when the last case was settled.
+    branches: Vec<u64>,
     /// Number of cases in a row that ended in trouble.
     troubled: u32,
     /// Number of violations without a blamed rule, each occurrence counted.
@@ -297,6 +333,8 @@ impl<'a> Campaign<'a> {
             troubles: Vec::new(),
             tally: Tally::default(),
             figures: Figures::default(),
+            unsettled: BTreeMap::new(),
+            branches: Vec::new(),
             troubled: 0,
             unblamed: 0,
             rules,
@@ -313,16 +351,22 @@ impl<'a> Campaign<'a> {
                 self.found(*found, shared);
                 let _ = heard.send(());
             }
-            WorkerReport::Doubt => {
-                self.tally.refuted -= 1;
-                self.tally.doubtful += 1;
+            WorkerReport::Doubt(number) => {
+                let own = self.unsettled.get_mut(&number).map(|(tally, _)| tally);
+                for tally in own.into_iter().chain([&mut self.tally]) {
+                    tally.refuted -= 1;
+                    tally.doubtful += 1;
+                }
             }
+            // The loop of the campaign settles cases, because it has the gauges.
+            WorkerReport::Settled(_) => {}
             WorkerReport::Trouble(trouble) => self.trouble(trouble),
             WorkerReport::Again(figures) => self.figures.merge(&figures),
         }
     }
 
     fn ended(&mut self, mut case: CaseReport) {
+        let before = self.tally;
         self.tally.cases += 1;
         let judged = self.tally.judged();
         match case.verdict {
@@ -347,11 +391,24 @@ impl<'a> Campaign<'a> {
         let is_partial = case.figures.answers > 0 && case.figures.lost > 0;
         self.tally.unanswered += u64::from(is_explained && is_partial);
         self.figures.merge(&case.figures);
+        self.unsettled.insert(case.number, (self.tally.since(&before), case.figures.clone()));
         self.sink.ended(&case);
         match case.trouble.take() {
             Some(trouble) => self.trouble(trouble),
             None => self.troubled = 0,
         }
+    }
+
+    /// Reports a case as done. A case that was stopped, or ended in trouble, is to be run again if the campaign is resumed.
+    fn settled(&mut self, number: u64, names: &[String], gauges: &[Gauge]) {
+        let Some((tally, figures)) = self.unsettled.remove(&number) else { return };
+        let mut branches = Vec::new();
+        for (place, name) in names.iter().enumerate() {
+            let times = gauges.iter().map(|gauge| gauge.reached(place)).sum();
+            let before = std::mem::replace(&mut self.branches[place], times);
+            branches.extend((times > before).then(|| (name.clone(), times - before)));
+        }
+        self.sink.settled(SettledCase { number, tally, figures, branches });
     }
 
     fn found(&mut self, found: Finding, shared: &Shared) {
@@ -478,7 +535,9 @@ impl Outcome {
         } else if !self.tally.is_enough() {
             let (judged, due) = (self.tally.judged(), self.tally.due());
             Conclusion::Inconclusive(format!("{judged} of {due} cases judged, but {NEEDED} % are required"))
-        } else if plan.exhaustive && !plan.cases.is_some_and(|all| self.tally.is_all_of(all)) {
+        } else if plan.exhaustive
+            && !plan.cases.is_some_and(|all| self.tally.is_all_of(plan.shard.share(all)))
+        {
             let why = "no violation, but not everything was run and judged";
             match (self.tally.unanswered, self.tally.cases) {
                 (0, _) => inconclusive(why),

@@ -7,7 +7,7 @@ use confute::Verdict;
 use super::finding::Finding;
 use crate::case::Ended;
 use crate::trouble::Trouble;
-use confute_record::Figures;
+use confute_record::{Figures, Tally};
 
 /// A case that has ended.
 #[derive(Clone, Debug)]
@@ -26,6 +26,19 @@ pub struct CaseReport {
     pub trouble: Option<Trouble>,
     /// Counts and durations.
     pub figures: Figures,
+}
+
+/// A case that is done: its violation, if it showed one, has been reported.
+#[derive(Clone, Debug)]
+pub struct SettledCase {
+    /// Number of the case.
+    pub number: u64,
+    /// Its result, as numbers to add.
+    pub tally: Tally,
+    /// Its counts and durations.
+    pub figures: Figures,
+    /// The branches that were reached since the case before it was settled, and how often.
+    pub branches: Vec<(String, u64)>,
 }
 
 /// The progress of a campaign.
@@ -74,6 +87,11 @@ pub trait Sink {
 
     /// Takes the result of a case.
     fn ended(&mut self, case: &CaseReport) {
+        let _ = case;
+    }
+
+    /// Takes a case that is done. It follows the violation that the case showed.
+    fn settled(&mut self, case: SettledCase) {
         let _ = case;
     }
 

@@ -13,7 +13,7 @@ use super::Plan;
 use super::diagnose::{Budget, HURRY, diagnose};
 use super::finding::{Finding, Remedy};
 use super::sink::CaseReport;
-use crate::case::{CaseRun, CaseSetup, run_case};
+use crate::case::{CaseRun, CaseSetup, Ended, run_case};
 use crate::crew::Purpose;
 use crate::erased::{AnyGenerator, AnyProtocol, all_shared};
 use crate::figures::Gauge;
@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::net::Net;
 use crate::talk::Caller;
 use crate::trouble::Trouble;
-use confute_record::Figures;
+use confute_record::{Figures, Occurrence, Ranges, Shard};
 
 /// Interval of connection attempts to a server that is gone.
 const KNOCK: Duration = Duration::from_millis(50);
@@ -41,8 +41,12 @@ pub type Factory<'a> = &'a (dyn Fn(u64) -> AnyGenerator<'a> + Sync);
 
 /// State that the threads share.
 pub(super) struct Shared {
-    /// Number of the next case.
+    /// Place of the next case in the shard.
     pub(super) next: AtomicU64,
+    /// The part of the cases to run.
+    pub(super) shard: Shard,
+    /// Cases that were done before the campaign.
+    pub(super) done: Ranges,
     /// Cases to run again, and the number of times that each was run: the server dropped connections.
     pub(super) again: Mutex<Vec<(u64, u32)>>,
     /// Set when it is time to stop, for whatever reason.
@@ -60,9 +64,24 @@ impl Shared {
     fn take(&self, cases: Option<u64>) -> Option<(u64, u32)> {
         let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).pop();
         again.or_else(|| {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
-            cases.is_none_or(|cases| number < cases).then_some((number, 0))
+            loop {
+                let number = self.shard.number(self.next.fetch_add(1, Ordering::Relaxed))?;
+                if cases.is_some_and(|cases| number >= cases) {
+                    return None;
+                }
+                if !self.done.contains(number) {
+                    return Some((number, 0));
+                }
+            }
         })
+    }
+
+    /// Returns the name of a case that was run so often before.
+    fn name(&self, number: u64, before: u32) -> String {
+        match before {
+            0 => format!("{}-{number:x}", self.run),
+            _ => format!("{}-{number:x}r{before}", self.run),
+        }
     }
 
     /// Has a case run again that was run so often before.
@@ -114,7 +133,9 @@ pub(super) enum WorkerReport {
     /// A violation. What is sent back tells that the rules to relax are known.
     Found(Box<Finding>, Sender<()>),
     /// A refuted case was not refuted when it was judged again.
-    Doubt,
+    Doubt(u64),
+    /// Everything about a case has been reported, and it need not be run again.
+    Settled(u64),
     Trouble(Trouble),
     /// A case will be run again, because the server dropped connections. Its responses were judged.
     Again(Box<Figures>),
@@ -149,10 +170,7 @@ pub(super) fn work(
             }
         }
         let Some((number, before)) = shared.take(plan.cases) else { return };
-        let name = match before {
-            0 => format!("{}-{number:x}", shared.run),
-            _ => format!("{}-{number:x}r{before}", shared.run),
-        };
+        let name = shared.name(number, before);
         let seed = case_seed(plan.seed, number);
         tell(WorkerReport::Started(number, name.clone()));
         if let Err(trouble) = protocol.prepare(&name, &caller) {
@@ -206,23 +224,29 @@ pub(super) fn work(
         }
         tell(WorkerReport::Ended(Box::new(report(&run, number, seed))));
         let restarted = run.trouble.as_ref().is_some_and(Trouble::is_restart);
+        let is_done = run.trouble.is_none() && (run.ended != Ended::Stopped || run.verdict.is_refuted());
         if run.verdict.is_refuted() && !restarted {
             let end = plan.limits.end.map(|end| end + HURRY);
             let (time, memory) = (plan.blame_time, plan.limits.memory);
             let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
             let _blaming = crew.map(|crew| crew.blaming(&shared.halt));
             if is_known_by_now(protocol, &run, &relaxed, shared, plan) {
+                tell(WorkerReport::Settled(number));
                 continue;
             }
             match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
-                Some(finding) => {
+                Some(mut finding) => {
+                    finding.occurrences = vec![Occurrence { run: None, case: Some(number), seed }];
                     // The next case is to know the rules to relax.
                     let (heard, hears) = mpsc::channel();
                     tell(WorkerReport::Found(Box::new(finding), heard));
                     let _ = hears.recv_timeout(BRIEF);
                 }
-                None => tell(WorkerReport::Doubt),
+                None => tell(WorkerReport::Doubt(number)),
             }
+        }
+        if is_done {
+            tell(WorkerReport::Settled(number));
         }
         if absent && !returns(&caller, plan, shared) {
             shared.halt.store(true, Ordering::Relaxed);

@@ -137,16 +137,17 @@ impl Reports {
     /// Writes all files. A file that fails is listed as missing.
     pub fn write(&self, run: &RunRecord) -> Written {
         let mut written = Written::default();
-        let findings: Vec<Value> =
+        let mut findings: Vec<Value> =
             run.violations.iter().filter_map(|finding| self.violation(finding, &mut written)).collect();
         for name in WHOLE {
             // The missing files are known by the time the summary is written.
             let (paths, missing): (_, Vec<String>) =
                 (written.paths.clone(), written.missing.iter().map(Missing::told).collect());
-            let summary = || {
+            let mut summary = || {
                 let mut summary = lines::summary(run);
                 summary["$schema"] = json!("summary.schema.json");
-                summary["findings"] = json!(findings);
+                // Moved and not copied: a merged run may list many occurrences.
+                summary["findings"] = Value::Array(std::mem::take(&mut findings));
                 summary["missing"] = json!([&run.notes.missing[..], &missing].concat());
                 summary
             };

@@ -101,7 +101,14 @@ fn a_panic_beside_the_campaign_ends_the_run() {
     let subject = subject(Target::new(server.address));
     let plan = Plan { cases: Some(2), seed: 3, ..Plan::new(subject.target) };
     let time = Some(Duration::from_secs(5));
-    let job = Job { subject: &subject, plan: &plan, shrink_time: time, regressions: None, baseline: None };
+    let job = Job {
+        subject: &subject,
+        plan: &plan,
+        shrink_time: time,
+        regressions: None,
+        baseline: None,
+        progress: None,
+    };
     let ended = guarded(|| session::run(&job, &mut Panics, &AtomicBool::new(false)).map(drop));
     assert_eq!(ended.map(|_| ()).unwrap_err(), "a defect");
 }

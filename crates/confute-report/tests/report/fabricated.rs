@@ -126,6 +126,7 @@ pub(crate) fn finding(number: usize, messages: usize, connections: u32, text: &s
         seed: 5,
         relaxed: Vec::new(),
         known: false,
+        occurrences: Vec::new(),
         times: 12,
         proof: None,
         shrunk,
