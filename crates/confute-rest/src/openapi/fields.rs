@@ -44,6 +44,12 @@ impl Shape {
         required.is_some_and(|names| names.iter().any(|one| one == name))
     }
 
+    /// Returns `true` if the schema allows objects.
+    pub(super) fn is_object(&self) -> bool {
+        let types = types(&self.plain);
+        types.is_empty() && !self.plain.contains_key("type") || types.iter().any(|one| one == "object")
+    }
+
     /// Returns `true` if the schema names no property.
     pub(super) fn is_open(&self) -> bool {
         self.properties().next().is_none()

@@ -152,11 +152,24 @@ fn build(
         return Ok(Err(reason));
     }
 
+    let is_object = |operation: &Operation| {
+        let body = operation.body.as_ref();
+        body.is_none_or(|body| Shape::at(&body.schema, &body.at).is_some_and(|shape| shape.is_object()))
+    };
+    if !resource.create.as_ref().is_none_or(is_object) || !read.as_ref().is_none_or(Shape::is_object) {
+        return Ok(Err("an item is no JSON object".to_owned()));
+    }
+
     // The bodies, the fields, the validator.
     let mut operations = [parts.put.clone(), parts.patch.clone()];
     for outline in operations.iter_mut().flatten() {
         body_at(&mut outline.operation, &at, &resource.id);
         outline.operation.answer = answer_at(outline, resource.id.field.as_deref(), &at);
+    }
+    for place in &mut operations {
+        if let Some(outline) = place.take_if(|outline| !is_object(&outline.operation)) {
+            left_out.push(format!("{}: its body is no JSON object.", outline.endpoint.name()));
+        }
     }
     let [put, patch] = operations;
     if resource.create.as_ref().is_some_and(|create| create.method != "PUT") {
@@ -307,7 +320,7 @@ fn creation(
             assumed.push(format!("{} creates an item that is not there.", put.endpoint.name()));
         }
         resource.id =
-            Id { made_by: Maker::Client, field: id, location: false, schema: resource.id.schema.take() };
+            Id { made_by: Maker::Client, field: id, schema: resource.id.schema.take(), ..Id::default() };
         let mut create = put.operation.clone();
         body_at(&mut create, at, &resource.id);
         create.answer = answer_at(put, resource.id.field.as_deref(), at);
