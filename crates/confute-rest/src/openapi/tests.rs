@@ -197,7 +197,7 @@ fn broken_documents_are_reported_with_place_and_next_step() {
         ),
         (
             document(impossible, object),
-            vec!["no valid body for POST /things", "/a", "line 11", "next: correct the schema"],
+            vec!["no valid body for POST /things", "/a", "line 9", "next: correct the schema"],
         ),
     ];
     for (text, parts) in cases {
