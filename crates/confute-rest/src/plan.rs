@@ -97,6 +97,10 @@ pub struct Id {
     /// `true` if the answer to a create has it in `Location`, as the last segment of the path.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub location: bool,
+    /// `true` if the server gives the ids of removed items again. Then the tester writes to no item that may be removed: it could be
+    /// the item of somebody else by then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
     /// JSON Schema of an id that the client makes, or that was never given. Without one, any short word serves, or a number
     /// for `type: integer`.
     #[serde(skip_serializing_if = "Value::is_null")]
