@@ -140,12 +140,36 @@ impl Kit for RestKit {
     }
 }
 
-/// Returns the subject for the REST service at this URL with this plan. The service is asked first what it does, if it is on this
+/// Returns the subject for the REST service at this URL. The service is asked first what it does, if it is on this
 /// machine.
-pub fn service(plan: Plan, url: &str, reach: &Reach) -> Result<Subject, RunError> {
+pub fn service(description: impl Description, url: &str, reach: &Reach) -> Result<Subject, RunError> {
     let way = way(url, reach)?;
     let survey = way.place.address.ip().is_loopback().then(|| Limits::default().patience);
-    Ok(service_subject(plan, url, way, survey)?.0)
+    Ok(service_subject(description.plan()?, url, way, survey)?.0)
+}
+
+/// A description of a service: a [`Plan`], the text of an OpenAPI document or of a saved model, or the path of such a file.
+pub trait Description {
+    /// Returns the plan of the service.
+    fn plan(self) -> Result<Plan, RunError>;
+}
+
+impl Description for Plan {
+    fn plan(self) -> Result<Plan, RunError> {
+        Ok(self)
+    }
+}
+
+impl Description for &str {
+    fn plan(self) -> Result<Plan, RunError> {
+        parse(self).map_err(RunError::Input)
+    }
+}
+
+impl Description for &Path {
+    fn plan(self) -> Result<Plan, RunError> {
+        read(self)
+    }
 }
 
 /// Reads an OpenAPI document or a saved model from a file.

@@ -6,6 +6,7 @@
 
 mod ask;
 mod body;
+mod build;
 mod explain;
 mod export;
 mod json;
@@ -24,7 +25,7 @@ mod traffic;
 mod wire;
 
 pub use ask::{Ask, Condition, Ref};
-pub use kit::{RestKit, parse, read, service};
+pub use kit::{Description, RestKit, parse, read, service};
 pub use model::{Expected, RestModel};
 pub use outline::Outline;
 pub use protocol::Rest;

@@ -243,9 +243,6 @@ impl Display for Response {
         } else if !self.shown.is_empty() {
             write!(f, " {}", self.shown)?;
         }
-        if let (Some(item), None) = (&self.item, &self.items) {
-            write!(f, " (item {item})")?;
-        }
         for flaw in &self.flaws {
             match flaw {
                 Flaw::Unreadable(why) => write!(f, ", unreadable: {why}")?,

@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use crate::build::{bool, integer, text};
+pub use crate::message::Op;
+
 /// The version of the format that this crate reads and writes.
 pub const FORMAT: u32 = 1;
 

@@ -47,8 +47,8 @@ pub(crate) enum Kind {
     Failed,
     /// The request is refused, and has no effect. The flag is `true` if it has a precondition that holds.
     Refused(bool),
-    /// The request is accepted, and its outcome open.
-    Accepted,
+    /// The request is accepted, and its outcome open. The flag is `true` for a create whose response may just not tell the id.
+    Accepted(bool),
     /// A server error.
     Error,
     /// The items of a collection; those without a content have any.
@@ -108,9 +108,36 @@ impl Pattern<Message> for Expected {
         self.kind.judge(seen, facts)
     }
 
-    fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Message {
-        // Nothing simulates a service: its plan tells too little of the contents of responses.
-        Response::default().into()
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Message {
+        let (status, version) = match &self.kind {
+            Kind::Created(_, version) => (201, Some(version)),
+            Kind::Read(version, _) | Kind::Written(version) => (200, Some(version)),
+            Kind::Garbled { .. } | Kind::List(_) | Kind::Any => (200, None),
+            Kind::Removed => (204, None),
+            Kind::Missing(_) => (404, None),
+            Kind::Failed => (412, None),
+            Kind::Refused(_) => (400, None),
+            Kind::Accepted(_) => (202, None),
+            Kind::Error => (500, None),
+        };
+        let item = match &self.kind {
+            Kind::Created(id, _) => Some(id.instantiate(value)),
+            _ => None,
+        };
+        let items = match &self.kind {
+            Kind::List(items) => {
+                let mut listed = |(id, version): &(Sym<Token>, Option<Version>)| Listed {
+                    item: id.instantiate(value),
+                    fields: version.as_ref().map(|version| (*version.fields).clone()).unwrap_or_default(),
+                    is_ours: true,
+                };
+                Some(items.iter().map(&mut listed).collect())
+            }
+            _ => None,
+        };
+        let fields = version.map(|version| (*version.fields).clone());
+        let shown = fields.as_ref().map(|fields| Shown(fields).to_string()).unwrap_or_default();
+        Response { status, fields, item, items, shown: shown.into(), ..Response::default() }.into()
     }
 
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
@@ -174,7 +201,9 @@ impl Kind {
                 require(is_refusal(status) && !matches!(status, 404 | 410))?;
                 require(!(*is_conditional && says_failed))
             }
-            Kind::Accepted => require(status == 202 || (seen.is_success() && seen.item.is_none())),
+            Kind::Accepted(is_create) => {
+                require(status == 202 || (*is_create && seen.is_success() && seen.item.is_none()))
+            }
             Kind::Error => require(status >= 500),
             Kind::List(items) => {
                 if is_refusal(status) {
@@ -263,7 +292,7 @@ impl Display for Expected {
             Kind::Missing(_) => f.write_str("404"),
             Kind::Failed => f.write_str("412"),
             Kind::Refused(_) => f.write_str("a refusal (4xx)"),
-            Kind::Accepted => f.write_str("202"),
+            Kind::Accepted(_) => f.write_str("202"),
             Kind::Error => f.write_str("5xx"),
             Kind::List(_) if is_brief => f.write_str("200"),
             Kind::List(items) => {
