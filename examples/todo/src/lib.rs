@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,6 +26,35 @@ pub enum Bug {
     StaleList,
     /// PATCH reads the todo, changes it, and writes it back later.
     LostUpdate,
+    /// A todo that was removed stays.
+    DeletedStays,
+    /// The response to a PATCH has `done` as a text.
+    WrongType,
+    /// A title with a letter outside of ASCII is answered with 500.
+    Crash,
+    /// Two that are created at once get the same id.
+    IdRace,
+    /// POST reads all todos, adds one, and writes all back later.
+    LostCreate,
+    /// A write that began before a removal brings the todo back.
+    DeleteRace,
+}
+
+impl Bug {
+    /// All bugs: those that one client meets first, then those that need two at once.
+    pub const ALL: [Self; 11] = [
+        Self::IfMatchIgnored,
+        Self::IdReuse,
+        Self::StaleList,
+        Self::DeletedStays,
+        Self::WrongType,
+        Self::Crash,
+        Self::IfMatchRace,
+        Self::LostUpdate,
+        Self::IdRace,
+        Self::LostCreate,
+        Self::DeleteRace,
+    ];
 }
 
 /// Time between a look and the write that depends on it, where they are apart.
@@ -44,6 +74,14 @@ struct State {
     ids: u64,
     versions: u64,
     list: Option<(Instant, Value)>,
+}
+
+/// Number of requests that all services of this process have answered.
+static ANSWERED: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of requests that all services of this process have answered.
+pub fn answered() -> u64 {
+    ANSWERED.load(Ordering::Relaxed)
 }
 
 struct Service {
@@ -74,6 +112,10 @@ pub fn start(bug: Option<Bug>) -> io::Result<String> {
 
 fn status(status: u16) -> Response {
     Response { status, fields: Vec::new(), body: None }
+}
+
+fn not_allowed(methods: &str) -> Response {
+    Response { fields: vec![("Allow", methods.to_owned())], ..status(405) }
 }
 
 fn tag(todo: &Todo) -> String {
@@ -115,6 +157,7 @@ impl Service {
             reader.feed(&buffer[..count]);
             let mut bytes = Vec::new();
             while let Read::Message(request) = reader.read() {
+                ANSWERED.fetch_add(1, Ordering::Relaxed);
                 let Response { status, fields, body } = self.answer(&request);
                 let mut out = Outgoing::response(status, "");
                 for (name, value) in fields {
@@ -143,7 +186,7 @@ impl Service {
             return match &*method {
                 "GET" => self.list(),
                 "POST" => self.create(&body),
-                _ => status(405),
+                _ => not_allowed("GET, POST"),
             };
         }
         let Some(id) = rest.strip_prefix('/').and_then(|id| id.parse().ok()) else { return status(404) };
@@ -153,7 +196,7 @@ impl Service {
                 state.todos.get(&id).map_or(status(404), |todo| response(200, id, todo))
             }
             "PUT" | "PATCH" | "DELETE" => self.write(&method, id, &body, if_match),
-            _ => status(405),
+            _ => not_allowed("GET, PUT, PATCH, DELETE"),
         }
     }
 
@@ -171,9 +214,21 @@ impl Service {
     fn create(&self, body: &Value) -> Response {
         let Some(fields) = whole(body) else { return status(422) };
         let mut state = self.lock();
-        state.ids += 1;
+        let mut id = state.ids + 1;
+        match self.bug {
+            Some(Bug::Crash) if !fields["title"].to_string().is_ascii() => return status(500),
+            Some(Bug::IdReuse) => id = state.todos.len() as u64 + 1,
+            Some(Bug::IdRace) => state = self.pause(state),
+            Some(Bug::LostCreate) => {
+                let todos = state.todos.clone();
+                state = self.pause(state);
+                id = state.ids + 1;
+                state.todos = todos;
+            }
+            _ => {}
+        }
+        state.ids = state.ids.max(id);
         state.versions += 1;
-        let id = if self.bug == Some(Bug::IdReuse) { state.todos.len() as u64 + 1 } else { state.ids };
         let todo = Todo { fields, version: state.versions };
         state.todos.insert(id, todo.clone());
         let mut created = response(201, id, &todo);
@@ -181,43 +236,69 @@ impl Service {
         created
     }
 
+    /// Lets others work for a moment.
+    fn pause<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        drop(state);
+        thread::sleep(GAP);
+        self.lock()
+    }
+
     fn write(&self, method: &str, id: u64, body: &Value, if_match: Option<String>) -> Response {
         let mut state = self.lock();
         let Some(mut old) = state.todos.get(&id).cloned() else { return status(404) };
-        let is_met = if_match.is_none_or(|wanted| wanted == tag(&old));
+        let is_met = if_match.as_ref().is_none_or(|wanted| *wanted == tag(&old));
         if !is_met && self.bug != Some(Bug::IfMatchIgnored) {
             return status(412);
         }
         let is_apart = match self.bug {
             Some(Bug::IfMatchRace) => true,
             Some(Bug::LostUpdate) => method == "PATCH",
+            Some(Bug::DeleteRace) => method != "DELETE",
             _ => false,
         };
         if is_apart {
-            drop(state);
-            thread::sleep(GAP);
-            state = self.lock();
-            let Some(now) = state.todos.get(&id).cloned() else { return status(404) };
-            if self.bug == Some(Bug::IfMatchRace) {
-                old = now;
+            state = self.pause(state);
+            match state.todos.get(&id).cloned() {
+                None if self.bug != Some(Bug::DeleteRace) => return status(404),
+                Some(now) if self.bug != Some(Bug::LostUpdate) => {
+                    // Who changed it meanwhile is not overwritten, except by a race of If-Match.
+                    if self.bug != Some(Bug::IfMatchRace) && if_match.is_some() && now.version != old.version
+                    {
+                        return status(412);
+                    }
+                    old = now;
+                }
+                _ => {}
             }
         }
         let fields = match method {
             "DELETE" => {
-                state.todos.remove(&id);
+                if self.bug != Some(Bug::DeletedStays) {
+                    state.todos.remove(&id);
+                }
                 return status(204);
             }
             "PUT" => whole(body),
-            _ => {
+            _ => body.as_object().and_then(|changes| {
                 let mut merged = old.fields;
-                merged.extend(body.as_object().cloned().unwrap_or_default());
+                merged.extend(changes.clone());
                 whole(&merged.into())
-            }
+            }),
         };
         let Some(fields) = fields else { return status(422) };
+        if self.bug == Some(Bug::Crash) && !fields["title"].to_string().is_ascii() {
+            return status(500);
+        }
         state.versions += 1;
         let todo = Todo { fields, version: state.versions };
         state.todos.insert(id, todo.clone());
-        response(200, id, &todo)
+        let mut written = response(200, id, &todo);
+        if self.bug == Some(Bug::WrongType)
+            && method == "PATCH"
+            && let Some(shown) = &mut written.body
+        {
+            shown["done"] = shown["done"].to_string().into();
+        }
+        written
     }
 }

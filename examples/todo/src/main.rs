@@ -1,23 +1,21 @@
-//! Runs the to-do service until it is stopped: `cargo run -p todo -- [BUG]`.
+//! Runs the to-do service until its standard input ends: `cargo run -p todo -- [BUG]`. It prints its URL, and at its end the number
+//! of requests that it has answered.
 
-use std::thread;
+#![allow(clippy::print_stdout, reason = "it says where it listens")]
 
 fn main() -> std::io::Result<()> {
     let bug = std::env::args().nth(1);
-    let bugs = [
-        todo::Bug::IfMatchIgnored,
-        todo::Bug::IfMatchRace,
-        todo::Bug::IdReuse,
-        todo::Bug::StaleList,
-        todo::Bug::LostUpdate,
-    ];
-    let bug = bug.and_then(|name| bugs.into_iter().find(|bug| format!("{bug:?}") == name));
+    let named = |name: &String| todo::Bug::ALL.into_iter().find(|bug| format!("{bug:?}") == *name);
+    if let Some(name) = bug.as_ref().filter(|name| named(name).is_none()) {
+        return Err(std::io::Error::other(format!(
+            "no bug is called {name}; there are {:?}",
+            todo::Bug::ALL
+        )));
+    }
+    let bug = bug.as_ref().and_then(named);
     let url = todo::start(bug)?;
-    #[expect(clippy::print_stdout, reason = "that is how the service tells where it is")]
-    {
-        println!("{url}");
-    }
-    loop {
-        thread::park();
-    }
+    println!("{url}");
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    println!("{} requests", todo::answered());
+    Ok(())
 }
