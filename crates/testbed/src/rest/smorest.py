@@ -34,9 +34,9 @@ class Pets(MethodView):
     def get(self):
         return list(PETS.values())
 
+    @blueprint.etag
     @blueprint.arguments(PetSchema)
     @blueprint.response(201, PetSchema)
-    @blueprint.etag
     def post(self, pet):
         pet["id"] = str(uuid.uuid4())
         PETS[pet["id"]] = pet
