@@ -1,6 +1,7 @@
 //! Packages of Debian, `PyPI` and npm that tests need: installed if possible, otherwise listed as missing.
 
 use std::env;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::root;
@@ -91,12 +92,7 @@ fn provide_python() -> Option<String> {
     let is_complete = || PYTHON.iter().all(|(_, module)| folder.join(module).is_dir());
     let names = PYTHON.map(|(name, _)| name);
     if !is_complete() && (pip(&["--version"]) || install(&["python3-pip"])) {
-        println!("installing {} into {PYTHON_FOLDER}", names.join(", "));
-        let target = folder.display().to_string();
-        let arguments = [&["install", "--quiet", "--upgrade", "--target", &target], &names[..]].concat();
-        if !pip(&arguments) {
-            println!("pip failed");
-        }
+        pip_into(&folder, &names);
     }
     let names = names.join(" ");
     (!is_complete()).then(|| {
@@ -126,6 +122,17 @@ fn provide_node() -> Option<String> {
     (!is_complete()).then(|| {
         format!("{name} (a real server to test): not installed; npm install --prefix {NODE_FOLDER} {name}")
     })
+}
+
+/// Installs Python packages into a folder. Returns `true` if they were installed.
+pub(crate) fn pip_into(folder: &Path, names: &[&str]) -> bool {
+    println!("installing {} into {}", names.join(", "), folder.display());
+    let target = folder.display().to_string();
+    let done = pip(&[&["install", "--quiet", "--upgrade", "--target", &target], names].concat());
+    if !done {
+        println!("pip failed");
+    }
+    done
 }
 
 fn pip(arguments: &[&str]) -> bool {
