@@ -35,13 +35,15 @@ pub(crate) fn patch(ready: &Ready, place: usize, number: u64, pick: &mut Pick<'_
     let mut last = None;
     for _ in 0..8 {
         let mut body = ready.sample(Op::Patch, pick)?;
+        let whole = body.clone();
+        let Some(chosen) = ready.own.get(place % ready.own.len().max(1)) else { return Some(body) };
         let fields = body.pointer_mut(&plan.at).and_then(Value::as_object_mut)?;
-        let own: Vec<String> =
-            fields.keys().filter(|name| ready.own.iter().any(|own| **own == **name)).cloned().collect();
-        let Some(chosen) = ready.own.get(place % ready.own.len().max(1)).map(|name| name.to_string()) else {
-            return Some(body);
+        let own = |name: &String| ready.own.iter().any(|own| **own == **name);
+        let chosen = if fields.contains_key(&**chosen) {
+            chosen.to_string()
+        } else {
+            fields.keys().find(|name| own(name)).cloned().unwrap_or_default()
         };
-        let chosen = if own.contains(&chosen) { chosen } else { own.first().cloned().unwrap_or(chosen) };
         let only: Map<String, Value> = fields
             .iter()
             .filter(|(name, _)| **name == chosen)
@@ -49,12 +51,15 @@ pub(crate) fn patch(ready: &Ready, place: usize, number: u64, pick: &mut Pick<'_
             .collect();
         if !only.is_empty() {
             *fields = only;
+            mark(ready, Op::Patch, number, &mut body);
+            if ready.misfit(Op::Patch, &body).is_none() {
+                return Some(body);
+            }
         }
+        // Other fields are required too. Without the mark, the item would count as somebody else's.
+        let mut body = whole;
         mark(ready, Op::Patch, number, &mut body);
-        if ready.misfit(Op::Patch, &body).is_none() {
-            return Some(body);
-        }
-        last = ready.sample(Op::Patch, pick);
+        last = Some(body);
     }
     last
 }
