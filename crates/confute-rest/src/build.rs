@@ -112,8 +112,12 @@ impl Resource {
     }
 
     fn with_field(mut self, name: &str, schema: Value, is_required: bool) -> Self {
-        for (operation, all) in [(&mut self.create, true), (&mut self.replace, true), (&mut self.patch, false)] {
-            let Some(body) = operation.as_mut().and_then(|operation| operation.body.as_mut()) else { continue };
+        for (operation, all) in
+            [(&mut self.create, true), (&mut self.replace, true), (&mut self.patch, false)]
+        {
+            let Some(body) = operation.as_mut().and_then(|operation| operation.body.as_mut()) else {
+                continue;
+            };
             body.schema["properties"][name] = schema.clone();
             if all && is_required {
                 match &mut body.schema["required"] {

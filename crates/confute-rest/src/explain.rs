@@ -85,6 +85,19 @@ static ENTRIES: &[Entry] = &[
         &[rules::UPDATE_KEPT.name],
     ),
     entry(
+        rules::RESPONSE_OWN.name,
+        "RFC 9110, 15.3.1",
+        "The content of a response to PUT or PATCH represents the result of this request. A service that stores the item and reads it \
+         again for the response may show the result of another request that came between.",
+        "A warning: the standard asks for the result of the action, and not for the state right after it.",
+        &[
+            "A and B at once: PUT /todos/7 {title: a}, PUT /todos/7 {title: b}",
+            "A → 200 {title: b}",
+            "B → 200 {title: b}",
+        ],
+        &[rules::UPDATE_KEPT.name, rules::AS_SENT.name],
+    ),
+    entry(
         rules::PATCH_KEEPS.name,
         "RFC 5789, 2; RFC 7396",
         "A PATCH changes the fields that it names. The others keep their values.",

@@ -214,7 +214,7 @@ fn service_subject(
     let access = Access { host: way.host, base, fields: way.fields };
     let unusable = |why: String| RunError::Input(format!("the model cannot be used: {why}"));
     Outline::new(plan.clone()).map_err(unusable)?;
-    let mut remarks = notes(&plan);
+    let (planned, mut remarks) = (plan.clone(), notes(&plan));
     let surveyed = match survey {
         None => Ok(Vec::new()),
         Some(patience) => {
@@ -226,6 +226,10 @@ fn service_subject(
             learn::learn(&mut plan, &access, &caller, &name)
         }
     };
+    if surveyed.is_err() {
+        // It is reported when the run begins; until then the plan has to be one.
+        plan = planned;
+    }
     let surveyed = surveyed.map(|learnt| {
         let mut all: Vec<String> = plan.resources.iter().map(|resource| understood(resource)).collect();
         all.append(&mut remarks);

@@ -76,8 +76,7 @@ pub(crate) fn learn(
         }
     }
     if plan.resources.is_empty() {
-        let why = remarks.first().cloned().unwrap_or_default();
-        return Err(Trouble::Unprepared(format!("nothing can be tested: {why}")));
+        return Err(Trouble::Unprepared(format!("nothing can be tested: {}", remarks.join("; "))));
     }
     Ok(remarks)
 }
@@ -176,7 +175,6 @@ impl Survey<'_> {
                 "`{name}`: the field `{field}` does not come back as it was sent, so the server is taken to compute it"
             ));
         }
-        let had_validator = resource.validator.clone();
         match (&mut resource.validator, tag) {
             (Some(Validator::Etag { on_write, .. }), Some(tag)) => {
                 *on_write = created_tag.as_ref() == Some(&tag);
@@ -197,9 +195,6 @@ impl Survey<'_> {
                 ));
             }
             _ => {}
-        }
-        if had_validator.is_none() && resource.validator.is_none() {
-            // Nothing to say.
         }
         if ready.has(Op::Delete) && ready.is_server_made() {
             self.send(Ask::new(number, Op::Delete).on(item))?;

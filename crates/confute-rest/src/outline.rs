@@ -44,7 +44,8 @@ impl Outline {
             ));
         }
         if plan.resources.is_empty() {
-            return Err("it has no resource that can be tested".to_owned());
+            let why: String = plan.left_out.iter().map(|why| format!("\n  {why}")).collect();
+            return Err(format!("it has no resource that can be tested{why}"));
         }
         let mut resources = Vec::new();
         for resource in &plan.resources {

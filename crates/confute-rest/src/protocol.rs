@@ -157,6 +157,11 @@ impl Protocol for Rest {
         let ready = self.outline.get(ask.resource)?;
         let mark: Arc<str> = format!("{case}-").into();
         let (path, item) = self.paths(ask, case, past)?;
+        if let Some(item) = item.as_ref().filter(|_| ready.resource.id.reused)
+            && may_be_others(ask.op, item, past)
+        {
+            return None;
+        }
         let mut request = Request {
             at: 0,
             resource: Arc::clone(&ready.name),
@@ -221,6 +226,22 @@ impl Protocol for Rest {
 
     fn exporting(&self) -> &dyn Exporting<Self> {
         self
+    }
+}
+
+/// Returns `true` if an item may be that of another case by the time a request arrives, where ids are given again: it was removed, or
+/// a write of it may still be on its way when it is removed. Such a request could change what belongs to somebody else.
+fn may_be_others(op: Op, item: &Arc<str>, past: &Exchanges) -> bool {
+    let mut about = past.iter().filter(|exchange| {
+        let request = exchange.request.request();
+        request.is_some_and(|request| request.item.as_ref() == Some(item))
+    });
+    match op {
+        Op::Replace | Op::Patch => about.any(|exchange| exchange.ask.op == Op::Delete),
+        Op::Delete => about.any(|exchange| {
+            exchange.ask.op == Op::Delete || (!exchange.ask.op.is_safe() && exchange.replies.is_empty())
+        }),
+        Op::Create | Op::Read | Op::List => false,
     }
 }
 

@@ -30,6 +30,12 @@ pub const UPDATE_KEPT: Rule = rule(
 /// Fields come back as they were sent.
 pub const AS_SENT: Rule =
     rule("rest/as-sent", Level::Store, "The fields that the client owns come back as they were sent.");
+/// The response to a write shows the item as the write left it.
+pub const RESPONSE_OWN: Rule = rule(
+    "rest/response-own",
+    Level::Should,
+    "The response to a write shows the item as this write left it, not as a later one did.",
+);
 /// PATCH leaves other fields alone.
 pub const PATCH_KEEPS: Rule =
     rule("rest/patch-keeps", Level::Must, "A PATCH changes only the fields that it names.");
@@ -80,6 +86,7 @@ pub static ALL: &[Rule] = &[
     READS_LATEST,
     UPDATE_KEPT,
     AS_SENT,
+    RESPONSE_OWN,
     PATCH_KEEPS,
     ID_UNIQUE,
     ID_REUSED,

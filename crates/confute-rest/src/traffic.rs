@@ -173,7 +173,7 @@ impl Traffic {
         }
         let item = Item::Is(cast.items[pick(cast.items.len() as u64) as usize]);
         let writes = self.writes();
-        match pick(16) {
+        match pick(20) {
             0 => self.walk(item, &writes, pick),
             1..=3 if !writes.is_empty() => self.burst(item, &writes, connections, pick),
             4..=6 if self.has_tags() && !writes.is_empty() => self.race(item, &writes, connections, pick),

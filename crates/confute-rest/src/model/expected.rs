@@ -53,6 +53,8 @@ pub(crate) enum Kind {
     Error,
     /// The items of a collection; those without a content have any.
     List(Rc<Vec<(Sym<Token>, Option<Version>)>>),
+    /// The item of another case.
+    Others,
     /// Any response.
     Any,
 }
@@ -112,7 +114,7 @@ impl Pattern<Message> for Expected {
         let (status, version) = match &self.kind {
             Kind::Created(_, version) => (201, Some(version)),
             Kind::Read(version, _) | Kind::Written(version) => (200, Some(version)),
-            Kind::Garbled { .. } | Kind::List(_) | Kind::Any => (200, None),
+            Kind::Garbled { .. } | Kind::List(_) | Kind::Others | Kind::Any => (200, None),
             Kind::Removed => (204, None),
             Kind::Missing(_) => (404, None),
             Kind::Failed => (412, None),
@@ -213,6 +215,7 @@ impl Kind {
                 // A response that has no list says nothing.
                 seen.items.as_ref().map_or(Ok(()), |shown| list(items, shown, seen, facts))
             }
+            Kind::Others => require(seen.is_success() && seen.is_ours == Some(false)),
             Kind::Any => Ok(()),
         }
     }
@@ -306,6 +309,7 @@ impl Display for Expected {
                 }
                 f.write_str("]")
             }
+            Kind::Others => f.write_str("the item of another case"),
             Kind::Any => f.write_str("any response"),
         }
     }

@@ -13,6 +13,8 @@
 
 mod entry;
 mod expected;
+#[cfg(test)]
+mod tests;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -262,11 +264,15 @@ impl OneTurn<'_> {
                     return self.send(io, Kind::Missing(false));
                 }
                 if io.deviates(&rules::TAG_STEADY)? {
-                    version.tag = io.fresh()?;
+                    // A tag of its own: one of an earlier content says that tags do not change with the content.
+                    let tag = io.fresh()?;
+                    let earlier = entry.older.iter().chain([&version]);
+                    earlier.into_iter().try_for_each(|other| io.assume(tag.equals(&other.tag).negate()))?;
+                    version.tag = tag;
                 }
                 if io.deviates(&rules::ID_UNIQUE)? {
                     // The item of another case, which got the same id.
-                    return self.send(io, Kind::Any);
+                    return self.send(io, Kind::Others);
                 }
                 if io.deviates(&rules::AS_SENT)? {
                     let mut not = entry.older;
@@ -300,6 +306,11 @@ impl OneTurn<'_> {
         if io.deviates(&rules::CREATED_IS_THERE)? {
             return self.send(io, Kind::Missing(false));
         }
+        if io.deviates(&rules::ID_UNIQUE)? {
+            // The item of another case, which got the same id.
+            slot.set(io, Entry { state: State::Untold, ..entry })?;
+            return self.send(io, Kind::Others);
+        }
         if !self.is_met(io, &entry, &version)? {
             return self.send(io, Kind::Failed);
         }
@@ -324,7 +335,8 @@ impl OneTurn<'_> {
         if self.request.op == Op::Replace && io.choose(2)? == 1 {
             let version = self.sent(io)?;
             slot.set(io, Self::entry(&self.collection(), State::Present(version.clone())))?;
-            return self.send(io, Kind::Written(version));
+            let kind = Self::written(io, version)?;
+            return self.send(io, kind);
         }
         self.send(io, Kind::Missing(false))
     }
@@ -348,8 +360,13 @@ impl OneTurn<'_> {
                 io.assume(tag.equals(&old.tag).negate())?;
             }
         }
-        let keeps = !is_patch || !io.deviates(&rules::PATCH_KEEPS)?;
-        let mut fields = if is_patch && keeps { (*base).clone() } else { Fields::new() };
+        // Where another update came before, the loss of that one is the simpler explanation.
+        let resets = match (is_patch, entry.older.is_empty()) {
+            (false, _) => false,
+            (true, true) => io.deviates(&rules::PATCH_KEEPS)?,
+            (true, false) => twice(io, &rules::PATCH_KEEPS)?,
+        };
+        let mut fields = if is_patch && !resets { (*base).clone() } else { Fields::new() };
         for (name, value) in &self.request.fields {
             if is_patch && &**value == "null" {
                 // What a service makes of a field that is taken away differs.
@@ -358,26 +375,46 @@ impl OneTurn<'_> {
                 fields.insert(name.clone(), value.clone());
             }
         }
-        let is_garbled = io.deviates(&rules::AS_SENT)?;
+        let is_garbled = twice(io, &rules::AS_SENT)?;
         let version = Version { fields: Rc::new(fields), tag: io.fresh()? };
         if version.fields != old.fields && !io.deviates(&rules::TAG_CHANGES)? {
             io.assume(version.tag.equals(&old.tag).negate())?;
         }
-        let shown = if is_garbled { Version { fields: Rc::default(), ..version.clone() } } else { version };
+        let shown = if is_garbled { Version { fields: self.unsent(&version), ..version } } else { version };
         self.remember(io, &mut entry, old)?;
         entry.state = State::Present(lost.unwrap_or_else(|| shown.clone()));
         let changed = if io.relaxes(&rules::IF_MATCH_RACE) { Some(io.fresh()?) } else { None };
         entry.changed.clone_from(&changed);
         slot.set(io, entry)?;
+        let kind = Self::written(io, shown)?;
         let tolerates =
             Tolerance { schema: io.deviates(&rules::SCHEMA)?, unreadable: io.deviates(&rules::READABLE)? };
-        io.send(self.conn, Expected { kind: Kind::Written(shown), tolerates, changed })
+        io.send(self.conn, Expected { kind, tolerates, changed })
+    }
+
+    /// Returns the response to a write after which the item is this.
+    fn written(io: &mut Io<'_>, version: Version) -> Result<Kind, Stop> {
+        // The item may have changed again before the response was made of it.
+        let is_later = io.deviates(&rules::RESPONSE_OWN)?;
+        Ok(if is_later { Kind::Garbled { not: Vec::new() } } else { Kind::Written(version) })
+    }
+
+    /// Returns the fields that the request did not send.
+    fn unsent(&self, version: &Version) -> Rc<Fields> {
+        let mut fields = (*version.fields).clone();
+        fields.retain(|name, _| !self.request.fields.contains_key(name));
+        Rc::new(fields)
     }
 
     /// Keeps the content that is replaced, while a rule is relaxed with which it can show.
     fn remember(&self, io: &mut Io<'_>, entry: &mut Entry, old: Version) -> Turn {
-        let rules = [&rules::READS_LATEST, &rules::UPDATE_KEPT, &rules::AS_SENT, &rules::IF_MATCH_RACE];
-        if rules.into_iter().any(|rule| io.relaxes(rule)) {
+        let is_kept = io.relaxes(&rules::READS_LATEST)
+            || io.relaxes(&rules::UPDATE_KEPT)
+            || io.relaxes(&rules::AS_SENT)
+            || io.relaxes(&rules::PATCH_KEEPS)
+            || io.relaxes(&rules::TAG_STEADY)
+            || io.relaxes(&rules::IF_MATCH_RACE);
+        if is_kept {
             entry.older.retain(|version| *version != old);
             entry.older.push(old);
         }
@@ -445,7 +482,8 @@ impl OneTurn<'_> {
             let stored = Version { fields, tag: version.tag.clone() };
             slot.set(io, Self::entry(&self.collection(), State::Present(stored)))?;
         }
-        self.send(io, Kind::Written(version))
+        let kind = Self::written(io, version)?;
+        self.send(io, kind)
     }
 
     /// Returns the path of the collection of the item that the request is about.
