@@ -1,6 +1,7 @@
-//! Debian and Python packages that tests need: installed if possible, otherwise listed as missing.
+//! Packages of Debian, `PyPI` and npm that tests need: installed if possible, otherwise listed as missing.
 
 use std::env;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::root;
@@ -42,8 +43,22 @@ const NEEDED: [Needed; 18] = [
     Needed { program: "chromium", package: "chromium", what_for: "the page of a report is opened in it" },
 ];
 
-/// Packages of `PyPI` that Debian does not have: the server `WsgiDAV`, and the HTTP server it runs in.
-const PYTHON: [&str; 2] = ["wsgidav", "cheroot"];
+/// Packages of `PyPI`, each with its folder: the server `WsgiDAV`, the HTTP server it runs in, and what the REST services of
+/// the test bed are made of.
+const PYTHON: [(&str, &str); 8] = [
+    ("wsgidav", "wsgidav"),
+    ("cheroot", "cheroot"),
+    ("fastapi", "fastapi"),
+    ("uvicorn", "uvicorn"),
+    ("djangorestframework", "rest_framework"),
+    ("drf-spectacular", "drf_spectacular"),
+    ("flask-smorest", "flask_smorest"),
+    ("kinto", "kinto"),
+];
+/// Package of npm, with its folder. The next version is a prerelease.
+const NODE: (&str, &str) = ("json-server@0.17", "json-server");
+/// Directory of this workspace in which the packages of npm are installed.
+const NODE_FOLDER: &str = "target/node";
 /// Directory of this workspace in which the Python packages are installed, and where the test bed looks for them. A
 /// directory for `pip --target` needs no virtual environment, which would need another Debian package, and changes
 /// nothing for other Python programs.
@@ -53,6 +68,7 @@ const PYTHON_FOLDER: &str = "target/python";
 pub(crate) fn provide() -> Vec<String> {
     let mut missing = provide_programs();
     missing.extend(provide_python());
+    missing.extend(provide_node());
     missing
 }
 
@@ -73,21 +89,50 @@ fn provide_programs() -> Vec<String> {
 /// Installs Python packages with pip, after pip itself if it is missing.
 fn provide_python() -> Option<String> {
     let folder = root().ok()?.join(PYTHON_FOLDER);
-    let is_complete = || PYTHON.iter().all(|name| folder.join(name).is_dir());
+    let is_complete = || PYTHON.iter().all(|(_, module)| folder.join(module).is_dir());
+    let names = PYTHON.map(|(name, _)| name);
     if !is_complete() && (pip(&["--version"]) || install(&["python3-pip"])) {
-        println!("installing {} into {PYTHON_FOLDER}", PYTHON.join(", "));
-        let target = folder.display().to_string();
-        let arguments = [&["install", "--quiet", "--upgrade", "--target", &target], &PYTHON[..]].concat();
-        if !pip(&arguments) {
-            println!("pip failed");
-        }
+        pip_into(&folder, &names);
     }
-    let names = PYTHON.join(" ");
+    let names = names.join(" ");
     (!is_complete()).then(|| {
         format!(
-            "{names} (a real server to test): not installed; python3 -m pip install --target {PYTHON_FOLDER} {names}"
+            "{names} (real servers to test): not installed; python3 -m pip install --target {PYTHON_FOLDER} {names}"
         )
     })
+}
+
+/// Installs a package with npm, after npm itself if it is missing.
+fn provide_node() -> Option<String> {
+    let (name, module) = NODE;
+    let folder = root().ok()?.join(NODE_FOLDER);
+    let is_complete = || is_present("node") && folder.join("node_modules").join(module).is_dir();
+    if !is_complete() && ((is_present("npm") && is_present("node")) || install(&["npm", "nodejs"])) {
+        println!("installing {name} into {NODE_FOLDER}");
+        let target = folder.display().to_string();
+        let done = Command::new("npm")
+            .args(["install", "--silent", "--no-audit", "--no-fund", "--prefix", &target, name])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        if !done.is_ok_and(|status| status.success()) {
+            println!("npm failed");
+        }
+    }
+    (!is_complete()).then(|| {
+        format!("{name} (a real server to test): not installed; npm install --prefix {NODE_FOLDER} {name}")
+    })
+}
+
+/// Installs Python packages into a folder. Returns `true` if they were installed.
+pub(crate) fn pip_into(folder: &Path, names: &[&str]) -> bool {
+    println!("installing {} into {}", names.join(", "), folder.display());
+    let target = folder.display().to_string();
+    let done = pip(&[&["install", "--quiet", "--upgrade", "--target", &target], names].concat());
+    if !done {
+        println!("pip failed");
+    }
+    done
 }
 
 fn pip(arguments: &[&str]) -> bool {

@@ -392,6 +392,9 @@ pub(crate) struct New {
     /// Let messages be lines of text, which is the default. Another wire is a change of one line in the crate.
     #[arg(long)]
     pub(crate) lines: bool,
+    /// Write a tester of a REST service, from its OpenAPI document.
+    #[arg(long, conflicts_with = "lines")]
+    pub(crate) rest: bool,
     /// Checkout of Confute that the crate depends on [default: the one that this binary was built from].
     #[arg(long, value_name = "PATH")]
     pub(crate) confute: Option<PathBuf>,

@@ -8,10 +8,10 @@ use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 use confute_drive::{AnyGenerator, Limits, Replay, Target};
 use confute_record::BoundRecord;
 use confute_run::kit::{ReachArguments, Run, StoredSettings, setting};
+use confute_run::way::{Way, way};
 use confute_run::{Book, Explanation, Kit, RunError, Secrets, Subject, address};
 use serde_json::{Value, json};
 
-use crate::way::{Way, way};
 use crate::{Exhaust, Http, Mixture, Passage, Reads, Traffic, encode, proxy, rules};
 
 /// Number of steps of a case.
@@ -167,7 +167,7 @@ fn origin_subject(shown: &str, way: Way, resources: Vec<Arc<str>>, is_store: boo
         "nobody changes these resources"
     };
     let settings = json!({ "resources": resources, "is_store": is_store });
-    let http = Http::origin(way.target, &way.path).reading(resources).promised(is_store);
+    let http = Http::origin(target(&way), &way.path).reading(resources).promised(is_store);
     let asked = http.clone();
     let traffic = move |case: u64| {
         if asked.is_read_only() {
@@ -198,14 +198,14 @@ fn open_gateway(arguments: &Arguments, origin: &str, way: Way, run: &Run<'_>) ->
                  be forwarded; give a URL (or --prefix) that is not below {proxy_path}"
             )));
         }
-        let gateway = Http::gateway(way.target.clone(), proxy_path, origin, proxy_path)
+        let gateway = Http::gateway(target(&way), proxy_path, origin, proxy_path)
             .promised(arguments.no_survey)
             .discovered(way.place, &limits(run.patience));
         return Ok(dual_subject(shown, way, gateway, (origin, proxy_path), arguments.no_survey));
     }
     let gateway = match (arguments.forward, &*way.path) {
-        (false, path) => Http::gateway(way.target.clone(), path, origin, path),
-        (true, "/") => Http::proxy(way.target.clone(), origin),
+        (false, path) => Http::gateway(target(&way), path, origin, path),
+        (true, "/") => Http::proxy(target(&way), origin),
         (true, path) => {
             return Err(RunError::Usage(format!(
                 "--forward: the URL of a proxy has no path; leave {path} out"
@@ -239,7 +239,7 @@ fn dual_subject(
     );
     let mapping = mapping(&gateway);
     let settings = json!({ "origin": origin, "proxy_path": path, "mapping": mapping, "is_store": is_store });
-    let http = Http::origin(way.target, &way.path).promised(is_store).and_gateway(gateway);
+    let http = Http::origin(target(&way), &way.path).promised(is_store).and_gateway(gateway);
     let asked = http.clone();
     let traffic = move |case: u64| AnyGenerator::new(Mixture::of_case(asked.clone(), case));
     shipped(Subject::new("http-dual", http, way.place, traffic), shown, &premise, settings, way.secrets)
@@ -255,6 +255,11 @@ fn shipped(subject: Subject, shown: &str, premise: &str, settings: Value, secret
     Subject { shown, premise, settings, secrets, clause: rules::clause, is_shipped: true, ..subject }
 }
 
+/// Returns the fields of every request.
+fn target(way: &Way) -> encode::Target {
+    encode::Target { host: way.host.clone(), fields: way.fields.clone() }
+}
+
 fn limits(patience: Duration) -> Limits {
     Limits { patience, ..Limits::default() }
 }
@@ -266,7 +271,8 @@ fn stored_way(stored: &StoredSettings<'_>) -> Result<Way, RunError> {
         None => Ok(Way {
             place: Target::new(NOWHERE),
             path: "/".to_owned(),
-            target: encode::Target { host: stored.server.to_owned(), fields: Vec::new() },
+            host: stored.server.to_owned(),
+            fields: Vec::new(),
             secrets: Secrets::default(),
         }),
     }
@@ -301,9 +307,9 @@ fn stored_gateway(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
     let (way, origin) = stored_way_with_origin(stored)?;
     let is_forward = setting(stored.settings, "forward")?;
     let gateway = if is_forward {
-        Http::proxy(way.target.clone(), origin)
+        Http::proxy(target(&way), origin)
     } else {
-        Http::gateway(way.target.clone(), &way.path, origin, &way.path)
+        Http::gateway(target(&way), &way.path, origin, &way.path)
     };
     let gateway = stored_mapping(gateway, stored, way.place)?;
     Ok(gateway_subject(stored_name(stored), way, gateway, origin, is_forward))
@@ -312,7 +318,7 @@ fn stored_gateway(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
 fn stored_dual(stored: &StoredSettings<'_>) -> Result<Subject, RunError> {
     let (way, origin) = stored_way_with_origin(stored)?;
     let path: String = setting(stored.settings, "proxy_path")?;
-    let gateway = Http::gateway(way.target.clone(), &path, origin, &path);
+    let gateway = Http::gateway(target(&way), &path, origin, &path);
     let gateway = stored_mapping(gateway, stored, way.place)?;
     Ok(dual_subject(stored_name(stored), way, gateway, (origin, &path), was_store(stored)))
 }

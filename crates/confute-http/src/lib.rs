@@ -38,7 +38,6 @@ mod settled;
 mod smaller;
 mod stray;
 mod survey;
-mod way;
 
 pub use ask::{Ask, AskDate, AskIfRange, AskRequest, AskResponse, AskTag, AskTags};
 pub use exhaust::Exhaust;

@@ -13,6 +13,7 @@ pub const KITS: &[&dyn Kit] = &[
     &confute_http::HttpKit,
     &confute_memcached::MemcachedKit,
     &confute_redis::RedisKit,
+    &confute_rest::RestKit,
     &tutorial::Tutorial,
 ];
 

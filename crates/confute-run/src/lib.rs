@@ -24,6 +24,7 @@ pub mod session;
 pub mod shrink;
 pub mod stored;
 mod target;
+pub mod way;
 
 use std::hash::{BuildHasher as _, RandomState};
 

@@ -11,6 +11,7 @@ use confute_drive::{AnyGenerator, Conclusion, Outcome, Plan, Protocol, Target, T
 use confute_memcached::Habits;
 use confute_report::files::Reports;
 use confute_report::summary::{self, Detail, Manner};
+use confute_rest::Description;
 use confute_run::kit::Reach;
 use confute_run::session::{self, Done, Job, Recorder};
 use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
@@ -52,6 +53,24 @@ pub fn http_through(url: &str, reach: &Reach) -> Check {
 /// Tests the memcached server at this address, `HOST:PORT`.
 pub fn memcached(place: &str) -> Check {
     Check::of(confute_memcached::server(place, false, Habits::default()))
+}
+
+/// Tests the REST service at this URL. It is described by the text of its OpenAPI document (`include_str!`), by the path of the
+/// document or of a model that `confute rest --save-model` wrote, or by a [`Plan`](confute_rest::plan::Plan). The test writes to the
+/// service.
+///
+/// ```no_run
+/// # fn start_my_service() -> String { String::new() }
+/// let url = start_my_service();
+/// confute_test::rest(std::path::Path::new("openapi.yaml"), &url).run();
+/// ```
+pub fn rest(description: impl Description, url: &str) -> Check {
+    rest_through(description, url, &Reach::default())
+}
+
+/// Tests the REST service at this URL, with required header fields, such as a login, or the certificate of a private authority.
+pub fn rest_through(description: impl Description, url: &str, reach: &Reach) -> Check {
+    Check::of(confute_rest::service(description, url, reach))
 }
 
 /// Tests a service of your own at this address, `HOST:PORT`: its model, the wire that carries its messages, and the

@@ -21,8 +21,9 @@ pub mod check;
 pub mod prelude;
 
 pub use calls::calls;
-pub use check::{Check, http, http_through, memcached, service};
+pub use check::{Check, http, http_through, memcached, rest, rest_through, service};
 pub use confute_drive::Conclusion;
+pub use confute_rest::plan;
 pub use confute_run::kit::Reach;
 pub use confute_service as service;
 

@@ -12,12 +12,13 @@ use confute_testbed::lighttpd::Lighttpd;
 use confute_testbed::nghttpx::Nghttpx;
 use confute_testbed::nginx::Nginx;
 use confute_testbed::rclone::Rclone;
+use confute_testbed::rest::{RestServer, Service};
 use confute_testbed::squid::Squid;
 use confute_testbed::tomcat::Tomcat;
 use confute_testbed::varnish::Varnish;
 use confute_testbed::wsgidav::Wsgidav;
 
-const USAGE: &str = "which? apache, lighttpd, nginx, rclone, tomcat or wsgidav; \
+const USAGE: &str = "which? apache, lighttpd, nginx, rclone, tomcat or wsgidav; fastapi, django, smorest, kinto or json-server; \
     with ORIGIN (HOST:PORT): apache, haproxy, nghttpx, nginx, squid or varnish";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -70,6 +71,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         (Some("wsgidav"), None) => {
             let server = Wsgidav::start()?;
+            serve(server.address(), &["/"])
+        }
+        (Some(name), None) => {
+            let service = Service::ALL.into_iter().find(|service| service.name() == name).ok_or(USAGE)?;
+            let server = RestServer::start(service)?;
             serve(server.address(), &["/"])
         }
         _ => Err(USAGE.into()),

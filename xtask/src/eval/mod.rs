@@ -5,6 +5,7 @@
 //! | [`source`], [`mutant`], [`workshop`] | building programs from Debian's sources and files of changes |
 //! | [`apache`] | evaluation of those programs and of the baseline, seed by seed |
 //! | [`shipped`] | evaluation of servers as Debian ships them, with all violations |
+//! | [`rest`] | Confute beside Schemathesis on a REST service |
 //! | [`attempt`] | one run |
 //! | [`record`], [`report`], [`figure`] | recorded runs, tables, the figure |
 
@@ -16,6 +17,7 @@ mod figure;
 mod mutant;
 mod record;
 pub(crate) mod report;
+pub(crate) mod rest;
 mod shipped;
 mod source;
 mod workshop;
@@ -38,6 +40,8 @@ pub(crate) enum Eval {
     Lighttpd(Common),
     /// Gateways as Debian ships them: apache, nginx, haproxy, squid
     Proxies(Common),
+    /// Confute beside Schemathesis: the bugs of the to-do service of `examples/todo`
+    Rest(rest::Args),
 }
 
 #[derive(clap::Args)]
@@ -67,6 +71,10 @@ impl Common {
 }
 
 pub(crate) fn run(what: &Eval) -> Result<bool> {
+    if let Eval::Rest(args) = what {
+        // The programs that it runs are built like those of the tests: most of the time is waiting.
+        return rest::run(args);
+    }
     if cfg!(debug_assertions) {
         return again_in_release();
     }
@@ -75,6 +83,7 @@ pub(crate) fn run(what: &Eval) -> Result<bool> {
         Eval::Nginx(args) => shipped::origin("nginx", args),
         Eval::Lighttpd(args) => shipped::origin("lighttpd", args),
         Eval::Proxies(args) => shipped::proxies(args),
+        Eval::Rest(args) => rest::run(args),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `confute new`: writes a crate with a model, a server that has a planted bug, and the test that finds it.
 //!
-//! Model and server are the first step of the tutorial (`examples/tutorial`), so what is written is compiled and tested with this
-//! workspace; `cargo xtask newcomer` builds a written crate and runs its test.
+//! Model and server are the first step of the tutorial (`examples/tutorial`), service and document of `--rest` are `examples/todo`, so
+//! what is written is compiled and tested with this workspace; `cargo xtask newcomer` builds a written crate and runs its test.
 
 use std::fs;
 use std::io::{self, Write};
@@ -21,6 +21,11 @@ const MANIFEST: &str = include_str!("Cargo.toml.txt");
 const TESTER: &str = include_str!("tester.rs.txt");
 const MODEL: &str = include_str!("../../../../examples/tutorial/src/notes.rs");
 const SERVER: &str = include_str!("../../../../examples/tutorial/tests/tutorial/notes/server.rs");
+/// The files of a tester of a REST service.
+const REST_MANIFEST: &str = include_str!("Rest.toml.txt");
+const REST_TESTER: &str = include_str!("rest.rs.txt");
+const REST_SERVICE: &str = include_str!("../../../../examples/todo/src/lib.rs");
+const REST_DOCUMENT: &str = include_str!("../../../../examples/todo/openapi.yaml");
 
 /// The first words that Rust or Cargo keep for themselves.
 const RESERVED: &[&str] = &[
@@ -110,8 +115,26 @@ pub(crate) fn run(args: &New, out: &mut dyn Write) -> anyhow::Result<Exit> {
     let checkout = checkout(args.confute.as_deref())?;
     let lock = fs::read_to_string(checkout.join("Cargo.lock")).ok();
     check_name(&args.name, lock.as_deref().unwrap_or_default())?;
-    write_crate(&args.name, &checkout, lock.as_deref())?;
+    write_crate(args, &checkout, lock.as_deref())?;
     let name = &args.name;
+    if args.rest {
+        writeln!(
+            out,
+            "{STRONG}{name}{STRONG:#}: a tester for a small REST service of todos, with a planted bug\n\n  \
+             {name}/openapi.yaml            the OpenAPI document, from which the tester is derived\n  \
+             {name}/src/lib.rs              the service\n  \
+             {name}/tests/tester/main.rs    the test\n  \
+             {name}/Cargo.toml              depends on {}\n\n\
+             Next:\n  \
+             cd {name} && cargo test    refutes the service, after a build of about a minute\n  \
+             Set BUG to None in tests/tester/main.rs, and the test passes.\n  \
+             Then start your own service there, and put its document in the place of openapi.yaml:\n  \
+             {} explains how.",
+            checkout.join(DEPENDENCY).display(),
+            checkout.join("GUIDE.md").display(),
+        )?;
+        return Ok(Exit::Unrefuted);
+    }
     writeln!(
         out,
         "{STRONG}{name}{STRONG:#}: a tester for a small service of notes, and a server with a planted bug\n\n  \
@@ -182,23 +205,26 @@ fn is_locked(name: &str, lock: &str) -> bool {
 }
 
 /// Writes the files of the crate into a new folder of its name.
-fn write_crate(name: &str, checkout: &Path, lock: Option<&str>) -> Result<(), NewError> {
+fn write_crate(args: &New, checkout: &Path, lock: Option<&str>) -> Result<(), NewError> {
+    let name = &*args.name;
     let folder = Path::new(name);
     fs::create_dir(folder).map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => NewError::Exists(name.to_owned()),
         _ => NewError::Write(name.to_owned(), error),
     })?;
     // A JSON string is a string of TOML, too.
-    let dependency = serde_json::Value::from(checkout.join(DEPENDENCY).display().to_string()).to_string();
-    let manifest = MANIFEST.replace("NAME", name).replace("CHECKOUT", &dependency);
-    let tester = TESTER.replace("NAME", &name.replace('-', "_"));
-    let mut files = vec![
-        ("Cargo.toml", &*manifest),
-        ("src/lib.rs", MODEL),
-        ("tests/tester/main.rs", &tester),
-        ("tests/tester/server.rs", SERVER),
-        (".gitignore", "/target\n"),
-    ];
+    let place = |part: &str| serde_json::Value::from(checkout.join(part).display().to_string()).to_string();
+    let (manifest, tester) = if args.rest { (REST_MANIFEST, REST_TESTER) } else { (MANIFEST, TESTER) };
+    let manifest = manifest.replace("NAME", name).replace("CHECKOUT", &place(DEPENDENCY));
+    let manifest = manifest.replace("HTTP1", &place("crates/confute-http1"));
+    let tester = tester.replace("NAME", &name.replace('-', "_"));
+    let mut files =
+        vec![("Cargo.toml", &*manifest), ("tests/tester/main.rs", &tester), (".gitignore", "/target\n")];
+    files.extend(if args.rest {
+        [("src/lib.rs", REST_SERVICE), ("openapi.yaml", REST_DOCUMENT)]
+    } else {
+        [("src/lib.rs", MODEL), ("tests/tester/server.rs", SERVER)]
+    });
     // The versions that the checkout was built with need not be resolved or downloaded again.
     files.extend(lock.map(|lock| ("Cargo.lock", lock)));
     for (path, text) in files {

@@ -40,6 +40,23 @@ fn a_crate_is_written_with_next_steps() {
 }
 
 #[test]
+fn a_tester_of_a_rest_service_is_written() {
+    let here = folder("rest");
+    let (code, out, err) = said(confute().args(["new", "my-todos", "--rest"]).current_dir(&here));
+    assert_eq!(code, 0, "{err}");
+    let read = |path: &str| fs::read_to_string(here.join("my-todos").join(path)).unwrap();
+    for part in ["cd my-todos && cargo test", "BUG to None", "openapi.yaml", "GUIDE.md"] {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    for part in ["crates/confute-test\" }", "crates/confute-http1\" }", "not published"] {
+        assert!(read("Cargo.toml").contains(part), "{part}");
+    }
+    assert!(read("tests/tester/main.rs").contains("use my_todos::{Bug, start};"));
+    assert!(read("src/lib.rs").contains("pub fn start(") && read("openapi.yaml").contains("/todos/{id}"));
+    fs::remove_dir_all(&here).unwrap();
+}
+
+#[test]
 fn mistakes_say_what_to_do() {
     let here = folder("mistakes");
     for (arguments, parts) in [

@@ -1,14 +1,16 @@
 //! Wires: how messages become bytes, and bytes messages.
 //!
 //! A wire is a value. The ones here are made of a framing, which says where a message ends, and a body, which says what is in
-//! it: [`lines`], [`json_lines`], [`frames`], [`resp`]. A wire of your own implements [`Wire`]: `encode` and `read`.
+//! it: [`lines`], [`json_lines`], [`frames`]; or both at once: [`resp`], [`http_json`]. A wire of your own implements [`Wire`]: `encode` and `read`.
 
 mod body;
 mod framing;
+mod http;
 mod resp;
 
 pub use body::{Body, Json, Words};
 pub use framing::{Framed, Framing, Lines, Prefix};
+pub use http::HttpJson;
 pub use resp::{Resp, RespValue};
 
 /// The encoding of a protocol.
@@ -113,4 +115,45 @@ pub fn frames<B>(prefix: Prefix, body: B) -> Framed<Prefix, B> {
 /// type of the value: `+OK`, `-{}`, `:{}`, `${}`, and `_` for nil.
 pub fn resp() -> Resp {
     Resp
+}
+
+/// JSON over HTTP/1.1. The template of a request is a method and a path; fields that are not in the path are the fields of its JSON
+/// content. The template of a response is its status; its fields are those of its content. Fields called `etag`, `location`,
+/// `retry_after`, `if_match` and `if_none_match` are header fields.
+///
+/// ```
+/// use confute_service::{Id, Message, Read, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Todo {
+///     #[request("POST /todos")]
+///     Add { title: String },
+///     #[request("GET /todos/{id}", reads)]
+///     Show { id: Id },
+///     #[response("201")]
+///     Added { id: Id, title: String },
+///     #[response("200")]
+///     Shown { title: String },
+///     #[response("404")]
+///     Gone,
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let http = wire::http_json("localhost:8080");
+/// assert_eq!(Wire::<Todo>::check(&http), Ok(()));
+/// let mut bytes = Vec::new();
+/// http.encode(&Todo::Add { title: "tea".to_owned() }, &mut bytes);
+/// let sent = String::from_utf8(bytes).unwrap();
+/// assert!(sent.starts_with("POST /todos HTTP/1.1\r\nHost: localhost:8080\r\n"), "{sent}");
+/// assert!(sent.ends_with("{\"title\":\"tea\"}"), "{sent}");
+///
+/// let received = b"HTTP/1.1 201 Created\r\nContent-Length: 24\r\n\r\n{\"id\": 7, \"title\": \"tea\"}";
+/// let added = Todo::Added { id: Id::known(&7), title: "tea".to_owned() };
+/// assert_eq!(http.read(received, None), Read::Message(added, received.len()));
+/// assert_eq!(Wire::<Todo>::read(&http, &received[..30], None), Read::More);
+/// ```
+pub fn http_json(host: &str) -> HttpJson {
+    HttpJson::new(host)
 }

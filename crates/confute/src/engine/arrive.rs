@@ -17,12 +17,15 @@
 //! - *Without a response an object may have any id, mentioned or not*. Its cell is any of those known, or one of its own, whose
 //!   id differs from all of them. An id that is mentioned later, which happens only online, could be that one: from then on a refutation
 //!   is not certain, and the verdict is [`Inconclusive::LateId`].
+//! - *The search sees nothing of what waits here.* It may know an observation in advance only together with all that is sent
+//!   before it: a response that only a request behind an event that waits makes possible would refute the hypothesis. So
+//!   observations are kept apart until they are routed.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::Engine;
-use crate::derive::book::Seen;
+use crate::derive::book::{Seen, Sightings};
 use crate::derive::hypothesis::{Footprint, Ids};
 use crate::derive::unify::Spot;
 use crate::erased::Message;
@@ -46,6 +49,8 @@ pub(super) struct Arrived {
 #[derive(Default)]
 pub(super) struct Arrivals {
     pub(super) queue: VecDeque<Arrived>,
+    /// Online, the observations since the first event of the queue.
+    sightings: Sightings,
 }
 
 /// Knowledge about the response to a request.
@@ -94,7 +99,21 @@ impl Engine<'_> {
         if let Spot::Client(name) = self.spot(conn)
             && !self.world.foresees
         {
-            self.world.sightings.push(name, place, seen);
+            self.arrivals.sightings.push(name, place, seen);
+        }
+    }
+
+    /// Shows the search an observation that is routed now.
+    fn show(&mut self, arrived: &Arrived) {
+        let (conn, seen) = match &arrived.event {
+            Event::Received(conn, message) => (*conn, Seen::Message(Rc::clone(message))),
+            Event::Closed(conn) => (*conn, Seen::Closed),
+            _ => return,
+        };
+        if let Spot::Client(name) = self.spot(conn)
+            && !self.world.foresees
+        {
+            self.world.sightings.push(name, arrived.place, seen);
         }
     }
 
@@ -134,7 +153,10 @@ impl Engine<'_> {
         if !force && !self.is_ready(first) {
             return None;
         }
-        self.arrivals.queue.pop_front()
+        let arrived = self.arrivals.queue.pop_front()?;
+        self.arrivals.sightings.forget_before(arrived.place);
+        self.show(&arrived);
+        Some(arrived)
     }
 
     /// Routes all events, even if something is not known.
@@ -177,7 +199,8 @@ impl Engine<'_> {
             return (u64::MAX, Response::None);
         };
         let name = Conn::client(conn.0);
-        match self.world.sightings.nth_since(name, arrived.place, ahead as usize) {
+        let sightings = if self.world.foresees { &self.world.sightings } else { &self.arrivals.sightings };
+        match sightings.nth_since(name, arrived.place, ahead as usize) {
             Some((place, Seen::Message(message))) => (*place, Response::Is(Rc::clone(message))),
             Some((_, Seen::Closed)) => (u64::MAX, Response::None),
             None if self.world.foresees => (u64::MAX, Response::None),

@@ -322,6 +322,18 @@ impl<V: Clone + Eq + Hash + Debug + HasVars + 'static> ObjectSlot<V> {
         io.handler().write(cell, Some(store(Object { id: self.id.clone(), value: Some(value) })))
     }
 
+    /// Returns the object that already has the id of this new one, if there is one, for a model that decides by itself whether an id may
+    /// be given again: [`set`](Self::set) then replaces it, whatever the table says about reuse. Models of other servers
+    /// need not call it.
+    pub fn taken<S: ServerModel + ?Sized>(&mut self, io: &mut Io<'_, S>) -> Result<Option<V>, Stop> {
+        if !self.is_new {
+            return self.get(io);
+        }
+        let (claimed, before) = io.handler().claim(self.table, self.cell, &self.id)?;
+        (self.cell, self.is_new) = (claimed, false);
+        Ok(typed::<V>(self.table.name, before)?.and_then(|object| object.value))
+    }
+
     /// Removes the object. Its id is not free again, unless the table [reuses](Objects::reuses) ids.
     pub fn remove<S: ServerModel + ?Sized>(&self, io: &mut Io<'_, S>) -> Turn {
         let before = io.handler().read(self.cell)?;

@@ -4,25 +4,26 @@
 use std::path::Path;
 
 use confute_drive::{Target, Tls, Trust};
-use confute_run::kit::{Reach, secrets_of};
-use confute_run::{RunError, Secrets, address};
 
-use crate::encode;
+use crate::kit::{Reach, secrets_of};
+use crate::{RunError, Secrets, address};
 
 /// Access to a server: its address and the fields of every request.
-pub(crate) struct Way {
+pub struct Way {
     /// Address of the server, with TLS settings.
-    pub(crate) place: Target,
+    pub place: Target,
     /// Path that all requests are below. It ends in a slash.
-    pub(crate) path: String,
-    /// `Host` and additional fields of every request.
-    pub(crate) target: encode::Target,
+    pub path: String,
+    /// The value of `Host`.
+    pub host: String,
+    /// Additional fields of every request.
+    pub fields: Vec<(String, String)>,
     /// Values that must not be shown.
-    pub(crate) secrets: Secrets,
+    pub secrets: Secrets,
 }
 
 /// Returns the access to the server at this URL.
-pub(crate) fn way(url: &str, reach: &Reach) -> Result<Way, RunError> {
+pub fn way(url: &str, reach: &Reach) -> Result<Way, RunError> {
     let Place { secure, mut host, address: named, path } = place(url)?;
     let mut fields = Vec::new();
     for field in &reach.fields {
@@ -40,7 +41,7 @@ pub(crate) fn way(url: &str, reach: &Reach) -> Result<Way, RunError> {
     } else if reach.ca.is_some() || reach.insecure {
         return Err(usage(format!("--ca and --insecure are about https://; {url} is not")));
     }
-    Ok(Way { place, path, target: encode::Target { host, fields }, secrets })
+    Ok(Way { place, path, host, fields, secrets })
 }
 
 fn usage(what: String) -> RunError {

@@ -1,0 +1,51 @@
+//! Counterexamples for people without Confute: a script for curl.
+
+use confute::trace::Event;
+use confute_drive::{Export, Exports, Kept};
+
+use crate::protocol::Rest;
+use crate::wire;
+
+/// Returns a script that sends the requests of a case one after the other, as they were sent.
+pub(crate) fn exports(rest: &Rest, kept: &Kept<'_, Rest>) -> Exports {
+    let mut script = String::from("#!/bin/sh\n");
+    for line in kept.about {
+        script.push_str(&format!("# {line}\n"));
+    }
+    script.push_str("# The requests as they were sent, one after the other. Ids and tags are those of that run, so a service that\n");
+    script.push_str("# has other ones now needs them replaced; `confute replay` does that by itself.\n");
+    script.push_str(&format!("base=${{1:-{}}}\n", quoted(kept.url.trim_end_matches('/'))));
+    for event in kept.trace {
+        match event {
+            Event::Sent(on, message) => {
+                let Some(request) = message.request() else { continue };
+                let Some(ready) = rest.outline.named(&request.resource) else { continue };
+                let target = wire::target(request, ready, "");
+                script.push_str(&format!("\n# on connection {}\n", on.0));
+                script.push_str(&format!("curl -sS -i -X {} \"$base\"{}", request.method, quoted(&target)));
+                for (name, value) in wire::fields(request, ready) {
+                    script.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {value}"))));
+                }
+                if let Some(body) = &request.body {
+                    script.push_str(&format!(" \\\n  --data-binary {}", quoted(body)));
+                }
+                script.push('\n');
+            }
+            Event::Received(on, message) => {
+                script.push_str(&format!("# connection {} received: {message}\n", on.0));
+            }
+            _ => {}
+        }
+    }
+    let mut remarks = Vec::new();
+    if !rest.access.fields.is_empty() {
+        remarks.push("requests.sh leaves out the fields of -H and --bearer-env: add them".to_owned());
+    }
+    let file = Export { name: "requests.sh", content: script, executable: true };
+    Exports { files: vec![file], command: None, remarks }
+}
+
+/// Returns a text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,221 @@
+//! Small traces: what a correct service may do, and what the model blames.
+
+use std::sync::Arc;
+
+use confute::network::Tcp;
+use confute::trace::{Event, WireConn};
+use confute::{Options, Tester, blame, judge};
+use serde_json::json;
+
+use super::RestModel;
+use crate::message::{Listed, Message, Op, Request, Response};
+use crate::outline::Outline;
+use crate::plan::{Plan, Resource, bool, text};
+use crate::rules;
+
+fn model() -> RestModel {
+    let todos =
+        Resource::new("todos", "/todos/{id}").server_id("id").field("title", text()).optional("done", bool());
+    RestModel::new(Outline::new(Plan::new("Todos").resource(todos.etag())).unwrap())
+}
+
+fn fields(fields: &[(&str, &str)]) -> crate::json::Fields {
+    fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+}
+
+/// Returns a request that is sent at a moment.
+fn sent(on: u32, at: i64, op: Op, id: Option<u32>, of: &[(&str, &str)], tag: Option<&str>) -> Event<Message> {
+    let item: Option<Arc<str>> = id.map(|id| format!("/todos/{id}").into());
+    let request = Request {
+        at,
+        resource: "todos".into(),
+        op,
+        method: "X".into(),
+        path: item.clone().unwrap_or_else(|| "/todos".into()),
+        item,
+        fields: fields(of),
+        body: Some(json!({}).to_string().into()),
+        if_match: tag.map(|tag| format!("\"{tag}\"").into()),
+        if_none_match: None,
+        mark: "m".into(),
+    };
+    Event::Sent(WireConn(on), request.into())
+}
+
+/// Returns a response with a representation.
+fn shown(on: u32, at: i64, status: u16, of: &[(&str, &str)], tag: Option<&str>) -> Event<Message> {
+    let tag = tag.map(|tag| format!("\"{tag}\"").into());
+    let response =
+        Response { at, status, fields: Some(fields(of)), tag, is_ours: Some(true), ..Response::default() };
+    Event::Received(WireConn(on), response.into())
+}
+
+/// Returns the response to a create.
+fn created(on: u32, at: i64, id: u32, of: &[(&str, &str)], tag: &str) -> Event<Message> {
+    let response = Response {
+        at,
+        status: 201,
+        item: Some(format!("/todos/{id}").into()),
+        fields: Some(fields(of)),
+        tag: Some(format!("\"{tag}\"").into()),
+        is_ours: Some(true),
+        ..Response::default()
+    };
+    Event::Received(WireConn(on), response.into())
+}
+
+fn status(on: u32, at: i64, status: u16) -> Event<Message> {
+    Event::Received(WireConn(on), Response { at, status, ..Response::default() }.into())
+}
+
+fn listed(on: u32, at: i64, ids: &[u32], is_partial: bool) -> Event<Message> {
+    let item = |id: &u32| Listed { item: format!("/todos/{id}").into(), fields: fields(&[]), is_ours: true };
+    let items = Some(ids.iter().map(item).collect());
+    Event::Received(
+        WireConn(on),
+        Response { at, status: 200, items, is_partial, ..Response::default() }.into(),
+    )
+}
+
+const TCP: Tcp = Tcp { breaks: false };
+const A: &[(&str, &str)] = &[("title", "\"a\"")];
+const B: &[(&str, &str)] = &[("title", "\"b\"")];
+
+fn is_fine(events: &[Event<Message>]) -> bool {
+    judge(&model(), &TCP, events, &Options::default()).is_unrefuted()
+}
+
+/// Returns the rules that are blamed for a trace.
+fn blamed(events: &[Event<Message>]) -> Vec<&'static str> {
+    assert!(!is_fine(events), "the trace is explained");
+    let found = blame(&model(), &TCP, events, &Options::default());
+    found.diagnoses.iter().flat_map(|one| one.rules.iter().copied()).collect()
+}
+
+#[test]
+fn what_a_correct_service_may_do() {
+    let start = [sent(0, 0, Op::Create, None, A, None), created(0, 1, 7, A, "1")];
+    let with = |more: &[Event<Message>]| [&start[..], more].concat();
+    for (name, more) in [
+        ("a read shows it", vec![sent(0, 2, Op::Read, Some(7), &[], None), shown(0, 3, 200, A, Some("1"))]),
+        ("a refusal changes nothing", vec![sent(0, 2, Op::Replace, Some(7), B, None), status(0, 3, 422)]),
+        (
+            "an outdated tag is refused",
+            vec![sent(0, 2, Op::Replace, Some(7), B, Some("0")), status(0, 3, 412)],
+        ),
+        ("a read may be refused", vec![sent(0, 2, Op::Read, Some(7), &[], None), status(0, 3, 429)]),
+        (
+            "202 leaves everything open",
+            vec![
+                sent(0, 2, Op::Replace, Some(7), B, None),
+                status(0, 3, 202),
+                sent(0, 4, Op::Read, Some(7), &[], None),
+                status(0, 5, 404),
+            ],
+        ),
+        ("a page lacks items", vec![sent(0, 2, Op::List, None, &[], None), listed(0, 3, &[], true)]),
+        (
+            "PUT may create again",
+            vec![
+                sent(0, 2, Op::Delete, Some(7), &[], None),
+                status(0, 3, 204),
+                sent(0, 4, Op::Replace, Some(7), B, None),
+                shown(0, 5, 201, B, Some("2")),
+                sent(0, 6, Op::List, None, &[], None),
+                listed(0, 7, &[7], false),
+            ],
+        ),
+    ] {
+        assert!(is_fine(&with(&more)), "{name}");
+    }
+}
+
+#[test]
+fn the_right_rule_is_blamed() {
+    let start = [sent(0, 0, Op::Create, None, A, None), created(0, 1, 7, A, "1")];
+    let with = |more: &[Event<Message>]| [&start[..], more].concat();
+    for (rule, more) in [
+        (&rules::SERVES, vec![sent(0, 2, Op::Read, Some(7), &[], None), status(0, 3, 500)]),
+        (
+            &rules::IF_MATCH,
+            vec![sent(0, 2, Op::Replace, Some(7), B, Some("0")), shown(0, 3, 200, B, Some("2"))],
+        ),
+        (
+            &rules::TAG_CHANGES,
+            vec![
+                sent(0, 2, Op::Replace, Some(7), B, None),
+                shown(0, 3, 200, B, None),
+                sent(0, 4, Op::Read, Some(7), &[], None),
+                shown(0, 5, 200, B, Some("1")),
+            ],
+        ),
+        (
+            &rules::RESPONSE_OWN,
+            vec![
+                sent(0, 2, Op::Replace, Some(7), A, None),
+                sent(1, 3, Op::Replace, Some(7), B, None),
+                shown(0, 4, 200, B, None),
+                shown(1, 5, 200, A, None),
+            ],
+        ),
+        (&rules::TAG_STEADY, vec![sent(0, 2, Op::Replace, Some(7), B, Some("1")), status(0, 3, 412)]),
+        (&rules::ID_UNIQUE, vec![sent(0, 2, Op::Create, None, B, None), created(0, 3, 7, B, "2")]),
+        (&rules::LIST_AGREES, vec![sent(0, 2, Op::List, None, &[], None), listed(0, 3, &[7, 7], false)]),
+        (
+            &rules::ID_REUSED,
+            vec![
+                sent(0, 2, Op::Delete, Some(7), &[], None),
+                status(0, 3, 204),
+                sent(0, 4, Op::Create, None, B, None),
+                created(0, 5, 7, B, "2"),
+            ],
+        ),
+        (
+            &rules::IF_MATCH_RACE,
+            vec![
+                sent(0, 2, Op::Replace, Some(7), A, Some("1")),
+                sent(1, 3, Op::Replace, Some(7), B, Some("1")),
+                shown(0, 4, 200, A, Some("2")),
+                shown(1, 5, 200, B, Some("3")),
+            ],
+        ),
+        (
+            &rules::UPDATE_KEPT,
+            vec![
+                sent(0, 2, Op::Patch, Some(7), &[("title", "\"b\"")], None),
+                sent(1, 3, Op::Patch, Some(7), &[("done", "true")], None),
+                shown(0, 4, 200, &[("title", "\"b\"")], Some("2")),
+                shown(1, 5, 200, &[("title", "\"a\""), ("done", "true")], Some("3")),
+                sent(0, 6, Op::Read, Some(7), &[], None),
+                shown(0, 7, 200, &[("title", "\"a\""), ("done", "true")], Some("3")),
+            ],
+        ),
+    ] {
+        assert_eq!(blamed(&with(&more)), [rule.name], "{}", rule.name);
+    }
+}
+
+/// A create without a response delays the events behind it. The search must not see the responses among them early: here that of the
+/// read on connection 2 comes from a write that is sent later.
+#[test]
+fn what_waits_behind_a_create_is_not_seen_early() {
+    let events = [
+        sent(0, 0, Op::Create, None, A, None),
+        created(0, 1, 7, A, "1"),
+        sent(1, 2, Op::Replace, Some(7), B, None),
+        sent(2, 3, Op::Read, Some(7), &[], None),
+        sent(3, 4, Op::Create, None, A, None),
+        shown(1, 5, 200, B, Some("2")),
+        sent(1, 6, Op::Replace, Some(7), A, None),
+        shown(1, 7, 200, A, Some("3")),
+        shown(2, 8, 200, A, Some("3")),
+        created(3, 9, 8, A, "4"),
+    ];
+    assert!(is_fine(&events));
+    let model = model();
+    let mut tester = Tester::new(&model, &TCP, Options::default());
+    for event in events {
+        assert!(tester.observe(event).is_unrefuted());
+    }
+    assert!(tester.verdict().is_unrefuted());
+}
