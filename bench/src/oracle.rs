@@ -19,12 +19,15 @@ mod naive;
 #[path = "../../crates/confute/tests/oracle/tree.rs"]
 mod tree;
 
-use confute::knowledge::{Literal, Sort, Var};
-use confute::lang::{CellKey, Val};
+use confute::knowledge::{Knowledge, Literal, Sort, Var};
+use confute::lang::{CellKey, Pattern as _, Val};
 use confute::network::Tcp;
 use confute::trace::Event;
 use confute_models::kv::{self, Kv};
+use confute_models::queue::{self, Queue};
 use confute_models::register::{self, CasRegister};
+use confute_models::set::{self, Set};
+use confute_models::stack::{self, Stack};
 
 use brute::Judgement;
 pub(crate) use tree::Judged;
@@ -42,22 +45,29 @@ pub(crate) fn check<S: Judged>(model: &S, events: &[Event<S::M>]) -> Option<bool
 }
 
 macro_rules! judged {
-    ($($model:ty: $message:ty),+ $(,)?) => {$(
+    ($($model:ty: $message:ty, $reply:ty;)+) => {$(
         impl Judged for $model {
             type M = $message;
-            type O = $message;
+            type O = $reply;
 
             fn initial(&self, _: &'static str, _: &dyn CellKey, _: &mut dyn FnMut(Sort) -> Var) -> Val {
                 unreachable!("the model has no secrets")
             }
         }
 
-        impl tree::Naked<$message> for $message {
+        impl tree::Naked<$message> for $reply {
             fn literals(&self, seen: &$message) -> Option<Vec<Literal>> {
-                (self == seen).then(Vec::new)
+                // No response of these models has secrets.
+                self.unify(seen, &mut Knowledge::new()).is_ok().then(Vec::new)
             }
         }
     )+};
 }
 
-judged! { CasRegister: register::Message, Kv: kv::Message }
+judged! {
+    CasRegister: register::Message, register::Message;
+    Kv: kv::Message, kv::Message;
+    Queue: queue::Message, queue::Message;
+    Stack: stack::Message, stack::Message;
+    Set: set::Message, set::Reply;
+}

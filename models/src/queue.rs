@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use confute::lang::{Conn, Io, Level, Register, Rule, ServerModel, Turn};
+use confute::lang::{About, Conn, Io, Level, Register, Rule, ServerModel, Turn};
 use serde::{Deserialize, Serialize};
 
 use crate::Workload;
@@ -84,6 +84,16 @@ impl ServerModel for Queue {
     fn concerns(&self, rule: &Rule, message: &Message) -> bool {
         // Only an `empty` can show that the rule was broken.
         *rule != EMPTY_IF_EMPTY || *message == Message::Empty
+    }
+
+    fn about(&self, request: &Message, response: Option<&Message>) -> About {
+        match (request, response) {
+            (Message::Enqueue(item), _) | (Message::Dequeue, Some(Message::Dequeued(item))) => {
+                About::value(item)
+            }
+            (Message::Dequeue, Some(Message::Empty)) => About::Nothing,
+            _ => About::Anything,
+        }
     }
 
     fn rules(&self) -> &'static [Rule] {

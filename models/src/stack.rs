@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use confute::lang::{Conn, Io, Level, Register, Rule, ServerModel, Turn};
+use confute::lang::{About, Conn, Io, Level, Register, Rule, ServerModel, Turn};
 use serde::{Deserialize, Serialize};
 
 use crate::Workload;
@@ -81,6 +81,14 @@ impl ServerModel for Stack {
     fn concerns(&self, rule: &Rule, message: &Message) -> bool {
         // Only an `empty` can show that the rule was broken.
         *rule != EMPTY_IF_EMPTY || *message == Message::Empty
+    }
+
+    fn about(&self, request: &Message, response: Option<&Message>) -> About {
+        match (request, response) {
+            (Message::Push(item), _) | (Message::Pop, Some(Message::Popped(item))) => About::value(item),
+            (Message::Pop, Some(Message::Empty)) => About::Nothing,
+            _ => About::Anything,
+        }
     }
 
     fn rules(&self) -> &'static [Rule] {

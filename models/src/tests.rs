@@ -2,6 +2,7 @@
 
 use std::fmt::Debug;
 
+use confute::lang::About;
 use confute::network::{Direct, Network, Tcp, Udp};
 use confute::simulate::{ExchangePlan, Statistics};
 use confute::trace::Event;
@@ -137,4 +138,47 @@ fn set_runs_everywhere() {
 #[test]
 fn list_append_runs_everywhere() {
     runs_everywhere(&ListAppend);
+}
+
+/// Checks [`ServerModel::about`](confute::lang::ServerModel::about): a right sequence stays right without the exchanges
+/// about one value, and without one about nothing.
+fn keeps_its_promise<W: Workload<Msg: Clone>>(model: &W) {
+    let (mut values, mut nothings) = (0, 0);
+    for seed in 0..10 {
+        let plan = ExchangePlan { seed, messages: 60, ..ExchangePlan::default() };
+        let (_, trace) = run(model, &Direct, &plan);
+        let mut exchanges = Vec::new();
+        for (place, event) in trace.iter().enumerate() {
+            let Event::Received(conn, response) = event else { continue };
+            let asked = trace[..place].iter().rposition(|it| matches!(it, Event::Sent(by, _) if by == conn));
+            let Some(Event::Sent(_, request)) = asked.map(|asked| &trace[asked]) else { continue };
+            exchanges.push((asked.unwrap(), place, model.about(request, Some(response))));
+        }
+        for (own, _, about) in &exchanges {
+            let is_left_out = |(asked, _, other): &&(usize, usize, About)| match about {
+                About::Value(_) => other == about,
+                About::Nothing => asked == own,
+                About::Anything => false,
+            };
+            values += usize::from(matches!(about, About::Value(_)));
+            nothings += usize::from(*about == About::Nothing);
+            let out: Vec<usize> =
+                exchanges.iter().filter(is_left_out).flat_map(|(asked, place, _)| [*asked, *place]).collect();
+            let kept = trace.iter().enumerate().filter(|(place, _)| !out.contains(place));
+            let kept: Trace<W::Msg> = kept.map(|(_, event)| event.clone()).collect();
+            let verdict = confute::judge(model, &Direct, &kept, &confute::Options::default());
+            assert!(verdict.is_unrefuted(), "seed {seed}: {verdict:?}");
+        }
+    }
+    assert!(values > 50 && nothings > 10, "{values} {nothings}");
+}
+
+#[test]
+fn values_of_a_queue_do_not_mind_each_other() {
+    keeps_its_promise(&Queue);
+}
+
+#[test]
+fn values_of_a_stack_do_not_mind_each_other() {
+    keeps_its_promise(&Stack);
 }

@@ -21,11 +21,14 @@ use confute::network::Tcp;
 use confute::trace::Event;
 use confute::{Options, Verdict};
 use confute_models::kv::Kv;
+use confute_models::queue::Queue;
 use confute_models::register::CasRegister;
+use confute_models::set::Set;
+use confute_models::stack::Stack;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::{self, Cost, Limit};
-use crate::peers::{self, OneKey, Spec, Store, porcupine, stateright};
+use crate::peers::{self, Items, OneItem, OneKey, Spec, Store, porcupine, stateright};
 use crate::table::{Table, mib, seconds, times};
 use crate::{Report, oracle};
 use families::{FAMILIES, Family, Kind};
@@ -138,6 +141,21 @@ impl Several {
                 let (by_key, whole) = (|| peers::kv::<OneKey>(&events), || peers::kv::<Store>(&events));
                 judge(self.tool, limit, (&Kv, &events), &by_key, &whole)
             }
+            Kind::Queue => {
+                let events = generate::history::<subjects::Queue>(&plan, number);
+                let operations = || peers::queue(&events);
+                judge(self.tool, limit, (&Queue, &events), &operations, &operations)
+            }
+            Kind::Stack => {
+                let events = generate::history::<subjects::Stack>(&plan, number);
+                let operations = || peers::stack(&events);
+                judge(self.tool, limit, (&Stack, &events), &operations, &operations)
+            }
+            Kind::Set => {
+                let events = generate::history::<subjects::Set>(&plan, number);
+                let (by_item, whole) = (|| peers::set::<OneItem>(&events), || peers::set::<Items>(&events));
+                judge(self.tool, limit, (&Set, &events), &by_item, &whole)
+            }
         }
     }
 }
@@ -210,9 +228,8 @@ pub(crate) fn run(args: &Args) -> Result<Report> {
         let columns = measure_family(family, args)?;
         troubles.extend(disagreements(family, args.seed, &columns));
         figures.push(show(&mut table, family.name, &columns));
-        let group = if family.kind == Kind::Register { "all registers" } else { "all stores" };
         if !family.tiny {
-            add(&mut totals, group, columns);
+            add(&mut totals, family.kind.group(), columns);
         }
     }
     for (name, columns) in totals.iter().filter(|_| args.only.is_empty() || !args.only.contains('/')) {

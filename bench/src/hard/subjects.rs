@@ -3,9 +3,10 @@
 //! Each has its own small implementation here, apart from the models and from the specifications of the peers, so that
 //! a history that is right by construction does not rest on what is measured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use confute_models::{kv, register};
+use confute_models::item::Item;
+use confute_models::{kv, queue, register, set, stack};
 
 use super::generate::{Draw, Plan, Subject};
 
@@ -113,5 +114,114 @@ impl Subject for Store {
         }
         let other = Message::Value(text.into());
         (other != *answer).then_some(other)
+    }
+}
+
+/// A queue: enqueues and dequeues, with these weights.
+pub(crate) struct Queue;
+
+impl Subject for Queue {
+    type Msg = queue::Message;
+    type State = VecDeque<Item>;
+
+    fn ask(plan: &Plan, draw: &mut Draw) -> Self::Msg {
+        use queue::Message;
+        match draw.kind(plan.mix) {
+            0 => Message::Enqueue(Item::Int(draw.value(plan))),
+            _ => Message::Dequeue,
+        }
+    }
+
+    fn perform(state: &mut Self::State, ask: &Self::Msg) -> Self::Msg {
+        use queue::Message;
+        match ask {
+            Message::Enqueue(item) => {
+                state.push_back(item.clone());
+                Message::Enqueued
+            }
+            _ => state.pop_front().map_or(Message::Empty, Message::Dequeued),
+        }
+    }
+
+    fn spoil(plan: &Plan, draw: &mut Draw, ask: &Self::Msg, answer: &Self::Msg) -> Option<Self::Msg> {
+        use queue::Message;
+        let other = match ask {
+            Message::Dequeue => Message::Dequeued(Item::Int(draw.known(plan))),
+            _ => return None,
+        };
+        (other != *answer).then_some(other)
+    }
+}
+
+/// A stack: pushes and pops, with these weights.
+pub(crate) struct Stack;
+
+impl Subject for Stack {
+    type Msg = stack::Message;
+    type State = Vec<Item>;
+
+    fn ask(plan: &Plan, draw: &mut Draw) -> Self::Msg {
+        use stack::Message;
+        match draw.kind(plan.mix) {
+            0 => Message::Push(Item::Int(draw.value(plan))),
+            _ => Message::Pop,
+        }
+    }
+
+    fn perform(state: &mut Self::State, ask: &Self::Msg) -> Self::Msg {
+        use stack::Message;
+        match ask {
+            Message::Push(item) => {
+                state.push(item.clone());
+                Message::Pushed
+            }
+            _ => state.pop().map_or(Message::Empty, Message::Popped),
+        }
+    }
+
+    fn spoil(plan: &Plan, draw: &mut Draw, ask: &Self::Msg, answer: &Self::Msg) -> Option<Self::Msg> {
+        use stack::Message;
+        let other = match ask {
+            Message::Pop => Message::Popped(Item::Int(draw.known(plan))),
+            _ => return None,
+        };
+        (other != *answer).then_some(other)
+    }
+}
+
+/// A set: additions, removals and membership tests, with these weights.
+pub(crate) struct Set;
+
+impl Subject for Set {
+    type Msg = set::Message;
+    type State = BTreeSet<Item>;
+
+    fn ask(plan: &Plan, draw: &mut Draw) -> Self::Msg {
+        use set::Message;
+        match draw.kind(plan.mix) {
+            0 => Message::Add(Item::Int(draw.value(plan))),
+            1 => Message::Remove(Item::Int(draw.known(plan))),
+            _ => Message::Contains(Item::Int(draw.known(plan))),
+        }
+    }
+
+    fn perform(state: &mut Self::State, ask: &Self::Msg) -> Self::Msg {
+        use set::Message;
+        let yes = match ask {
+            Message::Add(item) => state.insert(item.clone()),
+            Message::Remove(item) => state.remove(item),
+            Message::Contains(item) => state.contains(item),
+            _ => return Message::Elements(state.iter().cloned().collect()),
+        };
+        if yes { Message::Yes } else { Message::No }
+    }
+
+    fn spoil(_: &Plan, _: &mut Draw, _: &Self::Msg, answer: &Self::Msg) -> Option<Self::Msg> {
+        use set::Message;
+        match answer {
+            Message::Yes => Some(Message::No),
+            Message::No => Some(Message::Yes),
+            _ => None,
+        }
     }
 }

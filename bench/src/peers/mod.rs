@@ -7,12 +7,13 @@
 pub(crate) mod porcupine;
 pub(crate) mod stateright;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::hash::Hash;
 
 use confute::trace::{Event, WireConn};
-use confute_models::{kv, register};
+use confute_models::item::Item;
+use confute_models::{kv, queue, register, set, stack};
 
 /// A sequential specification; the value of the type is the state.
 pub(crate) trait Spec: Clone + Debug + Default + Hash + Eq + Send + Sync + 'static {
@@ -193,6 +194,148 @@ impl Spec for Register {
 /// Returns the operations of a recorded history of a register.
 pub(crate) fn register(events: &[Event<register::Message>]) -> Vec<Operation<Register>> {
     operations(events, |message| Some(message.clone()), |message| Some(message.clone()))
+}
+
+/// State of a queue.
+#[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct Queue(VecDeque<Item>);
+
+impl Spec for Queue {
+    type Ask = queue::Message;
+    type Answer = queue::Message;
+
+    fn step(&mut self, ask: &Self::Ask, answer: Option<&Self::Answer>) -> bool {
+        use queue::Message;
+        let right = match ask {
+            Message::Enqueue(item) => {
+                self.0.push_back(item.clone());
+                Message::Enqueued
+            }
+            _ => self.0.pop_front().map_or(Message::Empty, Message::Dequeued),
+        };
+        answer.is_none_or(|answer| *answer == right)
+    }
+
+    fn is_read(_: &Self::Ask) -> bool {
+        false
+    }
+}
+
+/// Returns the operations of a recorded history of a queue.
+pub(crate) fn queue(events: &[Event<queue::Message>]) -> Vec<Operation<Queue>> {
+    operations(events, |message| Some(message.clone()), |message| Some(message.clone()))
+}
+
+/// State of a stack.
+#[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct Stack(Vec<Item>);
+
+impl Spec for Stack {
+    type Ask = stack::Message;
+    type Answer = stack::Message;
+
+    fn step(&mut self, ask: &Self::Ask, answer: Option<&Self::Answer>) -> bool {
+        use stack::Message;
+        let right = match ask {
+            Message::Push(item) => {
+                self.0.push(item.clone());
+                Message::Pushed
+            }
+            _ => self.0.pop().map_or(Message::Empty, Message::Popped),
+        };
+        answer.is_none_or(|answer| *answer == right)
+    }
+
+    fn is_read(_: &Self::Ask) -> bool {
+        false
+    }
+}
+
+/// Returns the operations of a recorded history of a stack.
+pub(crate) fn stack(events: &[Event<stack::Message>]) -> Vec<Operation<Stack>> {
+    operations(events, |message| Some(message.clone()), |message| Some(message.clone()))
+}
+
+/// A request to a set, with the name of its element.
+#[derive(Clone, Debug)]
+pub(crate) struct Element {
+    name: String,
+    ask: set::Message,
+}
+
+/// State of a set with one element.
+#[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct OneItem(bool);
+
+impl Spec for OneItem {
+    type Ask = Element;
+    type Answer = set::Message;
+
+    fn step(&mut self, ask: &Element, answer: Option<&Self::Answer>) -> bool {
+        use set::Message;
+        let before = self.0;
+        let yes = match ask.ask {
+            Message::Add(_) => {
+                self.0 = true;
+                !before
+            }
+            Message::Remove(_) => {
+                self.0 = false;
+                before
+            }
+            _ => before,
+        };
+        answer.is_none_or(|answer| *answer == if yes { Message::Yes } else { Message::No })
+    }
+
+    fn is_read(ask: &Element) -> bool {
+        matches!(ask.ask, set::Message::Contains(_))
+    }
+
+    fn part(ask: &Element) -> Option<&str> {
+        Some(&ask.name)
+    }
+}
+
+/// State of a set.
+#[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct Items(BTreeSet<String>);
+
+impl Spec for Items {
+    type Ask = Element;
+    type Answer = set::Message;
+
+    fn step(&mut self, ask: &Element, answer: Option<&Self::Answer>) -> bool {
+        let mut one = OneItem(self.0.contains(&ask.name));
+        let right = one.step(ask, answer);
+        if one.0 {
+            self.0.insert(ask.name.clone())
+        } else {
+            self.0.remove(&ask.name)
+        };
+        right
+    }
+
+    fn is_read(ask: &Element) -> bool {
+        OneItem::is_read(ask)
+    }
+}
+
+/// Returns the operations of a recorded history of a set whose elements are not listed.
+pub(crate) fn set<S: Spec<Ask = Element, Answer = set::Message>>(
+    events: &[Event<set::Message>],
+) -> Vec<Operation<S>> {
+    use set::Message;
+    operations(
+        events,
+        |message| match message {
+            Message::Add(item) | Message::Remove(item) | Message::Contains(item) => {
+                Some(Element { name: item.to_string(), ask: message.clone() })
+            }
+            _ => None,
+        },
+        |message| Some(message.clone()),
+    )
 }
 
 #[cfg(test)]

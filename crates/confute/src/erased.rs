@@ -20,7 +20,7 @@ use crate::engine::{self, Options};
 use crate::explain::{self, Depth, Reasons};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Value, Var};
-use crate::lang::{Incoming, Io, Mismatch, Pattern, Rule, ServerModel, Turn};
+use crate::lang::{About, Incoming, Io, Mismatch, Pattern, Rule, ServerModel, Turn};
 use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Blame, Diagnosis, Refutation, Verdict};
@@ -264,6 +264,7 @@ pub(crate) trait Model {
     fn concerns(&self, rule: &Rule, message: &Message) -> bool;
     fn is_habitual(&self, rule: &Rule) -> bool;
     fn told(&self, response: &Message, visit: &mut dyn FnMut(Value));
+    fn about(&self, request: &Message, response: Option<&Message>) -> About;
     fn name(&self) -> &'static str;
     fn rules(&self) -> &'static [Rule];
 }
@@ -293,6 +294,13 @@ impl<S: ServerModel> Model for S {
     fn told(&self, response: &Message, visit: &mut dyn FnMut(Value)) {
         if let Some(response) = typed(response) {
             ServerModel::told(self, response, visit);
+        }
+    }
+    fn about(&self, request: &Message, response: Option<&Message>) -> About {
+        match (typed(request), response.map(typed)) {
+            (Some(request), None) => ServerModel::about(self, request, None),
+            (Some(request), Some(Some(response))) => ServerModel::about(self, request, Some(response)),
+            _ => About::Anything,
         }
     }
     fn name(&self) -> &'static str {

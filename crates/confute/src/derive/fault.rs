@@ -52,6 +52,9 @@ faults! {
     TabulatedUnseenThoughAnswered "tabulated-unseen-though-answered": "by tables too, a write is left in flight only as long as it is unanswered",
     TabulatedLostWithoutWhatIsInFlight "tabulated-lost-without-what-is-in-flight": "by tables too, what is in flight may bring a content back",
     TabulatedLostWithoutWhatComes "tabulated-lost-without-what-comes": "by tables too, what is sent later may bring a content back",
+    ProjectedInAnyOrder "projected-in-any-order": "a projection keeps the order in which requests were handled",
+    ProjectedWithoutWhatComes "projected-without-what-comes": "requests that are sent later take part in a projection",
+    ProjectedWithoutLoose "projected-without-loose": "requests about anything take part in every projection",
     // Names of secrets.
     OneNameForTwoCopies "one-name-for-two-copies": "secrets are named after the delivery: two copies of one message make two",
     // The fingerprint.

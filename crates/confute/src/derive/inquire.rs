@@ -13,6 +13,7 @@ use super::hypothesis::{Delivery, Footprint, Hypothesis, Ids};
 use super::turn::{Act, Path, Ran, Start};
 use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
+use crate::knowledge::Value;
 use crate::lang::{Cause, Conn, Incoming, Stop, Val};
 
 /// Result of comparing a delivery, at some content of its cell, with its observed response.
@@ -194,6 +195,29 @@ impl Composed<'_> {
             }
             _ => true,
         }
+    }
+
+    /// Returns the response that a delivery gives if its only cell holds this value; `None` where it is not that simple.
+    pub(crate) fn response_at(
+        &self,
+        delivery: &Delivery,
+        cell: u32,
+        value: Option<&Val>,
+    ) -> Option<Rc<Message>> {
+        let nothing = Hypothesis::default();
+        let inbox = [(Conn::client(delivery.wire), delivery.item.clone())];
+        let start = Start {
+            foot: Some(&delivery.foot),
+            version: Some((cell, value)),
+            ..Start::of(Cause::Delivery { sent: delivery.sent, copy: 0 }, &inbox)
+        };
+        let mut path = Path::new();
+        let ran = self.run(&nothing, start, &mut path);
+        let is_plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty();
+        let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), is_plain) else { return None };
+        let mut is_known = true;
+        message.vars(&mut |_| is_known = false);
+        is_known.then(|| message.instantiate(&mut |_| Value::Int(0)))
     }
 
     /// Returns the effect of a delivery on its only cell if that held this value; `None` where it is not that simple.

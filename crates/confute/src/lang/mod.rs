@@ -24,6 +24,7 @@
 //!
 //! Keys that the server chooses, and tables that are listed, are [`Objects`].
 
+mod about;
 mod cells;
 mod handler;
 mod message;
@@ -37,6 +38,7 @@ pub mod versions;
 use std::fmt::Display;
 use std::rc::Rc;
 
+pub use about::About;
 pub use cells::{CellData, CellKey, CellSpec, CellValue, Fresh, HasVars, Register, Slot, Table, Val};
 pub use handler::{Access, Cause, Change, Conn, Handler, Incoming, Layer, Layered, Scope, Stop, Turn};
 pub use message::{Mismatch, Pattern};
@@ -124,6 +126,23 @@ pub trait ServerModel {
     /// time only. Models without [`Objects`] need not implement it.
     fn told(&self, message: &Self::Msg, visit: &mut dyn FnMut(Value)) {
         let _ = (message, visit);
+    }
+
+    /// Names the value that an exchange is about, in a model whose values do not mind each other: a queue, a stack, a set.
+    ///
+    /// With any other answer than [`About::Anything`] the model promises: if a sequence of exchanges is right from the
+    /// initial state on, it stays right without all exchanges about one value, and without any one about nothing. The
+    /// search uses it to look at few values of a long history at a time: an order of two items of a queue is given up at
+    /// once if the responses about these two alone contradict it.
+    ///
+    /// `response` is `None` if none was observed. A dequeue without a response may have removed any item, so it is about
+    /// anything; with the response that the model would have sent it is about one.
+    ///
+    /// The promise is a strong one. A queue of limited length must not make it: without the exchanges about one item
+    /// another that was refused would have had room.
+    fn about(&self, request: &Self::Msg, response: Option<&Self::Msg>) -> About {
+        let _ = (request, response);
+        About::Anything
     }
 
     /// Returns the name of this model, for messages about its mistakes.

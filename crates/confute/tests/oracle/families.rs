@@ -41,6 +41,7 @@ families!(
     Additions,
     Wild,
     Objects,
+    Items,
 );
 
 const NONE: Source = Source::None;
@@ -257,6 +258,12 @@ fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
             ops
         }
         Family::Objects => objects(mini, dice),
+        Family::Items => {
+            // A queue or a stack; now and then with reads, which are about all values.
+            let take = Op::new(&[(This, W)], vec![Do::Take { front: dice.percent(50) }]);
+            let add = Op::new(&[(This, W)], vec![Do::Add(0), answer(110)]);
+            vec![take.clone(), add.clone(), if dice.percent(25) { read() } else { take }, add]
+        }
         family => unreachable!("{family:?} is among the other families"),
     }
 }

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use confute::fingerprint::Fingerprint;
 use confute::knowledge::{Knowledge, Literal, Sort, Term, Value, Var};
 use confute::lang::{
-    Access, CellData, CellKey, CellSpec, CellValue, Conn, Fresh, Handler, Incoming, Io, Level, Mismatch,
-    Number, Objects, Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Sym, Table, Token, Turn, Val,
+    About, Access, CellData, CellKey, CellSpec, CellValue, Conn, Fresh, Handler, Incoming, Io, Level,
+    Mismatch, Number, Objects, Pattern, Register, Rule, Scope, ServerModel, Slot, Stop, Sym, Table, Token,
+    Turn, Val,
 };
 
 use super::families::Family;
@@ -189,6 +190,10 @@ pub enum Do {
     /// Appends without reading the cell.
     Add(usize),
     Clear(usize),
+    /// Removes the first or the last value and responds with it.
+    Take {
+        front: bool,
+    },
     Copy {
         from: usize,
         to: usize,
@@ -270,7 +275,13 @@ impl Op {
         let mut count = 0;
         for act in body {
             count += match act {
-                Do::Answer { .. } | Do::Find | Do::Create { .. } | Do::Replace | Do::Remove | Do::Roster => 1,
+                Do::Answer { .. }
+                | Do::Take { .. }
+                | Do::Find
+                | Do::Create { .. }
+                | Do::Replace
+                | Do::Remove
+                | Do::Roster => 1,
                 Do::If(_, a, b) => same([Op::answers(a), Op::answers(b)])?,
                 Do::Choose(ways) => same(ways.iter().map(|way| Op::answers(way)))?,
                 _ => 0,
@@ -362,12 +373,46 @@ impl ServerModel for Mini {
         }
     }
 
+    fn about(&self, request: &Msg, response: Option<&Msg>) -> About {
+        let body = &self.ops[request.op as usize % self.ops.len()].body;
+        match (self.family, body.first(), response) {
+            (Family::Items, Some(Do::Add(_)), _) => About::value(&request.vals.first()),
+            (Family::Items, Some(Do::Take { .. }), Some(Msg { op: TAKEN, vals, .. })) => {
+                About::value(&vals.first())
+            }
+            (Family::Items, Some(Do::Take { .. }), Some(Msg { op: NOTHING, .. })) => About::Nothing,
+            _ => About::Anything,
+        }
+    }
+
     fn rules(&self) -> &'static [Rule] {
         std::slice::from_ref(&RULE)
     }
 }
 
+/// Response with the value that was taken.
+const TAKEN: u8 = 122;
+/// Response that there is no value.
+const NOTHING: u8 = 123;
+
 impl Mini {
+    fn take(io: &mut Io<'_, Self>, front: bool, frame: &Frame) -> Turn {
+        let (conn, key) = (frame.conn.unwrap(), frame.msg.key);
+        let mut entry = frame.slots[0].get(io)?.unwrap_or_default();
+        let taken = match entry.vals.len() {
+            0 => None,
+            _ if front => Some(entry.vals.remove(0)),
+            _ => entry.vals.pop(),
+        };
+        match (taken, entry.vals.is_empty()) {
+            (None, _) => {}
+            (Some(_), true) => frame.slots[0].clear(io)?,
+            (Some(_), false) => frame.slots[0].set(io, entry)?,
+        }
+        let op = if taken.is_some() { TAKEN } else { NOTHING };
+        io.send(conn, Out { op, key, vals: taken.into_iter().collect(), num: None, tok: None })
+    }
+
     fn table(&self) -> &'static Table<u8, Entry> {
         if self.unknown { &UNKNOWN } else { &PLAIN }
     }
@@ -438,6 +483,7 @@ impl Mini {
                 Some(entry)
             }),
             Do::Clear(slot) => frame.slots[*slot].clear(io),
+            Do::Take { front } => Self::take(io, *front, frame),
             Do::Copy { from, to } => match frame.slots[*from].get(io)? {
                 Some(entry) => frame.slots[*to].set(io, entry),
                 None => frame.slots[*to].clear(io),

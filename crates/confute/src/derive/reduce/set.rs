@@ -56,6 +56,8 @@ reductions! {
     EarlySettling = "early-settling",
     /// Offline, a part whose turns are functions of its only cell is searched without hypotheses.
     Tables = "tables",
+    /// By tables, an order of requests that contradicts the responses about two values alone is given up.
+    Projections = "projections",
     /// On a network that loses messages, a response is bound to its observation when it is sent.
     Anticipation = "anticipation",
 }

@@ -2,17 +2,18 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::effects::Effects;
 use super::outlook::Outlook;
+use super::project::Projections;
 use super::{NEVER, Outcome, Place, Request, Step, Tables};
 use crate::derive::book::Seen;
 use crate::derive::compose::Composed;
 use crate::derive::dualize::Task;
 use crate::derive::hypothesis::{Delivery, Hypothesis};
-use crate::derive::inquire::Effect;
 use crate::derive::reduce::Reduction;
 use crate::derive::search::Part;
 use crate::derive::unify::Spot;
-use crate::lang::{Access, Val};
+use crate::lang::Access;
 
 impl Tables {
     /// Returns the tables of a part, still empty; `None` if a premise does not hold.
@@ -31,18 +32,15 @@ impl Tables {
             return None;
         }
         let mut tables = Self {
-            cell: *cell,
             requests: Vec::new(),
             steps: Vec::with_capacity(part.log.len()),
             entries: Vec::with_capacity(part.log.len()),
-            contents: Vec::new(),
-            numbers: FxHashMap::default(),
-            outcomes: FxHashMap::default(),
+            effects: Effects::new(*cell),
             outlook: Outlook::default(),
             place: Place { at: 0, content: 0, unseen_until: 0, covered_until: 0 },
             before: Vec::new(),
             behind: Vec::new(),
-            handled: Vec::new(),
+            handled_at: Vec::new(),
             print: 0,
             trail: Vec::new(),
             choices: Vec::new(),
@@ -50,25 +48,28 @@ impl Tables {
             met: FxHashSet::default(),
             furthest: 0,
             retreats: 0,
-            failed: false,
+            projections: None,
         };
-        tables.translate(part, world)?;
+        tables.translate(part, world, *cell)?;
         let now = start.cells.first().and_then(|cell| cell.now.as_ref());
-        tables.number(now);
+        tables.effects.number(now);
+        if world.reduces(Reduction::Projections) {
+            tables.projections = Projections::of(&tables.requests, world, (*cell, now)).map(Box::new);
+        }
         let ends = tables.requests.len() as u32;
         tables.before = vec![ends; tables.requests.len() + 1];
         tables.behind = tables.before.clone();
-        tables.handled = vec![false; tables.requests.len()];
+        tables.handled_at = vec![NEVER; tables.requests.len()];
         Some(tables)
     }
 
-    fn translate(&mut self, part: &Part, world: &Composed<'_>) -> Option<()> {
+    fn translate(&mut self, part: &Part, world: &Composed<'_>, cell: u32) -> Option<()> {
         // By connection: the request that waits for its response.
         let mut waiting: FxHashMap<u32, u32> = FxHashMap::default();
         for (index, entry) in part.log.iter().enumerate() {
             let step = match &entry.task {
                 Task::Given(delivery) => {
-                    self.keeps_to_the_cell(delivery).then_some(())?;
+                    keeps_to(cell, delivery).then_some(())?;
                     let is_answered = matches!(world.answer(delivery), Some((_, Seen::Message(_))));
                     if delivery.foot.is_reader() && !is_answered {
                         // Nothing shows if it was handled.
@@ -107,60 +108,22 @@ impl Tables {
         Some(())
     }
 
-    /// Returns `true` if the request is alone on its connection, opens only the cell of the part, and gets one response.
-    fn keeps_to_the_cell(&self, delivery: &Delivery) -> bool {
-        let foot = &delivery.foot;
-        delivery.alone
-            && !delivery.accepted
-            && !foot.whole
-            && !foot.closes
-            && foot.replies == 1
-            && foot.creates.is_empty()
-            && !foot.lists
-            && matches!(foot.cells.as_slice(), [(cell, _)] if *cell == self.cell)
-    }
-
-    /// Returns the number of a content, new or known.
-    pub(super) fn number(&mut self, value: Option<&Val>) -> u32 {
-        let next = self.contents.len() as u32;
-        let number = *self.numbers.entry(value.map_or(1, |value| value.fingerprint.0)).or_insert(next);
-        if number == next {
-            self.contents.push(value.cloned());
-        }
-        number
-    }
-
     /// Returns the effect of a request at a content.
     pub(super) fn outcome(&mut self, world: &Composed<'_>, request: u32, content: u32) -> Outcome {
-        let key = u64::from(request) << 32 | u64::from(content);
-        if let Some(outcome) = self.outcomes.get(&key) {
-            return *outcome;
-        }
-        let value = self.contents[content as usize].clone();
-        let delivery = &self.requests[request as usize].delivery;
-        let outcome = match world.effect(delivery, self.cell, value.as_ref()) {
-            None => {
-                self.failed = true;
-                Outcome::Differs
-            }
-            Some(Effect { never: true, .. }) => Outcome::Never,
-            Some(Effect { matches: false, .. }) => Outcome::Differs,
-            Some(Effect { after: None, .. }) => Outcome::Same,
-            Some(Effect { after: Some(after), .. }) => match self.number(after.as_ref()) {
-                number if number == content => Outcome::Same,
-                number => Outcome::To(number),
-            },
-        };
-        self.outcomes.insert(key, outcome);
-        outcome
+        self.effects.outcome(world, &self.requests, request, content)
+    }
+
+    /// Returns `true` if a turn was not a function of the content.
+    pub(super) fn has_failed(&self) -> bool {
+        self.effects.failed || self.projections.as_ref().is_some_and(|projections| projections.has_failed())
     }
 
     /// Estimates the number of bytes in use.
     pub(super) fn bytes(&self) -> usize {
-        self.requests.len() * (size_of::<Request>() + 9)
+        self.requests.len() * (size_of::<Request>() + 12)
             + self.steps.len() * (size_of::<Step>() + 4)
-            + self.contents.len() * (size_of::<Option<Val>>() + 24)
-            + self.outcomes.capacity() * 18
+            + self.effects.bytes()
+            + self.projections.as_ref().map_or(0, |projections| projections.bytes())
             + self.met.capacity() * 17
             + self.outlook.bytes()
     }
@@ -175,4 +138,17 @@ fn is_initial(start: &Hypothesis) -> bool {
         && start.links.is_empty()
         && start.deviations == 0
         && start.cells.iter().all(|cell| cell.past.is_none())
+}
+
+/// Returns `true` if the request is alone on its connection, opens only this cell, and gets one response.
+fn keeps_to(cell: u32, delivery: &Delivery) -> bool {
+    let foot = &delivery.foot;
+    delivery.alone
+        && !delivery.accepted
+        && !foot.whole
+        && !foot.closes
+        && foot.replies == 1
+        && foot.creates.is_empty()
+        && !foot.lists
+        && matches!(foot.cells.as_slice(), [(other, _)] if *other == cell)
 }

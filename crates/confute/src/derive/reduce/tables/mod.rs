@@ -25,24 +25,27 @@
 //! The reductions below act here too, each under the name, by the argument and with the switch of the one for
 //! hypotheses: *known reads* (a read that changes nothing is taken at the first content that gives its response), *unseen
 //! writes* (of two writes that look at nothing, with no look in between, the first is left in flight, covered),
-//! *remembering*, *lost contents* and *growing texts* (see [`outlook`]).
+//! *remembering*, *lost contents* and *growing texts* (see [`outlook`]). One acts only here: *projections* ([`project`]).
 //!
 //! *Place in the order*: before the search of hypotheses begins.
 
 mod build;
+mod effects;
 mod outlook;
+mod project;
 mod search;
 
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use super::Reduction;
 use crate::derive::compose::Composed;
 use crate::derive::hypothesis::Delivery;
 use crate::derive::search::{Part, Progress};
 use crate::engine::{Meter, Pulse};
-use crate::lang::Val;
+use effects::Effects;
+use project::Projections;
 
 /// Position of something that never comes.
 const NEVER: u32 = u32::MAX;
@@ -123,21 +126,20 @@ enum Change {
 
 /// The tabulated search of a part.
 pub(in crate::derive) struct Tables {
-    cell: u32,
     requests: Vec<Request>,
     steps: Vec<Step>,
     /// Index in the log of each step.
     entries: Vec<u32>,
-    contents: Vec<Option<Val>>,
-    numbers: FxHashMap<u128, u32>,
-    outcomes: FxHashMap<u64, Outcome>,
+    effects: Effects,
+    projections: Option<Box<Projections>>,
     outlook: outlook::Outlook,
     place: Place,
     /// Requests that were sent and not handled yet, in sending order: the neighbours of each, in a ring through an element
     /// behind the last request.
     before: Vec<u32>,
     behind: Vec<u32>,
-    handled: Vec<bool>,
+    /// By request: the length of the trail when it was handled, or `NEVER`.
+    handled_at: Vec<u32>,
     /// Sum of their prints.
     print: u128,
     trail: Vec<Change>,
@@ -148,8 +150,6 @@ pub(in crate::derive) struct Tables {
     furthest: u32,
     /// Number of times that the search went back.
     retreats: u64,
-    /// `true` if a turn was not a function of the content.
-    failed: bool,
 }
 
 /// State of the attempt to search a part by tables.
@@ -189,7 +189,7 @@ impl Part {
             }
         };
         let progress = tables.search(world, meter, &pulse);
-        if tables.failed {
+        if tables.has_failed() {
             return None;
         }
         world.left_out(Reduction::Tables);

@@ -184,7 +184,7 @@ impl Tables {
             return *leads;
         }
         // What looks at nothing leaves the same content in every state.
-        let states = if is_fixed { 1 } else { self.contents.len() as u32 };
+        let states = if is_fixed { 1 } else { self.effects.len() as u32 };
         let leads = (0..states).any(|state| {
             let after = match self.outcome(world, writer, state) {
                 Outcome::To(after) => after,
@@ -205,8 +205,8 @@ impl Tables {
             return;
         }
         let mut content = 0;
-        while (content as usize) < self.contents.len() {
-            if self.contents.len() > MOST_CONTENTS || self.failed {
+        while (content as usize) < self.effects.len() {
+            if self.effects.len() > MOST_CONTENTS || self.has_failed() {
                 return;
             }
             for request in 0..self.requests.len() as u32 {

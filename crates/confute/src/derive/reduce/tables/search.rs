@@ -1,5 +1,7 @@
 //! The search by tables: requests are handled when a response has to be explained, and the way back undoes it.
 
+use smallvec::SmallVec;
+
 use super::{Change, Choice, NEVER, Outcome, Place, Step, Tables};
 use crate::derive::compose::Composed;
 use crate::derive::fault::{Fault, planted};
@@ -29,13 +31,13 @@ impl Tables {
             if goes_on && self.forward(world) {
                 return Progress::Explained;
             }
-            if self.failed
+            if self.has_failed()
                 || world.tally.mistake.borrow().is_some()
                 || meter.is_spent(world.tally.runs.get(), || pulse(self))
             {
                 return Progress::Unfinished;
             }
-            match self.next_alternative() {
+            match self.next_alternative(world) {
                 Some(alternative) => goes_on = self.take(world, alternative),
                 None => return Progress::Failed,
             }
@@ -55,7 +57,7 @@ impl Tables {
                         self.try_read(world, request);
                     }
                 }
-                Step::Answered(request) if !self.handled[request as usize] => {
+                Step::Answered(request) if self.handled_at[request as usize] == NEVER => {
                     self.choose(world, request);
                     return false;
                 }
@@ -82,7 +84,26 @@ impl Tables {
         let is_unseen = hides
             && (self.place.unseen_until > self.place.at
                 || (self.place.unseen_until > 0 && planted(Fault::TabulatedUnseenThoughAnswered)));
-        let mut leads = first;
+        let fits_now = self.outcome(world, due, self.place.content).fits();
+        self.push_others(world, (due, fits_now), is_unseen);
+        let own = &self.requests[due as usize];
+        let is_covered = hides && own.mute && own.called < self.place.covered_until;
+        let overwrites_unseen = is_unseen && own.fixed;
+        if !overwrites_unseen && fits_now {
+            self.alternatives.push(due);
+        }
+        if is_covered && fits_now {
+            self.alternatives.push(due | COVERED);
+        }
+    }
+
+    /// Lists the requests in flight that fit at the present content, but for the one that is due.
+    fn push_others(&mut self, world: &Composed<'_>, (due, fits_now): (u32, bool), is_unseen: bool) {
+        // With projections, the order in which requests are due says much about the order in which they were handled;
+        // otherwise those sent first come first.
+        let by_due = self.projections.is_some();
+        let asks_leads = if by_due { !fits_now } else { self.requests[due as usize].reads };
+        let mut options: SmallVec<[(u8, u32, u32); 16]> = SmallVec::new();
         let mut next = self.before[self.requests.len()];
         while (next as usize) < self.requests.len() {
             let request = next;
@@ -96,35 +117,24 @@ impl Tables {
             if request == due {
                 continue;
             }
-            if is_unseen && self.requests[request as usize].fixed {
+            let it = &self.requests[request as usize];
+            if is_unseen && it.fixed {
                 world.left_out(Reduction::UnseenWrites);
                 continue;
             }
-            self.alternatives.push(request);
-            if let Outcome::To(after) = outcome
-                && self.outcome(world, due, after).fits()
-                && self.requests[due as usize].reads
-            {
-                continue;
-            }
-            // Those that lead to the response at once come last.
-            let last = self.alternatives.len() - 1;
-            self.alternatives.swap(leads, last);
-            leads += 1;
+            let fits_seldom = u8::from(by_due && !it.mute);
+            let order = if by_due { !it.answered } else { options.len() as u32 };
+            let leads =
+                asks_leads && matches!(outcome, Outcome::To(after) if self.outcome(world, due, after).fits());
+            options.push((if leads { 2 } else { fits_seldom }, order, request));
         }
-        let own = &self.requests[due as usize];
-        let is_covered = hides && own.mute && own.called < self.place.covered_until;
-        let overwrites_unseen = is_unseen && own.fixed;
-        if !overwrites_unseen && self.outcome(world, due, self.place.content).fits() {
-            self.alternatives.push(due);
-        }
-        if is_covered && self.outcome(world, due, self.place.content).fits() {
-            self.alternatives.push(due | COVERED);
-        }
+        // Those that lead to the response at once come last, and are tried first.
+        options.sort_unstable();
+        self.alternatives.extend(options.into_iter().map(|(.., request)| request));
     }
 
     /// Goes back to the latest alternative, and removes it from the list.
-    fn next_alternative(&mut self) -> Option<u32> {
+    fn next_alternative(&mut self, world: &Composed<'_>) -> Option<u32> {
         loop {
             let choice = self.choices.last()?;
             let (place, trail) = (choice.place, choice.trail);
@@ -132,6 +142,10 @@ impl Tables {
                 self.undo(trail);
                 self.place = place;
                 return self.alternatives.pop();
+            }
+            if self.is_hopeless(world, place.at) {
+                self.choices.clear();
+                return None;
             }
             self.choices.pop();
             self.retreats += 1;
@@ -155,6 +169,9 @@ impl Tables {
         self.place.unseen_until = if fixed { answered } else { 0 };
         if fixed {
             self.place.covered_until = self.place.at;
+        }
+        if self.is_contradicted(world, request, self.place.content) {
+            return false;
         }
         let Outcome::To(content) = outcome else { return true };
         let old = std::mem::replace(&mut self.place.content, content);
@@ -231,7 +248,7 @@ impl Tables {
     /// Removes a request from the list. Its own neighbours stay noted, so that it can be put back.
     fn remove(&mut self, request: u32) {
         self.unlink(request);
-        self.handled[request as usize] = true;
+        self.handled_at[request as usize] = self.trail.len() as u32;
         self.trail.push(Change::Removed(request));
     }
 
@@ -251,7 +268,7 @@ impl Tables {
                     let (before, behind) = (self.before[request as usize], self.behind[request as usize]);
                     self.behind[before as usize] = request;
                     self.before[behind as usize] = request;
-                    self.handled[request as usize] = false;
+                    self.handled_at[request as usize] = NEVER;
                     self.print = self.print.wrapping_add(self.requests[request as usize].print);
                 }
                 None => return,
