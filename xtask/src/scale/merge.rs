@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<bool> {
 /// Writes the folder of a shard. Returns the size of its record.
 fn write(root: &std::path::Path, index: u64, count: u64) -> Result<u64> {
     let mut record = fabricated::record(&format!("run-{index}"), Some(Shard { index, of: count }), 7);
-    record.plan.cases = Some(count * 100);
+    record.plan.cases = Some(count * 10);
     record.conclusion = Conclusion::Refuted;
     for number in 0..EACH {
         let cause = (index as usize + number) % CAUSES;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::fabricated::{record, violation};
 use super::{Merge, PartState};
-use crate::{Conclusion, Exit, RunRecord, Shard, Standing};
+use crate::{Conclusion, Exit, RunRecord, Shard, Standing, Tally};
 
 /// Merges records, each from a folder of its own.
 fn merged(records: &[(RunRecord, String)]) -> Merge {
@@ -113,7 +113,9 @@ proptest! {
 }
 
 fn shard(index: u64) -> RunRecord {
-    record(&format!("run-{index}"), Some(Shard { index, of: 4 }), 7)
+    let mut record = record(&format!("run-{index}"), Some(Shard { index, of: 4 }), 7);
+    record.plan.cases = Some(40);
+    record
 }
 
 /// Merges shards, each from a folder named after its number.
@@ -141,6 +143,18 @@ fn a_missing_shard_makes_the_whole_inconclusive_unless_something_refutes() {
     let all = merge_of(&shards);
     assert_eq!(Exit::from(&all.conclusion), Exit::Refuted);
     assert_eq!(all.merged.unwrap().problems, ["missing: shards 1, 3 of 4"]);
+}
+
+/// A shard whose time was over before it had run its cases is named; the verdict stands, as in a run of all cases.
+#[test]
+fn a_shard_that_ran_some_of_its_cases_is_named() {
+    let mut shards = [0, 1, 2, 3].map(shard);
+    shards[2].tally = Tally { cases: 7, unrefuted: 7, stopped: 1, ..Tally::default() };
+    let all = merge_of(&shards);
+    assert_eq!(all.conclusion, Conclusion::Unrefuted);
+    let expected =
+        "shortened: shard 2 of 4 (out/2) ran 6 of its 10 cases: its time was over, or it had found enough";
+    assert_eq!(all.merged.unwrap().problems, [expected]);
 }
 
 #[test]

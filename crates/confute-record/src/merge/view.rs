@@ -116,6 +116,8 @@ impl Merge {
             }
         }
         runs.add_states();
+        let cases = self.campaigns.get(key).and_then(|campaign| campaign.plan.cases);
+        runs.add_shortened(cases);
         runs.problems.extend(doubled);
         self.add_strangers(key, &mut runs);
         runs
@@ -213,6 +215,36 @@ impl Runs<'_> {
             ));
         }
         lacks.into_iter().for_each(|problem| self.lacks(problem));
+    }
+
+    /// Adds the shards that ended before they had run all of their cases: their time was over, or they had found enough. As
+    /// in a run of all cases, that does not change the verdict.
+    fn add_shortened(&mut self, cases: Option<u64>) {
+        let (mut shortened, mut indices, mut sums) = (Vec::new(), Vec::new(), (0, 0));
+        for (_, part) in &self.counted {
+            let own = &part.own;
+            let (Some(cases), Some(shard), PartState::Complete) = (cases, own.shard, own.state) else {
+                continue;
+            };
+            let (ran, share) = (own.tally.cases.saturating_sub(own.tally.stopped), shard.share(cases));
+            if ran < share {
+                indices.push(shard.index);
+                sums = (sums.0 + ran, sums.1 + share);
+                shortened.push(format!(
+                    "shortened: {shard} ({}) ran {ran} of its {share} cases: its time was over, or it had found enough",
+                    own.folder
+                ));
+            }
+        }
+        if shortened.len() > NAMED {
+            shortened = vec![format!(
+                "shortened: shards {} ran {} of their {} cases: their time was over, or they had found enough",
+                listed(&indices),
+                sums.0,
+                sums.1
+            )];
+        }
+        self.problems.extend(shortened);
     }
 }
 
