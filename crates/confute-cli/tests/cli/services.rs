@@ -7,15 +7,32 @@ use serde_json::Value;
 use super::real::running;
 use super::{confute, said};
 
-/// Rules that a run may blame on each service, because they were broken by hand too. A run of a few seconds need not find them.
+/// Rules that explain what was also shown by hand. A run of a few seconds need not find it, and may name what it saw differently.
 fn known(service: Service) -> &'static [&'static str] {
     match service {
-        Service::FastApi | Service::Django => {
-            &["rest/update-kept", "rest/patch-keeps", "rest/as-sent", "rest/id-reused", "rest/response-own"]
-        }
-        Service::JsonServer => &["rest/as-sent", "rest/id-reused", "rest/response-own"],
-        Service::Smorest => &["rest/if-match-race", "rest/update-kept"],
-        Service::Kinto => &["rest/id-reused"],
+        // PATCH loads an item and stores all of it: updates are lost.
+        Service::FastApi | Service::Django => &[
+            "rest/update-kept",
+            "rest/patch-keeps",
+            "rest/as-sent",
+            "rest/reads-latest",
+            "rest/response-own",
+            "rest/id-reused",
+        ],
+        Service::JsonServer => &["rest/response-own", "rest/id-reused"],
+        Service::Smorest => &[],
+        // PATCH brings back what DELETE has removed meanwhile, and DELETE compares If-Match too early. Lists that are taken during
+        // writes are not settled: `docs/rest.md`.
+        Service::Kinto => &[
+            "rest/deleted-is-gone",
+            "rest/reads-latest",
+            "rest/if-match-race",
+            "rest/if-match",
+            "rest/update-kept",
+            "rest/response-own",
+            "rest/created-is-there",
+            "rest/list-agrees",
+        ],
     }
 }
 
@@ -37,10 +54,11 @@ fn test(service: Service) {
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(code == 0 || code == 1, "{out}{err}");
     let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for set in lines.iter().filter_map(|line| line["blame"].as_array()).flatten() {
-        for rule in set["rules"].as_array().unwrap() {
-            assert!(known(service).iter().any(|known| rule == known), "{rule} is new: {out}");
-        }
+    let is_known = |rule: &Value| known(service).iter().any(|known| rule == known);
+    for blame in lines.iter().filter_map(|line| line["blame"].as_array()) {
+        // A violation may have several explanations, or none that was found in time.
+        let explains = |set: &Value| set["rules"].as_array().unwrap().iter().all(is_known);
+        assert!(blame.is_empty() || blame.iter().any(explains), "{blame:?} is new: {out}");
     }
     let end = lines.iter().find(|line| line["confute"] == "run").unwrap();
     assert!(end["answers"].as_u64().unwrap() > 50, "hardly anything was tested: {end}");
