@@ -23,6 +23,7 @@ mod real;
 mod rules;
 mod scale;
 mod secrets;
+mod services;
 mod surveys;
 mod tls;
 
