@@ -45,6 +45,9 @@ use crate::lang::{About, Incoming, Val};
 /// Number of requests above which a projection is not examined.
 const MOST_REQUESTS: usize = 16;
 
+/// Number of orders, whole ones and their beginnings, above which a projection is taken to be possible.
+const MOST_ORDERS: u32 = 1000;
+
 /// Number of requests about anything above which nothing is projected.
 const MOST_LOOSE: usize = 4;
 
@@ -344,8 +347,14 @@ impl Tables {
             projections.effects.forget();
         }
         let (loose, effects) = (&projections.loose, &mut projections.effects);
-        let mut case =
-            Case { world, requests: &self.requests, loose, effects, until: until.unwrap_or(NEVER) };
+        let mut case = Case {
+            world,
+            requests: &self.requests,
+            loose,
+            effects,
+            until: until.unwrap_or(NEVER),
+            left: MOST_ORDERS,
+        };
         let possible = case.continues(&done, 0, &mut rest);
         !possible && !projections.effects.failed
     }
@@ -359,6 +368,8 @@ struct Case<'c, 'w> {
     effects: &'c mut Effects,
     /// Moment behind which responses do not count.
     until: u32,
+    /// Number of orders that may still be tried: what takes more is not examined, so that a step stays short.
+    left: u32,
 }
 
 impl Case<'_, '_> {
@@ -391,7 +402,8 @@ impl Case<'_, '_> {
     /// Those without a response need not be handled.
     fn completes(&mut self, content: u32, rest: &mut Rest) -> bool {
         let due = rest.iter().map(|request| self.answered(*request)).min().unwrap_or(NEVER);
-        if due == NEVER {
+        self.left = self.left.saturating_sub(1);
+        if due == NEVER || self.left == 0 {
             return true;
         }
         for place in 0..rest.len() {
