@@ -105,6 +105,3 @@ fn one_of<T: Clone>(options: &[T], pick: &mut dyn FnMut(u64) -> u64) -> Option<T
 fn mark(pick: &mut dyn FnMut(u64) -> u64) -> String {
     format!("{:x}", pick(1 << 48))
 }
-
-#[cfg(test)]
-mod tests;

@@ -259,6 +259,3 @@ where
         soak::accuse(&self.model, network, plan, options)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,7 +9,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use confute::lang::{Conn, Io, Level, Mistake, Number, Register, Rule, ServerModel, Table, Token, Turn};
+use confute::lang::{
+    Conn, Io, Level, Mistake, Number, Objects, Register, Rule, ServerModel, Table, Token, Turn,
+};
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Inconclusive, Options, Tester, Verdict, judge};
@@ -54,6 +56,7 @@ const ONE: Register<String> = Register::new("one");
 const TWO: Register<String> = Register::new("two");
 const WHO: Register<Conn> = Register::new("who");
 const MANY: Table<String, String> = Table::new("many");
+const NOTES: Objects<Token, String> = Objects::new("notes");
 
 fn sent(conn: u32, text: &str) -> Event<String> {
     Event::Sent(WireConn(conn), text.to_owned())
@@ -615,6 +618,36 @@ fn internal_turns_make_mistakes_too() {
     };
     let wrong: Serve = |_, io| io.choose(0).map(drop);
     assert_eq!(mistake_in(echo, wrong, exchange()), Mistake::EmptyChoice);
+}
+
+#[test]
+fn the_id_of_a_new_object_is_not_told() {
+    finds!(
+        |_, io| {
+            let (conn, message) = io.recv()?;
+            let (_, note) = NOTES.create(io)?;
+            note.set(io, message.to_string())?;
+            io.send(conn, message.to_string())
+        },
+        Mistake::Untold { table: "notes" },
+        "the turn creates an object in `notes`, but its response does not tell the id. Send the id in the response, and visit it \
+         in `ServerModel::told`"
+    );
+}
+
+#[test]
+fn an_object_is_found_by_a_secret() {
+    finds!(
+        |_, io| {
+            let (conn, message) = io.recv()?;
+            let id = io.fresh::<Token>()?;
+            NOTES.edit(io, &id)?.set(io, message.to_string())?;
+            io.send(conn, message.to_string())
+        },
+        Mistake::FoundBySecret { table: "notes" },
+        "the turn looks for an object of `notes` by an id that no message of this turn contains. Begin the turn with \
+         `io.whole()?`"
+    );
 }
 
 /// Not a mistake: a whole turn may read before it receives.

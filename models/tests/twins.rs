@@ -6,7 +6,7 @@
 //! the search explores as scenes. A twin that reads everything first gives the search less to use, and one
 //! whose turns may touch anything allows no late reads, no foresight and no scenes either.
 //!
-//! Every third trace, or every trace of a longer run, is also judged with sets of reductions: none, one alone, one
+//! Every ninth trace, or every trace of a longer run, is also judged with sets of reductions: none, one alone, one
 //! missing, and a random one. For each fault of
 //! the search that only these models show, `tests/stored` holds a trace; `cargo test -p confute-models --test twins --
 //! --ignored hunt` looks for missing ones.
@@ -411,8 +411,8 @@ where
     let all = setting("CONFUTE_TRIPLES", SHORT).max(SHORT);
     let (mut refuted, mut undecided, mut differences) = (0, 0, Vec::new());
     let (mut searches, mut open) = (0, 0);
-    // Searches with fewer reductions take most of the time: a short run judges every third trace with them.
-    let spacing = if all > SHORT { 1 } else { 3 };
+    // Searches with fewer reductions take most of the time: a short run judges every ninth trace with them.
+    let spacing = if all > SHORT { 1 } else { 9 };
     for seed in first..first + all {
         let network = network(seed);
         let events = trace(model, network, traffic, seed);

@@ -191,32 +191,16 @@ fn note(notes: &Path, arguments: &[OsString]) -> Result<()> {
     let Some(name) = names.next() else { return Ok(()) };
     let status =
         fs::read_to_string("/proc/self/stat").context("CPU times are read from /proc, as on Linux")?;
-    let ticks = children(&status).context("/proc/self/stat is not as expected")?;
+    let ticks = ci::children(&status).context("/proc/self/stat is not as expected")?;
     let mut file = OpenOptions::new().create(true).append(true).open(notes).context("cannot note a time")?;
     // The line is written in one call, because compilers run concurrently.
     file.write_all(format!("{} {:.2}\n", name.to_string_lossy(), ticks / 100.0).as_bytes())?;
     Ok(())
 }
 
-/// Returns the CPU time of the child processes, user and system, in hundredths of a second (the unit in which Linux
-/// always reports it).
-pub(crate) fn children(status: &str) -> Option<f64> {
-    // The program name is in parentheses and may contain any character.
-    let fields = status.rsplit_once(')')?.1;
-    let mut times = fields.split_whitespace().skip(13);
-    Some(times.next()?.parse::<f64>().ok()? + times.next()?.parse::<f64>().ok()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_of_children_are_read() {
-        let status = "7 (a ) b) S 1 7 7 0 -1 4194560 9 8 0 0 3 4 1200 34 20 0 1 0 5 6 7";
-        assert_eq!(children(status), Some(1234.0));
-        assert_eq!(children("7 (a) S 1"), None);
-    }
 
     #[test]
     fn copies_of_the_search_are_recognised() {

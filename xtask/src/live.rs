@@ -147,8 +147,8 @@ pub(crate) fn redis(args: &Args) -> Result<bool> {
     };
     let place = server.address().to_string();
     // The more keys, the more requests can be outstanding without being in each other's way.
-    let traffic =
-        confute_redis::traffic().names(24).requests(600).outstanding(args.connections as usize).flooding();
+    let outstanding = args.connections as usize * 5 / 4;
+    let traffic = confute_redis::traffic().names(24).requests(600).outstanding(outstanding).flooding();
     let subject = confute_redis::server(&place, None, traffic)?;
     let plan = args.plan(Target::new(server.address()));
     soak(subject.protocol.as_ref(), "redis", "redis", &plan, args.messages(), &|case| (subject.traffic)(case))

@@ -1,6 +1,5 @@
-//! Development tasks of the project: `cargo xtask test`, `cargo xtask soak …`, `cargo xtask faults`,
-//! `cargo xtask bugs`, `cargo xtask shrunk`, `cargo xtask eval …`, `cargo xtask scale …` and
-//! `cargo xtask bench …`.
+//! Development tasks of the project: `cargo xtask soak …`, `cargo xtask faults`, `cargo xtask bugs`, `cargo xtask shrunk`,
+//! `cargo xtask eval …`, `cargo xtask scale …` and `cargo xtask bench …`. (`cargo xtask test` and `newcomer` are in the package `ci`.)
 //!
 //! A task reports what it does, how long it took, and what it skipped and why. Under `CI=true` nothing may be
 //! skipped.
@@ -15,23 +14,23 @@ mod faults;
 mod hunt;
 mod live;
 mod naming;
-mod newcomer;
 mod odd;
-mod packages;
 mod scale;
 mod shrunk;
 mod soak;
 mod speed;
-mod test;
 
 use std::env;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use ci::{cargo, is_strict, root};
 use clap::{Parser, Subcommand};
 
 /// Development tasks of the project.
+///
+/// `cargo xtask test` runs all checks that must pass before a change is merged: format, lints, tests, short soaks. `cargo xtask newcomer`
+/// writes a crate with `confute new`, compiles it in a clean folder, and finds its planted bug, in three minutes.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Args {
@@ -41,8 +40,6 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Run all checks that must pass before a change is merged: format, lints, tests, short soaks
-    Test,
     /// Run long campaigns and check that the tester is right
     Soak {
         #[command(subcommand)]
@@ -59,8 +56,6 @@ enum Chore {
         #[command(subcommand)]
         what: eval::Eval,
     },
-    /// Write a crate with `confute new`, compile it in a clean folder, and find its planted bug: in three minutes
-    Newcomer,
     /// Run campaigns over many machines: shards, merging, engines
     Scale {
         #[command(subcommand)]
@@ -112,14 +107,12 @@ fn main() -> ExitCode {
 /// Runs a task. Returns `true` if it succeeded.
 fn run(chore: Chore) -> Result<bool> {
     match chore {
-        Chore::Test => test::run(),
         Chore::Soak { what: Soak::Engine(engine) } => soak::run(&engine),
         Chore::Soak { what: Soak::Http(args) } => live::http(&args),
         Chore::Soak { what: Soak::Odd(args) } => odd::run(&args),
         Chore::Soak { what: Soak::Memcached(args) } => live::memcached(&args),
         Chore::Soak { what: Soak::Redis(args) } => live::redis(&args),
         Chore::Faults(args) => faults::run(&args),
-        Chore::Newcomer => newcomer::run(),
         Chore::Bugs(args) => bugs::run(&args),
         Chore::Shrunk(args) => shrunk::run(&args),
         Chore::Eval { what } => eval::run(&what),
@@ -129,30 +122,12 @@ fn run(chore: Chore) -> Result<bool> {
     }
 }
 
-/// Returns `true` if nothing may be skipped.
-fn is_strict() -> bool {
-    env::var("CI").is_ok_and(|value| value == "true" || value == "1")
-}
-
 /// Runs the same task in a release build, for tasks that are useless without optimisation.
 fn again_in_release() -> Result<bool> {
     let own = env::args().skip(1).collect::<Vec<_>>();
     let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"])?;
     let status = command.args(own).status().context("cannot run cargo")?;
     Ok(status.success())
-}
-
-/// Returns the root of the workspace.
-fn root() -> Result<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    Ok(here.parent().context("the chores are in a folder of the workspace")?.to_owned())
-}
-
-/// Returns a Cargo command that runs in the workspace.
-fn cargo(arguments: &[&str]) -> Result<Command> {
-    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(arguments).current_dir(root()?);
-    Ok(command)
 }
 
 #[cfg(test)]

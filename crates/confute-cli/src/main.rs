@@ -26,6 +26,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use args::{Args, Command};
+use confute::lang::panicked_model;
 use confute_record::{Exit, guarded};
 
 fn main() -> ExitCode {
@@ -43,11 +44,14 @@ fn main() -> ExitCode {
             Exit::Broken
         }
         // The panic message was already printed, with its location.
-        Err(_) => {
-            output::complain(
-                args.color,
-                "confute ended early because of the internal error above: please report it",
-            );
+        Err(why) => {
+            let what = match panicked_model(why) {
+                Ok(mistake) => format!("mistake in the model: {mistake}"),
+                Err(_) => {
+                    "confute ended early because of the internal error above: please report it".to_owned()
+                }
+            };
+            output::complain(args.color, &what);
             Exit::Inconclusive
         }
     };

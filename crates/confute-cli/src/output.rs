@@ -7,6 +7,7 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, BufWriter, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use confute::lang::runs_model;
 use confute_report::style::BAD;
 
 use crate::args::Color;
@@ -46,12 +47,14 @@ pub(crate) fn complain(color: Color, what: &str) {
 }
 
 /// Installs a panic hook that prints a panic on one line with its location, and a backtrace if `RUST_BACKTRACE`
-/// requests one. A panic is not the user's fault, and the violations found so far are still reported.
+/// requests one. A panic is not the user's fault, and the violations found so far are still reported. A panic in a function of a
+/// model is reported with the name of the model when it is caught; here it gets only its location.
 pub(crate) fn tell_of_defects(color: Color) {
     std::panic::set_hook(Box::new(move |panic| {
         let what = panic.payload_as_str().unwrap_or("a panic without a message");
         let place = panic.location().map(|place| format!(" ({place})")).unwrap_or_default();
-        complain(color, &format!("defect: {what}{place}"));
+        let whose = if runs_model() { "panic in the model" } else { "defect" };
+        complain(color, &format!("{whose}: {what}{place}"));
         let way = Backtrace::capture();
         if way.status() == BacktraceStatus::Captured {
             let _ = writeln!(stderr(color), "{way}");

@@ -13,47 +13,49 @@ use crate::message::{
 };
 use crate::rules;
 use confute_http1::{
-    Anomaly, Ending, Framing, Kind, Length, Limit, RawField, RawFields, RawRequest, RawResponse, Read,
-    RequestReader, ResponseReader, Section,
+    Anomaly, AnomalyKind, BodyFraming, Ending, Length, Limit, RawField, RawFields, RawRequest, RawResponse,
+    Read, RequestReader, ResponseReader, Section,
 };
 use confute_http1::{date, text};
 
 /// Returns the flaw of a message that an anomaly of this kind amounts to, if it does.
-pub(crate) fn flaw(kind: Kind) -> Option<Flaw> {
+pub(crate) fn flaw(kind: AnomalyKind) -> Option<Flaw> {
     match kind {
-        Kind::Garbage { .. } | Kind::BytesAfterEnd => Some(Flaw::Surplus),
-        Kind::BytesAfterClose => Some(Flaw::AfterClose),
-        Kind::BadChunkSize | Kind::BadChunkTerminator | Kind::ChunkEndsInLf => Some(Flaw::Chunks),
-        Kind::BadLength
-        | Kind::ConflictingLengths
-        | Kind::LengthWithCoding
-        | Kind::BadCoding
-        | Kind::CodingInOldVersion
-        | Kind::FramingForbidden => Some(Flaw::Framing),
-        Kind::BareLf
-        | Kind::BareCr
-        | Kind::OddVersion
-        | Kind::OddSpacing
-        | Kind::BadStatus
-        | Kind::MissingReason
-        | Kind::OddReason
-        | Kind::ObsFold
-        | Kind::SpaceBeforeFields
-        | Kind::NoColon
-        | Kind::EmptyName
-        | Kind::SpaceBeforeColon
-        | Kind::BadNameByte(_)
-        | Kind::BadValueByte(_)
-        | Kind::BadChunkExtension => Some(Flaw::Grammar),
+        AnomalyKind::Garbage { .. } | AnomalyKind::BytesAfterEnd => Some(Flaw::Surplus),
+        AnomalyKind::BytesAfterClose => Some(Flaw::AfterClose),
+        AnomalyKind::BadChunkSize | AnomalyKind::BadChunkTerminator | AnomalyKind::ChunkEndsInLf => {
+            Some(Flaw::Chunks)
+        }
+        AnomalyKind::BadLength
+        | AnomalyKind::ConflictingLengths
+        | AnomalyKind::LengthWithCoding
+        | AnomalyKind::BadCoding
+        | AnomalyKind::CodingInOldVersion
+        | AnomalyKind::FramingForbidden => Some(Flaw::Framing),
+        AnomalyKind::BareLf
+        | AnomalyKind::BareCr
+        | AnomalyKind::OddVersion
+        | AnomalyKind::OddSpacing
+        | AnomalyKind::BadStatus
+        | AnomalyKind::MissingReason
+        | AnomalyKind::OddReason
+        | AnomalyKind::ObsFold
+        | AnomalyKind::SpaceBeforeFields
+        | AnomalyKind::NoColon
+        | AnomalyKind::EmptyName
+        | AnomalyKind::SpaceBeforeColon
+        | AnomalyKind::BadNameByte(_)
+        | AnomalyKind::BadValueByte(_)
+        | AnomalyKind::BadChunkExtension => Some(Flaw::Grammar),
         // Equal lengths are valid, empty lines may be discarded, a message that is cut off is not malformed, and bad
         // methods and targets occur only in requests.
-        Kind::DuplicateLengths
-        | Kind::LeadingEmptyLine
-        | Kind::Truncated(_)
-        | Kind::TooLong(_)
-        | Kind::TooManyAnomalies
-        | Kind::BadMethod
-        | Kind::BadTarget => None,
+        AnomalyKind::DuplicateLengths
+        | AnomalyKind::LeadingEmptyLine
+        | AnomalyKind::Truncated(_)
+        | AnomalyKind::TooLong(_)
+        | AnomalyKind::TooManyAnomalies
+        | AnomalyKind::BadMethod
+        | AnomalyKind::BadTarget => None,
     }
 }
 
@@ -70,7 +72,7 @@ pub(crate) fn retry_after(fields: RawFields<'_>) -> Option<u64> {
     }
 }
 
-fn flaws(anomalies: &[Anomaly], of: impl Fn(Kind) -> Option<Flaw>) -> Vec<Flaw> {
+fn flaws(anomalies: &[Anomaly], of: impl Fn(AnomalyKind) -> Option<Flaw>) -> Vec<Flaw> {
     let mut flaws: Vec<Flaw> = anomalies.iter().filter_map(|anomaly| of(anomaly.kind)).collect();
     flaws.sort_unstable();
     flaws.dedup();
@@ -117,18 +119,18 @@ fn judged(fields: RawFields<'_>) -> Fields {
 /// Returns a request that arrived at the origin.
 fn forwarded_request(raw: &RawRequest) -> Request {
     let part = |bytes: Option<&[u8]>| text::text(bytes.unwrap_or_default());
-    let has_content = !matches!(raw.framing(), Some(Framing::None) | None);
+    let has_content = !matches!(raw.framing(), Some(BodyFraming::None) | None);
     Request {
         method: Method::from(&*part(raw.method())),
         path: part(raw.target()),
         body: has_content.then(|| text::text(&raw.content())),
-        chunked: raw.framing() == Some(Framing::Chunked),
+        chunked: raw.framing() == Some(BodyFraming::Chunked),
         forwarded: ForwardedRequest {
             minor: raw.version().map_or(0, |version| version.minor),
             fields: judged(raw.fields()),
             trailers: judged(raw.trailers()),
             flaws: flaws(raw.anomalies(), |kind| match kind {
-                Kind::BadMethod | Kind::BadTarget => Some(Flaw::Grammar),
+                AnomalyKind::BadMethod | AnomalyKind::BadTarget => Some(Flaw::Grammar),
                 other => flaw(other),
             }),
             dropped: false,
@@ -143,8 +145,8 @@ fn partial(raw: &RawResponse) -> Option<Partial> {
     let Ending::Truncated(section) = raw.ending() else { return None };
     let (end, came) = match (section, raw.framing()) {
         (Section::Head, _) | (_, None) => (AnnouncedEnd::Unannounced, raw.bytes().len()),
-        (_, Some(Framing::Length(length))) => (AnnouncedEnd::Length(length), raw.content().len()),
-        (_, Some(Framing::Chunked)) => (AnnouncedEnd::LastChunk, raw.content().len()),
+        (_, Some(BodyFraming::Length(length))) => (AnnouncedEnd::Length(length), raw.content().len()),
+        (_, Some(BodyFraming::Chunked)) => (AnnouncedEnd::LastChunk, raw.content().len()),
         (_, Some(_)) => (AnnouncedEnd::Close, raw.content().len()),
     };
     Some(Partial { end, came: came as u64, silence: None })
@@ -169,9 +171,9 @@ fn forwarded_response(raw: &RawResponse, asked_at: Option<i64>) -> Response {
     let forwarded = ForwardedResponse {
         fields: judged(raw.fields()),
         frame: match raw.framing() {
-            Some(Framing::Chunked) => Frame::Chunked,
-            Some(Framing::UntilClose) => Frame::UntilClose,
-            Some(Framing::None) => Frame::Bare,
+            Some(BodyFraming::Chunked) => Frame::Chunked,
+            Some(BodyFraming::UntilClose) => Frame::UntilClose,
+            Some(BodyFraming::None) => Frame::Bare,
             _ => Frame::Sized,
         },
         trailers: judged(raw.trailers()),
@@ -425,7 +427,7 @@ impl ResponsesReader {
         };
         // A 408 that crosses a request is framed as if there were no request, and is the last response (RFC 9110,
         // 15.5.9).
-        self.is_lost |= seen.status == 408 && seen.close && raw.framing() == Some(Framing::None);
+        self.is_lost |= seen.status == 408 && seen.close && raw.framing() == Some(BodyFraming::None);
         self.is_last |= seen.close;
         seen.pipelined = due.pipelined;
         seen.interim = std::mem::take(&mut self.interim);

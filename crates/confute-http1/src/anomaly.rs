@@ -2,7 +2,7 @@
 //!
 //! An anomaly is not a verdict: some are legal, a recipient even has to accept a few, and the rules of the model decide
 //! which of them a server may send. The list is complete up to
-//! [`ReaderLimits::anomalies`](super::ReaderLimits::anomalies), and ends in [`Kind::TooManyAnomalies`] when it is not.
+//! [`ReaderLimits::anomalies`](super::ReaderLimits::anomalies), and ends in [`AnomalyKind::TooManyAnomalies`] when it is not.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub struct Anomaly {
     /// Offset of the first byte concerned, counted from the start of the message.
     pub at: usize,
     /// Kind of the anomaly.
-    pub kind: Kind,
+    pub kind: AnomalyKind,
 }
 
 impl fmt::Display for Anomaly {
@@ -23,7 +23,7 @@ impl fmt::Display for Anomaly {
 
 /// Kinds of anomalies. The enum is exhaustive, so that whoever judges messages has to judge a new kind too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Kind {
+pub enum AnomalyKind {
     /// An empty line precedes the start line (RFC 9112, section 2.2).
     #[error("an empty line before the message")]
     LeadingEmptyLine,
@@ -196,11 +196,11 @@ impl Anomalies {
         Anomalies { list: Vec::new(), most }
     }
 
-    pub(crate) fn note(&mut self, at: usize, kind: Kind) {
+    pub(crate) fn note(&mut self, at: usize, kind: AnomalyKind) {
         if self.list.len() < self.most {
             self.list.push(Anomaly { at, kind });
         } else if self.list.len() == self.most {
-            self.list.push(Anomaly { at, kind: Kind::TooManyAnomalies });
+            self.list.push(Anomaly { at, kind: AnomalyKind::TooManyAnomalies });
         }
     }
 

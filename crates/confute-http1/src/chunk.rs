@@ -1,6 +1,6 @@
 //! Parser of chunk lines: the size of a chunk and its extensions (RFC 9112, section 7.1).
 
-use super::anomaly::{Anomalies, Kind};
+use super::anomaly::{Anomalies, AnomalyKind};
 use super::grammar::{hexadecimal, is_blank, is_token_byte, quoted};
 
 /// Returns the size in a chunk line, or `None` if there is none. `line` is without its line end, and begins at offset
@@ -10,14 +10,14 @@ pub(super) fn size(line: &[u8], at: usize, anomalies: &mut Anomalies) -> Option<
     let rest = &line[digits..];
     let size = hexadecimal(&line[..digits]);
     if size.is_none() || !matches!(rest.first(), None | Some(b';' | b' ' | b'\t')) {
-        anomalies.note(at, Kind::BadChunkSize);
+        anomalies.note(at, AnomalyKind::BadChunkSize);
         return None;
     }
     let mut scan = Scan { rest, is_spaced: false };
     if !scan.extensions() {
-        anomalies.note(at + digits, Kind::BadChunkExtension);
+        anomalies.note(at + digits, AnomalyKind::BadChunkExtension);
     } else if scan.is_spaced {
-        anomalies.note(at + digits, Kind::OddSpacing);
+        anomalies.note(at + digits, AnomalyKind::OddSpacing);
     }
     size
 }
@@ -86,13 +86,13 @@ mod tests {
         assert_eq!(read("0;a;b=c;d=\"e;\\\"f\""), (Some(0), None));
         assert_eq!(read("fffffffffffffffff"), (Some(u64::MAX), None));
         for spaced in ["5 ", "5 ;a", "5; a", "5;a =b", "5;a= b", "5;a\t"] {
-            assert_eq!(read(spaced), (Some(5), Some(Kind::OddSpacing)), "{spaced}");
+            assert_eq!(read(spaced), (Some(5), Some(AnomalyKind::OddSpacing)), "{spaced}");
         }
         for odd in ["5;", "5;a=", "5;=b", "5;a=\"", "5;a b", "5 6", "5;a;"] {
-            assert_eq!(read(odd), (Some(5), Some(Kind::BadChunkExtension)), "{odd}");
+            assert_eq!(read(odd), (Some(5), Some(AnomalyKind::BadChunkExtension)), "{odd}");
         }
         for bad in ["", "x", " 5", "-5", "0x5", "5g", "5\r", "5,"] {
-            assert_eq!(read(bad), (None, Some(Kind::BadChunkSize)), "{bad}");
+            assert_eq!(read(bad), (None, Some(AnomalyKind::BadChunkSize)), "{bad}");
         }
     }
 }

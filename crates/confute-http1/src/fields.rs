@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::anomaly::{Anomalies, Kind};
+use super::anomaly::{Anomalies, AnomalyKind};
 use super::grammar::{decimal, is_blank, is_text, is_token_byte, trim, trim_range};
 
 /// Position of a field line in its message, together with the lines that continue it.
@@ -28,20 +28,20 @@ impl FieldLine {
         anomalies: &mut Anomalies,
     ) -> Self {
         let Some(colon) = bytes[content.clone()].iter().position(|byte| *byte == b':') else {
-            anomalies.note(content.start, Kind::NoColon);
+            anomalies.note(content.start, AnomalyKind::NoColon);
             return FieldLine::ignored(range);
         };
         let colon = content.start + colon;
         let blanks = bytes[content.start..colon].iter().rev().take_while(|byte| is_blank(**byte)).count();
         let name = content.start..colon - blanks;
         if blanks > 0 {
-            anomalies.note(name.end, Kind::SpaceBeforeColon);
+            anomalies.note(name.end, AnomalyKind::SpaceBeforeColon);
         }
         if name.is_empty() {
-            anomalies.note(name.start, Kind::EmptyName);
+            anomalies.note(name.start, AnomalyKind::EmptyName);
         }
         if let Some(odd) = bytes[name.clone()].iter().position(|byte| !is_token_byte(*byte)) {
-            anomalies.note(name.start + odd, Kind::BadNameByte(bytes[name.start + odd]));
+            anomalies.note(name.start + odd, AnomalyKind::BadNameByte(bytes[name.start + odd]));
         }
         let value = trim_range(bytes, colon + 1..content.end);
         note_bad_value(bytes, value.clone(), anomalies);
@@ -71,10 +71,10 @@ impl FieldLine {
 }
 
 fn note_bad_value(bytes: &[u8], value: Range<usize>, anomalies: &mut Anomalies) {
-    // A CR is already noted as `Kind::BareCr`.
+    // A CR is already noted as `AnomalyKind::BareCr`.
     let odd = bytes[value.clone()].iter().position(|byte| !is_text(*byte) && *byte != b'\r');
     if let Some(odd) = odd {
-        anomalies.note(value.start + odd, Kind::BadValueByte(bytes[value.start + odd]));
+        anomalies.note(value.start + odd, AnomalyKind::BadValueByte(bytes[value.start + odd]));
     }
 }
 

@@ -1,7 +1,7 @@
 //! HTTP/1.1 messages as bytes: lossless reading and writing, and the values of fields that every model of a server needs.
 //!
 //! A reader is fed bytes as they arrive and yields messages. [`Raw`] is a message exactly as it was received: its bytes,
-//! divided into [`Piece`]s without gaps, and every [`Anomaly`]. Nothing that a server sent is normalised away.
+//! divided into [`MessagePiece`]s without gaps, and every [`Anomaly`]. Nothing that a server sent is normalised away.
 //!
 //! ```
 //! use confute_http1::{Read, ResponseReader};
@@ -41,14 +41,14 @@ mod start;
 pub mod text;
 mod writer;
 
-pub use anomaly::{Anomaly, Kind, Limit, Section};
+pub use anomaly::{Anomaly, AnomalyKind, Limit, Section};
 pub use content_range::RangeSent;
 pub use etag::{IfRange, Tag, Tags};
 pub use fields::{Coding, FieldLine, Length, RawField, RawFields, split_list};
-pub use framing::Framing;
+pub use framing::BodyFraming;
 pub use limits::ReaderLimits;
 pub use malformed::Malformed;
-pub use message::{Ending, Piece, PieceKind, Raw, RawRequest, RawResponse};
-pub use reader::{Read, Reader, RequestReader, ResponseReader};
+pub use message::{Ending, MessagePiece, PieceKind, Raw, RawRequest, RawResponse};
+pub use reader::{MessageReader, Read, RequestReader, ResponseReader};
 pub use start::{RequestLine, Start, StatusLine, Version};
 pub use writer::{Body, Chunk, Encoded, Outgoing, WriteError};

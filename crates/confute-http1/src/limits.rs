@@ -2,7 +2,7 @@
 //!
 //! A legal message can have any size; one that exceeds a limit is reported as too long, never as malformed.
 
-/// Limits of a [`Reader`](super::Reader), for each message.
+/// Limits of a [`MessageReader`](super::MessageReader), for each message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderLimits {
     /// Maximum number of bytes of the head, including anything before the start line.

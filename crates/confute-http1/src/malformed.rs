@@ -100,9 +100,9 @@ impl Encoded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Body, Kind, Outgoing, Read, RequestReader};
+    use crate::{AnomalyKind, Body, Outgoing, Read, RequestReader};
 
-    fn kinds(wrong: Malformed) -> Vec<Kind> {
+    fn kinds(wrong: Malformed) -> Vec<AnomalyKind> {
         let chunks = Body::chunks([&b"hello"[..], b"world"]);
         let chunky =
             matches!(wrong, Malformed::ChunkSize(..) | Malformed::ChunkEnd(..) | Malformed::NoLastChunk);
@@ -121,21 +121,21 @@ mod tests {
         let field = |name: &str, value: &str| Malformed::ExtraField(name.into(), value.into());
         assert_eq!(kinds(Malformed::NoHost), []);
         assert_eq!(kinds(field("Host", "b")), []);
-        assert_eq!(kinds(field("Content-Length", "6")), [Kind::ConflictingLengths]);
-        assert_eq!(kinds(field("Content-Length", "5")), [Kind::DuplicateLengths]);
+        assert_eq!(kinds(field("Content-Length", "6")), [AnomalyKind::ConflictingLengths]);
+        assert_eq!(kinds(field("Content-Length", "5")), [AnomalyKind::DuplicateLengths]);
         let both = kinds(field("Transfer-Encoding", "chunked"));
-        assert_eq!(both[..1], [Kind::LengthWithCoding]);
-        assert_eq!(kinds(Malformed::SpaceBeforeColon(b"x".to_vec())), [Kind::SpaceBeforeColon]);
-        assert_eq!(kinds(Malformed::ExtraLine(b"no colon".to_vec())), [Kind::NoColon]);
-        assert_eq!(kinds(Malformed::ExtraLine(b" ".to_vec())), [Kind::ObsFold]);
+        assert_eq!(both[..1], [AnomalyKind::LengthWithCoding]);
+        assert_eq!(kinds(Malformed::SpaceBeforeColon(b"x".to_vec())), [AnomalyKind::SpaceBeforeColon]);
+        assert_eq!(kinds(Malformed::ExtraLine(b"no colon".to_vec())), [AnomalyKind::NoColon]);
+        assert_eq!(kinds(Malformed::ExtraLine(b" ".to_vec())), [AnomalyKind::ObsFold]);
         for line in 0..5 {
-            assert_eq!(kinds(Malformed::bare_lf(line)), [Kind::BareLf]);
+            assert_eq!(kinds(Malformed::bare_lf(line)), [AnomalyKind::BareLf]);
         }
-        assert_eq!(kinds(Malformed::StartLine(b"PUT / HTTP/3.0".to_vec())), [Kind::OddVersion]);
-        assert_eq!(kinds(Malformed::Before(b"\r\n".to_vec())), [Kind::LeadingEmptyLine]);
-        assert_eq!(kinds(Malformed::ChunkSize(1, b"x".to_vec())), [Kind::BadChunkSize]);
-        assert_eq!(kinds(Malformed::ChunkEnd(0, b"x".to_vec())), [Kind::BadChunkTerminator]);
-        assert_eq!(kinds(Malformed::NoLastChunk), [Kind::Truncated(crate::Section::Chunks)]);
+        assert_eq!(kinds(Malformed::StartLine(b"PUT / HTTP/3.0".to_vec())), [AnomalyKind::OddVersion]);
+        assert_eq!(kinds(Malformed::Before(b"\r\n".to_vec())), [AnomalyKind::LeadingEmptyLine]);
+        assert_eq!(kinds(Malformed::ChunkSize(1, b"x".to_vec())), [AnomalyKind::BadChunkSize]);
+        assert_eq!(kinds(Malformed::ChunkEnd(0, b"x".to_vec())), [AnomalyKind::BadChunkTerminator]);
+        assert_eq!(kinds(Malformed::NoLastChunk), [AnomalyKind::Truncated(crate::Section::Chunks)]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::anomaly::{Anomalies, Anomaly, Limit, Section};
 use super::fields::{FieldLine, RawFields};
-use super::framing::Framing;
+use super::framing::BodyFraming;
 use super::start::{RequestLine, Start, StatusLine, Version};
 
 /// A response exactly as it was received.
@@ -21,18 +21,18 @@ pub type RawRequest = Raw<RequestLine>;
 pub struct Raw<S> {
     pub(super) offset: u64,
     pub(super) bytes: Vec<u8>,
-    pub(super) pieces: Vec<Piece>,
+    pub(super) pieces: Vec<MessagePiece>,
     pub(super) start: Option<S>,
     pub(super) fields: Vec<FieldLine>,
     pub(super) trailers: Vec<FieldLine>,
-    pub(super) framing: Option<Framing>,
+    pub(super) framing: Option<BodyFraming>,
     pub(super) anomalies: Anomalies,
     pub(super) ending: Ending,
 }
 
 /// A contiguous part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct MessagePiece {
     /// Kind of the piece.
     pub kind: PieceKind,
     /// Range of its bytes in the message.
@@ -107,7 +107,7 @@ impl<S> Raw<S> {
     }
 
     /// Returns the pieces of the message, in order and without gaps.
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[MessagePiece] {
         &self.pieces
     }
 
@@ -134,7 +134,7 @@ impl<S> Raw<S> {
     /// Returns the content, or the part of it that was received, without chunk framing; other transfer codings are not
     /// decoded.
     pub fn content(&self) -> Cow<'_, [u8]> {
-        let is_content = |piece: &&Piece| matches!(piece.kind, PieceKind::Body | PieceKind::ChunkData);
+        let is_content = |piece: &&MessagePiece| matches!(piece.kind, PieceKind::Body | PieceKind::ChunkData);
         let mut data = self.pieces.iter().filter(is_content).map(|piece| &self.bytes[piece.range.clone()]);
         match (data.next(), data.next()) {
             (None, _) => Cow::Borrowed(&[]),
@@ -146,7 +146,7 @@ impl<S> Raw<S> {
     }
 
     /// Returns the delimitation of the content, or `None` if the head is incomplete.
-    pub fn framing(&self) -> Option<Framing> {
+    pub fn framing(&self) -> Option<BodyFraming> {
         self.framing
     }
 
@@ -187,7 +187,7 @@ impl<S: Start> Raw<S> {
         let options = self.fields().connection_options();
         let has = |option: &[u8]| options.iter().any(|each| each == option);
         let is_old = self.version().is_none_or(|version| version < Version { major: 1, minor: 1 });
-        self.framing != Some(Framing::UntilClose)
+        self.framing != Some(BodyFraming::UntilClose)
             && !has(b"close")
             && if is_old { has(b"keep-alive") && self.fields().transfer_codings().is_none() } else { true }
     }

@@ -1,41 +1,41 @@
 //! Incremental reader of messages.
 //!
-//! The messages depend only on the bytes, never on how they were divided among calls of [`Reader::feed`]. The reader
+//! The messages depend only on the bytes, never on how they were divided among calls of [`MessageReader::feed`]. The reader
 //! examines each byte a bounded number of times, and keeps no more bytes than [`ReaderLimits`] allow plus those that
-//! were fed without a call of [`Reader::read`].
+//! were fed without a call of [`MessageReader::read`].
 //!
-//! After a message whose end is unknown the reader stops: the following bytes stay in [`Reader::unread`].
+//! After a message whose end is unknown the reader stops: the following bytes stay in [`MessageReader::unread`].
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::anomaly::{Kind, Limit, Section};
+use super::anomaly::{AnomalyKind, Limit, Section};
 use super::chunk;
 use super::fields::{FieldLine, RawFields};
-use super::framing::{self, Framing};
+use super::framing::{self, BodyFraming};
 use super::limits::ReaderLimits;
-use super::message::{Ending, Piece, PieceKind, Raw};
+use super::message::{Ending, MessagePiece, PieceKind, Raw};
 use super::start::{RequestLine, Start, StatusLine};
 
 /// Reader of the responses on a connection.
-pub type ResponseReader = Reader<StatusLine>;
+pub type ResponseReader = MessageReader<StatusLine>;
 /// Reader of the requests on a connection.
-pub type RequestReader = Reader<RequestLine>;
+pub type RequestReader = MessageReader<RequestLine>;
 
-/// Result of [`Reader::read`].
+/// Result of [`MessageReader::read`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Read<S> {
     /// The next message.
     Message(Box<Raw<S>>),
     /// The next message is incomplete: the reader needs more bytes, or the end of the connection.
     NeedMore,
-    /// No message will follow. [`Reader::unread`] holds the bytes that could not be read, if any.
+    /// No message will follow. [`MessageReader::unread`] holds the bytes that could not be read, if any.
     Over,
 }
 
 /// Incremental reader of the messages on one connection.
 #[derive(Clone, Debug)]
-pub struct Reader<S> {
+pub struct MessageReader<S> {
     limits: ReaderLimits,
     /// Bytes that were fed: the current message, and perhaps messages before it that are not yet removed.
     buffer: Vec<u8>,
@@ -100,9 +100,9 @@ struct LineRange {
     content: Range<usize>,
 }
 
-impl<S> Default for Reader<S> {
+impl<S> Default for MessageReader<S> {
     fn default() -> Self {
-        Reader::new(ReaderLimits::default())
+        MessageReader::new(ReaderLimits::default())
     }
 }
 
@@ -133,10 +133,10 @@ impl RequestReader {
     }
 }
 
-impl<S> Reader<S> {
+impl<S> MessageReader<S> {
     /// Returns a reader for one connection.
     pub fn new(limits: ReaderLimits) -> Self {
-        Reader {
+        MessageReader {
             limits,
             buffer: Vec::new(),
             start: 0,
@@ -160,7 +160,7 @@ impl<S> Reader<S> {
         !matches!(self.phase, Phase::Start | Phase::Fields | Phase::Over)
     }
 
-    /// Adds the next bytes of the connection. Call [`read`](Reader::read) until it returns [`Read::NeedMore`] before
+    /// Adds the next bytes of the connection. Call [`read`](MessageReader::read) until it returns [`Read::NeedMore`] before
     /// feeding more.
     pub fn feed(&mut self, bytes: &[u8]) {
         let room = match self.phase {
@@ -197,14 +197,14 @@ impl<S> Reader<S> {
         self.buffer[self.start + at]
     }
 
-    fn note(&mut self, at: usize, kind: Kind) {
+    fn note(&mut self, at: usize, kind: AnomalyKind) {
         self.draft.anomalies.note(at, kind);
     }
 
     /// Adds a piece that ends at `end`.
     fn cut(&mut self, kind: PieceKind, end: usize) {
         if self.at < end {
-            self.draft.pieces.push(Piece { kind, range: self.at..end });
+            self.draft.pieces.push(MessagePiece { kind, range: self.at..end });
         }
         self.at = end;
     }
@@ -224,15 +224,15 @@ impl<S> Reader<S> {
     fn note_line_ends(&mut self, line: &LineRange) {
         let content = &self.buffer[self.start..][line.content.clone()];
         for (at, _) in content.iter().enumerate().filter(|(_, byte)| **byte == b'\r') {
-            self.draft.anomalies.note(line.content.start + at, Kind::BareCr);
+            self.draft.anomalies.note(line.content.start + at, AnomalyKind::BareCr);
         }
         if line.range.len() - line.content.len() == 1 {
-            self.note(line.content.end, Kind::BareLf);
+            self.note(line.content.end, AnomalyKind::BareLf);
         }
     }
 }
 
-impl<S: Start> Reader<S> {
+impl<S: Start> MessageReader<S> {
     /// Returns the next message if it is complete.
     pub fn read(&mut self) -> Read<S> {
         if self.phase == Phase::Over {
@@ -283,7 +283,7 @@ impl<S: Start> Reader<S> {
         let content = self.buffer[self.start..][line.content.clone()].to_vec();
         if content.is_empty() {
             if self.garbage.is_none() {
-                self.note(self.at, Kind::LeadingEmptyLine);
+                self.note(self.at, AnomalyKind::LeadingEmptyLine);
                 self.note_line_ends(&line);
             }
             self.at = line.range.end;
@@ -309,7 +309,7 @@ impl<S: Start> Reader<S> {
             self.garbage.get_or_insert(self.at);
         }
         if let Some(garbage) = self.garbage.take() {
-            self.note(garbage, Kind::Garbage { length: end - garbage });
+            self.note(garbage, AnomalyKind::Garbage { length: end - garbage });
         }
         self.at = 0;
         self.cut(PieceKind::Lead, end);
@@ -328,13 +328,13 @@ impl<S: Start> Reader<S> {
         let lines = if is_trailer { &mut self.draft.trailers } else { &mut self.draft.fields };
         if matches!(bytes[line.range.start], b' ' | b'\t') {
             if let (Some(last), Some(piece)) = (lines.last_mut(), self.draft.pieces.last_mut()) {
-                anomalies.note(line.range.start, Kind::ObsFold);
+                anomalies.note(line.range.start, AnomalyKind::ObsFold);
                 last.fold(bytes, &line.range, line.content, anomalies);
                 piece.range.end = line.range.end;
                 self.at = line.range.end;
                 return Progress::Advanced;
             }
-            anomalies.note(line.range.start, Kind::SpaceBeforeFields);
+            anomalies.note(line.range.start, AnomalyKind::SpaceBeforeFields);
             lines.push(FieldLine::ignored(line.range.clone()));
         } else if lines.len() == self.limits.fields {
             return Progress::End(Ending::TooLong(Limit::Fields), line.range.end);
@@ -359,11 +359,11 @@ impl<S: Start> Reader<S> {
         self.draft.framing = Some(framing);
         let end = |length: u64| self.at.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
         self.phase = match framing {
-            Framing::None | Framing::Length(0) => return Progress::End(Ending::Complete, self.at),
-            Framing::Unknown => return Progress::End(Ending::Unknown, self.at),
-            Framing::Length(length) => Phase::Sized(end(length)),
-            Framing::Chunked => Phase::ChunkLine,
-            Framing::UntilClose => Phase::UntilClose,
+            BodyFraming::None | BodyFraming::Length(0) => return Progress::End(Ending::Complete, self.at),
+            BodyFraming::Unknown => return Progress::End(Ending::Unknown, self.at),
+            BodyFraming::Length(length) => Phase::Sized(end(length)),
+            BodyFraming::Chunked => Phase::ChunkLine,
+            BodyFraming::UntilClose => Phase::UntilClose,
         };
         Progress::Advanced
     }
@@ -392,13 +392,13 @@ impl<S: Start> Reader<S> {
         let length = match visible - self.at {
             0 => return Progress::Blocked,
             _ if self.byte(self.at) == b'\n' => {
-                self.note(self.at, Kind::ChunkEndsInLf);
+                self.note(self.at, AnomalyKind::ChunkEndsInLf);
                 1
             }
             1 if self.byte(self.at) == b'\r' => return Progress::Blocked,
             2.. if self.byte(self.at) == b'\r' && self.byte(self.at + 1) == b'\n' => 2,
             _ => {
-                self.note(self.at, Kind::BadChunkTerminator);
+                self.note(self.at, AnomalyKind::BadChunkTerminator);
                 return Progress::End(Ending::Unknown, self.at);
             }
         };
@@ -440,14 +440,14 @@ impl<S: Start> Reader<S> {
         raw.ending = ending;
         if !raw.is_blank() {
             if self.is_closing {
-                raw.anomalies.note(0, Kind::BytesAfterClose);
+                raw.anomalies.note(0, AnomalyKind::BytesAfterClose);
             }
             if self.is_unasked || (!S::IS_REQUEST && raw.framing.is_none() && self.outstanding.is_empty()) {
-                raw.anomalies.note(0, Kind::BytesAfterEnd);
+                raw.anomalies.note(0, AnomalyKind::BytesAfterEnd);
             }
             match ending {
-                Ending::Truncated(section) => raw.anomalies.note(end, Kind::Truncated(section)),
-                Ending::TooLong(limit) => raw.anomalies.note(end, Kind::TooLong(limit)),
+                Ending::Truncated(section) => raw.anomalies.note(end, AnomalyKind::Truncated(section)),
+                Ending::TooLong(limit) => raw.anomalies.note(end, AnomalyKind::TooLong(limit)),
                 Ending::Complete | Ending::Unknown => {}
             }
         }

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::anomaly::{Anomalies, Kind};
+use super::anomaly::{Anomalies, AnomalyKind};
 use super::grammar::{is_text, is_token};
 
 /// HTTP version of a message.
@@ -26,7 +26,7 @@ impl Version {
             _ => None,
         };
         if !matches!(version, Some(Version { major: 1, minor: 0 | 1 })) {
-            anomalies.note(at, Kind::OddVersion);
+            anomalies.note(at, AnomalyKind::OddVersion);
         }
         version
     }
@@ -97,24 +97,24 @@ impl sealed::Parse for StatusLine {
         let version = word(line, 0);
         let code = word(line, gap(line, version.end));
         if &line[version.end..code.start] != b" " && !code.is_empty() {
-            anomalies.note(at + version.end, Kind::OddSpacing);
+            anomalies.note(at + version.end, AnomalyKind::OddSpacing);
         }
         let status = match &line[code.clone()] {
             digits @ [_, _, _] => super::grammar::decimal(digits).map(|status| status as u16),
             _ => None,
         };
         if !status.is_some_and(|status| (100..600).contains(&status)) {
-            anomalies.note(at + code.start, Kind::BadStatus);
+            anomalies.note(at + code.start, AnomalyKind::BadStatus);
         }
         match line.get(code.end) {
-            None => anomalies.note(at + code.end, Kind::MissingReason),
+            None => anomalies.note(at + code.end, AnomalyKind::MissingReason),
             Some(b' ') => {}
-            Some(_) => anomalies.note(at + code.end, Kind::OddSpacing),
+            Some(_) => anomalies.note(at + code.end, AnomalyKind::OddSpacing),
         }
         let reason = line.len().min(code.end + 1)..line.len();
-        // A CR is already noted as `Kind::BareCr`.
+        // A CR is already noted as `AnomalyKind::BareCr`.
         if let Some(odd) = line[reason.clone()].iter().position(|byte| !is_text(*byte) && *byte != b'\r') {
-            anomalies.note(at + reason.start + odd, Kind::OddReason);
+            anomalies.note(at + reason.start + odd, AnomalyKind::OddReason);
         }
         StatusLine {
             version: Version::parse(&line[version], at, anomalies),
@@ -155,13 +155,13 @@ impl sealed::Parse for RequestLine {
         });
         let whole = [&line[method.clone()], &line[target.clone()], &line[version.clone()]];
         if !version.is_empty() && whole.join(&b' ') != line {
-            anomalies.note(at, Kind::OddSpacing);
+            anomalies.note(at, AnomalyKind::OddSpacing);
         }
         if !is_token(whole[0]) {
-            anomalies.note(at + method.start, Kind::BadMethod);
+            anomalies.note(at + method.start, AnomalyKind::BadMethod);
         }
         if whole[1].is_empty() || !whole[1].iter().all(u8::is_ascii_graphic) {
-            anomalies.note(at + target.start, Kind::BadTarget);
+            anomalies.note(at + target.start, AnomalyKind::BadTarget);
         }
         RequestLine {
             version: Version::parse(whole[2], at + version.start, anomalies),
@@ -197,7 +197,7 @@ mod tests {
     use super::sealed::Parse;
     use super::*;
 
-    fn status(line: &str) -> (Option<u16>, &str, Vec<Kind>) {
+    fn status(line: &str) -> (Option<u16>, &str, Vec<AnomalyKind>) {
         let mut anomalies = Anomalies::new(9);
         let parsed = StatusLine::parse(line.as_bytes(), 0, &mut anomalies);
         (parsed.status, &line[parsed.reason], anomalies.list().iter().map(|anomaly| anomaly.kind).collect())
@@ -208,13 +208,19 @@ mod tests {
         assert_eq!(status("HTTP/1.1 200 OK"), (Some(200), "OK", vec![]));
         assert_eq!(status("HTTP/1.0 404 "), (Some(404), "", vec![]));
         assert_eq!(status("HTTP/1.1 200  O\tK "), (Some(200), " O\tK ", vec![]));
-        assert_eq!(status("HTTP/1.1 200"), (Some(200), "", vec![Kind::MissingReason]));
-        assert_eq!(status("HTTP/1.1\t200\tOK"), (Some(200), "OK", vec![Kind::OddSpacing; 2]));
-        assert_eq!(status("HTTP/1.1 200 \0"), (Some(200), "\0", vec![Kind::OddReason]));
-        assert_eq!(status("HTTP/1.1 099 "), (Some(99), "", vec![Kind::BadStatus]));
-        assert_eq!(status("HTTP/2 600 "), (Some(600), "", vec![Kind::BadStatus, Kind::OddVersion]));
-        assert_eq!(status("http/1.1 20x "), (None, "", vec![Kind::BadStatus, Kind::OddVersion]));
-        assert_eq!(status("HTTP/1.1"), (None, "", vec![Kind::BadStatus, Kind::MissingReason]));
+        assert_eq!(status("HTTP/1.1 200"), (Some(200), "", vec![AnomalyKind::MissingReason]));
+        assert_eq!(status("HTTP/1.1\t200\tOK"), (Some(200), "OK", vec![AnomalyKind::OddSpacing; 2]));
+        assert_eq!(status("HTTP/1.1 200 \0"), (Some(200), "\0", vec![AnomalyKind::OddReason]));
+        assert_eq!(status("HTTP/1.1 099 "), (Some(99), "", vec![AnomalyKind::BadStatus]));
+        assert_eq!(
+            status("HTTP/2 600 "),
+            (Some(600), "", vec![AnomalyKind::BadStatus, AnomalyKind::OddVersion])
+        );
+        assert_eq!(
+            status("http/1.1 20x "),
+            (None, "", vec![AnomalyKind::BadStatus, AnomalyKind::OddVersion])
+        );
+        assert_eq!(status("HTTP/1.1"), (None, "", vec![AnomalyKind::BadStatus, AnomalyKind::MissingReason]));
         assert_eq!(StatusLine::find(b"helloHTTP/1.1 200 OK"), Some(5));
         assert_eq!((StatusLine::find(b"HT"), StatusLine::find(b"hello")), (None, None));
         assert_eq!(
@@ -223,7 +229,7 @@ mod tests {
         );
     }
 
-    fn request(line: &str) -> (&str, &str, Vec<Kind>) {
+    fn request(line: &str) -> (&str, &str, Vec<AnomalyKind>) {
         let mut anomalies = Anomalies::new(9);
         let parsed = RequestLine::parse(line.as_bytes(), 0, &mut anomalies);
         let kinds = anomalies.list().iter().map(|anomaly| anomaly.kind).collect();
@@ -233,10 +239,16 @@ mod tests {
     #[test]
     fn request_lines() {
         assert_eq!(request("GET /a HTTP/1.1"), ("GET", "/a", vec![]));
-        assert_eq!(request("GET  /a  HTTP/1.0 "), ("GET", "/a", vec![Kind::OddSpacing]));
-        assert_eq!(request("GET /a"), ("GET", "/a", vec![Kind::OddVersion]));
-        assert_eq!(request("GET /a b HTTP/1.1"), ("GET", "/a b", vec![Kind::BadTarget]));
-        assert_eq!(request("G@T /é HTTP/1.1"), ("G@T", "/é", vec![Kind::BadMethod, Kind::BadTarget]));
-        assert_eq!(request(" "), ("", "", vec![Kind::BadMethod, Kind::BadTarget, Kind::OddVersion]));
+        assert_eq!(request("GET  /a  HTTP/1.0 "), ("GET", "/a", vec![AnomalyKind::OddSpacing]));
+        assert_eq!(request("GET /a"), ("GET", "/a", vec![AnomalyKind::OddVersion]));
+        assert_eq!(request("GET /a b HTTP/1.1"), ("GET", "/a b", vec![AnomalyKind::BadTarget]));
+        assert_eq!(
+            request("G@T /é HTTP/1.1"),
+            ("G@T", "/é", vec![AnomalyKind::BadMethod, AnomalyKind::BadTarget])
+        );
+        assert_eq!(
+            request(" "),
+            ("", "", vec![AnomalyKind::BadMethod, AnomalyKind::BadTarget, AnomalyKind::OddVersion])
+        );
     }
 }

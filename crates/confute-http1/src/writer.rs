@@ -5,7 +5,7 @@
 
 use super::grammar::{is_text, is_token, trim};
 use super::malformed::Malformed;
-use super::message::{Piece, PieceKind};
+use super::message::{MessagePiece, PieceKind};
 
 /// A message to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -285,7 +285,7 @@ impl Parts {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     bytes: Vec<u8>,
-    pieces: Vec<Piece>,
+    pieces: Vec<MessagePiece>,
 }
 
 impl Encoded {
@@ -295,7 +295,7 @@ impl Encoded {
     }
 
     /// Returns the pieces, in order and without gaps.
-    pub fn pieces(&self) -> &[Piece] {
+    pub fn pieces(&self) -> &[MessagePiece] {
         &self.pieces
     }
 
@@ -323,7 +323,7 @@ impl Encoded {
         let start = self.bytes.len();
         parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
         if start < self.bytes.len() {
-            self.pieces.push(Piece { kind, range: start..self.bytes.len() });
+            self.pieces.push(MessagePiece { kind, range: start..self.bytes.len() });
         }
     }
 }

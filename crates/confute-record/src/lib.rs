@@ -4,6 +4,7 @@
 //! crate that writes reports reads nothing else. Every report can therefore be regenerated from a stored
 //! record, and this crate depends on no protocol, server or output format.
 
+mod door;
 mod exit;
 mod figures;
 mod guard;
@@ -24,6 +25,7 @@ use confute::lang::Level;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use door::Door;
 pub use exit::Exit;
 pub use figures::{BrokenOff, Conclusion, Crowding, Figures, NEEDED, Refusals, Tally};
 pub use guard::guarded;
@@ -62,6 +64,9 @@ pub struct RunRecord {
     pub premise: String,
     /// Rules of the model, in its order.
     pub rules: Vec<RuleRecord>,
+    /// The program that started the run.
+    #[serde(default)]
+    pub door: Door,
     /// Parameters of the run.
     pub plan: PlanRecord,
     /// The verdict on the server.

@@ -52,6 +52,15 @@ static ENTRIES: &[Entry] = &[
         &[rules::KEEPS_WRITES.name],
     ),
     entry(
+        rules::EXPIRES.name,
+        "redis.io/commands/expire",
+        "A key with a timeout is deleted when it is over. The server keeps the time of expiry by its own clock, which TIME shows: the \
+         tester reads it after PEXPIRE, and again before EXISTS. A second is granted for clocks that are set.",
+        "Locks that are never released, and caches that grow without end.",
+        &["A: PEXPIRE k 20; TIME → 1, 100.000 s", "A: TIME; EXISTS k → 101.500 s, 1"],
+        &[rules::READS_LATEST.name],
+    ),
+    entry(
         rules::INCR_ATOMIC.name,
         "redis.io/commands/incr",
         "INCR is one operation: no other request happens between its read and its write, so every INCR has its own result.",

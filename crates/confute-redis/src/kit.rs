@@ -7,7 +7,7 @@ use confute_service::{Mix, Service};
 use serde_json::json;
 
 use crate::survey::Survey;
-use crate::{Redis, RedisModel, Resp, explain, rules, traffic};
+use crate::{Redis, RedisModel, Resp, expiring_traffic, explain, rules, traffic};
 
 /// The kit for Redis servers.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,7 @@ const EXAMPLES: &str = "\
 Examples:
   confute redis 127.0.0.1
   confute redis 127.0.0.1:6380 --max-time 5m --connections 32
+  confute redis 127.0.0.1 --expiry
   CONFUTE_REDIS_PASSWORD=… confute redis 127.0.0.1 --user tester
   confute redis 127.0.0.1 --report-dir found --format json
 
@@ -53,6 +54,9 @@ struct Arguments {
     /// The user that the password in `CONFUTE_REDIS_PASSWORD`, an environment variable, belongs to [default: default].
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
+    /// Also check that keys expire, by the clock that TIME shows. A case takes seconds longer for it.
+    #[arg(long)]
+    expiry: bool,
 }
 
 impl Kit for RedisKit {
@@ -86,7 +90,8 @@ impl Kit for RedisKit {
     fn open(&self, arguments: &ArgMatches, _: &Run<'_>) -> Result<Subject, RunError> {
         let arguments =
             Arguments::from_arg_matches(arguments).map_err(|error| RunError::Usage(error.to_string()))?;
-        server(&arguments.address, password(arguments.user), traffic())
+        let traffic = if arguments.expiry { expiring_traffic() } else { traffic() };
+        server(&arguments.address, password(arguments.user), traffic)
     }
 
     fn reopen(&self, stored: &StoredSettings<'_>) -> Option<Result<Subject, RunError>> {

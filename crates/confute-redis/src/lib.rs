@@ -17,9 +17,9 @@ mod traffic;
 mod wire;
 
 pub use kit::{Password, RedisKit, server};
-pub use message::{Batch, Redis, Timeout};
+pub use message::{Batch, Millis, Redis, Timeout};
 pub use model::{Answer, RedisModel};
-pub use traffic::traffic;
+pub use traffic::{expiring_traffic, traffic};
 pub use wire::Resp;
 
 /// Redis as a service.

@@ -38,6 +38,15 @@ pub enum Redis {
     /// Returns the time to live of a key.
     #[request("TTL {}", reads)]
     Ttl(Name),
+    /// Sets the time to live of a key, in milliseconds, and reads the server's clock afterwards: PEXPIRE and TIME.
+    #[request("PEXPIRE {} {}")]
+    Mortal(Name, u32),
+    /// Reads the server's clock, and then asks if the key exists: TIME and EXISTS.
+    #[request("EXISTS {}", reads)]
+    Aged(Name),
+    /// Waits this many milliseconds for a replica, which a server without replicas does to the end.
+    #[request("WAIT 1 {}")]
+    Nap(Millis),
     /// Adds an element at the tail of a list, and returns its length.
     #[request("RPUSH {} {}")]
     RPush(Name, String),
@@ -111,6 +120,9 @@ pub enum Redis {
     /// The responses to the messages of a transaction: to MULTI, to each command, and to EXEC or DISCARD.
     #[response("{}")]
     Transaction(Batch),
+    /// A response, and the server's clock in milliseconds.
+    #[response("{} at {}")]
+    Timed(Batch, i64),
     /// Bytes that are no message.
     #[unreadable]
     Odd(String),
@@ -161,6 +173,8 @@ impl Redis {
             | Redis::Del(key)
             | Redis::Expire(key, _)
             | Redis::Ttl(key)
+            | Redis::Mortal(key, _)
+            | Redis::Aged(key)
             | Redis::RPush(key, _)
             | Redis::LPush(key, _)
             | Redis::LPop(key)
@@ -172,7 +186,26 @@ impl Redis {
 
     /// Returns `true` if the command changes nothing.
     pub(crate) fn only_reads(&self) -> bool {
-        matches!(self, Redis::Get(_) | Redis::Ttl(_) | Redis::LRange(_))
+        matches!(self, Redis::Get(_) | Redis::Ttl(_) | Redis::Aged(_) | Redis::LRange(_))
+    }
+}
+
+/// The time that WAIT waits, in milliseconds. Zero would be for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Millis(pub u32);
+
+impl Field for Millis {
+    fn text(&self) -> String {
+        self.0.to_string()
+    }
+    fn parse(text: &str) -> Option<Self> {
+        text.parse().ok().filter(|millis| *millis > 0).map(Self)
+    }
+    fn draw(_: &mut Draw<'_>) -> Self {
+        Self(1)
+    }
+    fn show(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())
     }
 }
 

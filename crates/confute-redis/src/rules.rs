@@ -24,6 +24,9 @@ pub const KEEPS_UNTIL_EXPIRY: Rule = rule(
     Level::Store,
     "A key does not disappear before its time to live is over.",
 );
+/// Keys expire.
+pub const EXPIRES: Rule =
+    Rule::must("redis/expires", "A key is gone when its time to live is over by the clock of the server.");
 /// Each INCR counts.
 pub const INCR_ATOMIC: Rule = Rule::must(
     "redis/incr-atomic",
@@ -88,6 +91,7 @@ pub static ALL: &[Rule] = &[
     READS_LATEST,
     KEEPS_WRITES,
     KEEPS_UNTIL_EXPIRY,
+    EXPIRES,
     INCR_ATOMIC,
     APPEND_ATOMIC,
     SETNX_ONLY_NEW,

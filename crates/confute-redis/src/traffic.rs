@@ -5,7 +5,7 @@
 
 use confute_service::{Draw, Mix, Name};
 
-use crate::message::{Batch, Redis, Timeout};
+use crate::message::{Batch, Millis, Redis, Timeout};
 
 /// Seconds of a time to live that no case reaches.
 const LONG: u32 = 5_000;
@@ -52,6 +52,19 @@ pub fn traffic() -> Mix<Redis> {
             vec![Redis::Watch(key), forgets, Redis::Exec { commands, watched }]
         })
         .last(Redis::Del)
+}
+
+/// Milliseconds of a short time to live, and of a nap that is longer than it by more than the model grants.
+const SHORT: u32 = 20;
+const NAP: Millis = Millis(1_200);
+
+/// Returns the traffic with keys that expire while their connection takes a nap. A case takes longer for it.
+pub fn expiring_traffic() -> Mix<Redis> {
+    traffic().sequence(2, |draw| {
+        let key = draw.name();
+        let write = command(draw, key.clone());
+        vec![write, Redis::Mortal(key.clone(), SHORT), Redis::Nap(NAP), Redis::Aged(key)]
+    })
 }
 
 /// Returns a request that shows the content of a key.

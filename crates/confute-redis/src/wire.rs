@@ -47,6 +47,25 @@ fn response_to(command: &Redis, result: Redis) -> Redis {
     response(Some(command), result)
 }
 
+/// Returns the response of several values.
+fn several(request: Option<&Redis>, values: Vec<Redis>) -> Redis {
+    let timed = match (request, values.as_slice()) {
+        (Some(Redis::Mortal(..)), [answer, time]) | (Some(Redis::Aged(_)), [time, answer]) => {
+            clock(time).map(|millis| Redis::Timed(Batch(vec![answer.clone()]), millis))
+        }
+        _ => None,
+    };
+    timed.unwrap_or(Redis::Transaction(Batch(values)))
+}
+
+/// Returns the milliseconds in a response to TIME, which has seconds and microseconds.
+fn clock(time: &Redis) -> Option<i64> {
+    let Redis::Array(Batch(parts)) = time else { return None };
+    let [Redis::Bulk(seconds), Redis::Bulk(micros)] = parts.as_slice() else { return None };
+    let (seconds, micros) = (seconds.parse::<i64>().ok()?, micros.parse::<i64>().ok()?);
+    seconds.checked_mul(1_000)?.checked_add(micros / 1_000)
+}
+
 /// Returns the message of a value.
 fn message(value: RespValue) -> Redis {
     match value {
@@ -63,6 +82,15 @@ fn message(value: RespValue) -> Redis {
 impl Wire<Redis> for Resp {
     fn encode(&self, request: &Redis, bytes: &mut Vec<u8>) {
         match request {
+            // The order matters: the model relies on a clock that was read after the one and before the other.
+            Redis::Mortal(..) => {
+                RespValue::request(&words(request), bytes);
+                RespValue::request(&["TIME"], bytes);
+            }
+            Redis::Aged(_) => {
+                RespValue::request(&["TIME"], bytes);
+                RespValue::request(&words(request), bytes);
+            }
             Redis::Exec { commands, .. } => transaction(commands, "EXEC", bytes),
             Redis::Discard { commands, .. } => transaction(commands, "DISCARD", bytes),
             single => RespValue::request(&words(single), bytes),
@@ -74,6 +102,7 @@ impl Wire<Redis> for Resp {
             Some(Redis::Exec { commands, .. } | Redis::Discard { commands, .. }) => {
                 Some(commands.0.len() + 2)
             }
+            Some(Redis::Mortal(..) | Redis::Aged(_)) => Some(2),
             _ => None,
         };
         let (mut messages, mut used) = (Vec::new(), 0);
@@ -90,9 +119,7 @@ impl Wire<Redis> for Resp {
         }
         match (count, messages.pop()) {
             (None, Some(single)) => Read::Message(single, used),
-            (_, last) => {
-                Read::Message(Redis::Transaction(Batch(messages.into_iter().chain(last).collect())), used)
-            }
+            (_, last) => Read::Message(several(request, messages.into_iter().chain(last).collect()), used),
         }
     }
 }

@@ -62,10 +62,7 @@ pub(crate) fn write(run: &RunRecord, manner: Manner<'_>, out: &mut dyn Write) ->
 /// Returns advice that concerns several violations, or their number.
 pub(crate) fn next(run: &RunRecord, manner: Manner<'_>) -> Vec<String> {
     let mut next = Vec::new();
-    // A program other than the command line has no such flag, and asks for whole proofs.
-    if manner.detail != Detail::Whole {
-        next.extend(only_by_experiment(run));
-    }
+    next.extend(only_by_experiment(run));
     if !is_brief(run, manner.detail) {
         return next;
     }
@@ -99,7 +96,8 @@ fn only_by_experiment(run: &RunRecord) -> Option<String> {
     let numbers: Vec<String> =
         run.violations.iter().filter(counts).map(|one| one.number.to_string()).collect();
     let warnings = if numbers.len() == 1 { "warning" } else { "warnings" };
-    (!numbers.is_empty()).then(|| format!("`--by-experiment` also counts {warnings} {}", numbers.join(", ")))
+    let flag = run.door.setting("by-experiment");
+    (!numbers.is_empty()).then(|| format!("`{flag}` also counts {warnings} {}", numbers.join(", ")))
 }
 
 /// Returns the directory of the reports.

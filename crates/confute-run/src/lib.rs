@@ -28,10 +28,11 @@ pub mod way;
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use confute::lang::Rule;
+use confute::lang::{Rule, panicked_model};
 use confute_drive::{AnyGenerator, AnyProtocol, Target};
 use serde_json::Value;
 
+pub use confute_record::Door;
 pub use error::RunError;
 pub use kit::{Book, Explanation, Kit};
 pub use rust_test::rust_test;
@@ -65,6 +66,8 @@ pub struct Subject {
     pub bound: Option<confute_record::BoundRecord>,
     /// `true` if `confute explain` knows the rules.
     pub is_shipped: bool,
+    /// The program that tests it.
+    pub door: Door,
 }
 
 impl Subject {
@@ -87,12 +90,21 @@ impl Subject {
             secrets: Secrets::default(),
             bound: None,
             is_shipped: false,
+            door: Door::default(),
         }
     }
 
     /// Returns the rules of the model.
     pub fn rules(&self) -> &'static [Rule] {
         self.protocol.model().rules()
+    }
+}
+
+/// Describes a panic that was just caught on this thread: as a mistake of the model if it panicked, otherwise as a defect of the tester.
+pub fn panicked(why: String) -> String {
+    match panicked_model(why) {
+        Ok(mistake) => format!("mistake in the model: {mistake}"),
+        Err(why) => format!("internal error: {why}"),
     }
 }
 

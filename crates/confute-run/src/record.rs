@@ -10,15 +10,15 @@ use confute_drive::{
     SetAside, Tally, Trouble, Workers, alternatives_of, guarded,
 };
 use confute_record::{
-    CaseRecord, DiagnosisRecord, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord, PlanRecord,
-    ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard, ShrunkRecord, Standing,
+    CaseRecord, DiagnosisRecord, Door, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord,
+    PlanRecord, ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard, ShrunkRecord, Standing,
     TroubleRecord, VERSION, Violation, name_of,
 };
 use serde_json::{Value, json};
 
 use crate::session::Beside;
 use crate::stored::{File, Form, StoredCase};
-use crate::{Subject, advice, exports, rust_test};
+use crate::{Subject, advice, exports, panicked, rust_test};
 
 /// Version of the lines of a log.
 const LINES: u32 = 1;
@@ -53,7 +53,7 @@ pub fn of(
     }
     let trouble = |(trouble, times): &(Trouble, u64)| TroubleRecord {
         what: trouble.to_string(),
-        next: advice::next(trouble).to_owned(),
+        next: advice::next(trouble, subject.door),
         times: *times,
     };
     let mistake =
@@ -67,6 +67,7 @@ pub fn of(
         settings: subject.settings.clone(),
         premise: subject.premise.clone(),
         rules,
+        door: subject.door,
         plan: PlanRecord {
             seed: plan.seed,
             level: plan.level,
@@ -155,7 +156,7 @@ pub fn violation(
         let failed = match guarded(|| make(&mut violation)) {
             Ok(Ok(())) => return,
             Ok(Err(why)) => why,
-            Err(why) => format!("internal error: {why}"),
+            Err(why) => panicked(why),
         };
         missing.push(format!("violation {}, {what}: {failed}", finding.number));
     };
@@ -319,11 +320,11 @@ pub fn case_line(case: &CaseReport) -> Value {
 }
 
 /// Returns the line of a log about a trouble.
-pub fn trouble_line(trouble: &Trouble) -> Value {
+pub fn trouble_line(trouble: &Trouble, door: Door) -> Value {
     json!({
         "confute": "trouble",
         "version": LINES,
         "what": trouble.to_string(),
-        "next": advice::next(trouble),
+        "next": advice::next(trouble, door),
     })
 }

@@ -70,14 +70,14 @@ pub fn try_all(
         if stop.load(Ordering::Relaxed) {
             one.unknown = Some("the run was stopped".to_owned());
         } else if is_late(plan) {
-            one.unknown = Some("no time left for it; raise --max-time".to_owned());
+            one.unknown = Some(format!("no time left for it; raise {}", subject.door.setting("max-time")));
         } else if case.about.settings["resources"] != subject.settings["resources"] {
             // Running it would write to resources that are only to be read.
             one.foreign = true;
-            one.unknown = Some("it was recorded with other resources (--path)".to_owned());
+            one.unknown = Some("it was recorded with other resources".to_owned());
         } else if case.about.is_allowed(&plan.allow) {
             one.foreign = true;
-            one.unknown = Some("its rules are allowed (--allow)".to_owned());
+            one.unknown = Some(format!("its rules are allowed ({})", subject.door.setting("allow")));
         } else if let Err(trouble) = surveyed.get_or_insert_with(|| again.survey(&case.about.name)) {
             one.unknown = Some(trouble.to_string());
         } else {

@@ -10,12 +10,12 @@ use confute_drive::{
     CaseReport, Conclusion, Earlier, Limits, Outcome, Plan, Sink, Trouble, campaign_after, guarded,
 };
 use confute_record::journal::Progress;
-use confute_record::{Compared, Log, Shard, Tried};
+use confute_record::{Compared, Door, Log, Shard, Tried};
 
 use crate::baseline::Baseline;
 use crate::budgets::Budgets;
 use crate::shrink::{self, Desk, Investigated};
-use crate::{RunError, Subject, keeper, proof, record, regressions};
+use crate::{RunError, Subject, keeper, panicked, proof, record, regressions};
 
 /// A session to run.
 pub struct Job<'a> {
@@ -68,7 +68,7 @@ impl Beside {
     /// Performs a step that only adds to the findings. If it panics, the findings stay as they are by then.
     fn step(&mut self, what: &str, work: impl FnOnce()) {
         if let Err(why) = guarded(work) {
-            self.missing.push(format!("{what}: internal error: {why}"));
+            self.missing.push(format!("{what}: {}", panicked(why)));
         }
     }
 }
@@ -84,6 +84,8 @@ pub trait RunObserver: Sink {
 /// Receiver that collects the data for the files of a run.
 #[derive(Default)]
 pub struct Recorder {
+    /// The program that started the run.
+    pub door: Door,
     /// Log of the cases and troubles.
     pub log: Log,
     /// Remarks of the survey about the server.
@@ -100,7 +102,7 @@ impl Sink for Recorder {
     }
 
     fn trouble(&mut self, trouble: &Trouble) {
-        self.log.keep(record::trouble_line(trouble));
+        self.log.keep(record::trouble_line(trouble, self.door));
     }
 }
 
@@ -151,7 +153,7 @@ pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Res
     outcome.elapsed += before;
     let resumed = job.progress.map(|progress| progress.done.count());
     let mut beside = Beside { tried, budgets: Some(budgets), resumed, stopped, ..Beside::default() };
-    beside.missing.extend(defects.iter().map(|why| format!("a smaller case: internal error: {why}")));
+    beside.missing.extend(defects.iter().map(|why| format!("a smaller case: {why}")));
     outcome.merge(plan);
     let findings = &mut outcome.findings;
     if job.shrink_time.is_some() {

@@ -175,7 +175,7 @@ impl<'a> Desk<'a> {
                 }
                 (Ok(result), Some(first)) if says_more(&first, &result) => state.done.push((identity, first)),
                 (Ok(result), _) => state.done.push((identity, result)),
-                (Err(why), _) => state.defects.push(why),
+                (Err(why), _) => state.defects.push(crate::panicked(why)),
             }
             drop(state);
             self.changed.notify_all();

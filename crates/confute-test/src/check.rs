@@ -14,7 +14,7 @@ use confute_report::summary::{self, Detail, Manner};
 use confute_rest::Description;
 use confute_run::kit::Reach;
 use confute_run::session::{self, Done, Job, Recorder};
-use confute_run::{RunError, Subject, fresh_seed, guard, quantity, record};
+use confute_run::{Door, RunError, Subject, fresh_seed, guard, quantity, record};
 use confute_service::{Message, Mix, Service, Wire};
 
 /// Default testing time.
@@ -144,6 +144,7 @@ impl Check {
             // The model has been run only by its author, so all of its turns are repeated.
             plan.limits.repeat_all = true;
         }
+        let subject = subject.map(|subject| Subject { door: Door::Test, ..subject });
         let beside = env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from);
         Self {
             subject,
@@ -308,7 +309,7 @@ impl Check {
             baseline: None,
             progress: None,
         };
-        let mut recorder = Recorder::default();
+        let mut recorder = Recorder { door: subject.door, ..Recorder::default() };
         let Done { outcome, beside, mut unwritten } =
             session::run(&job, &mut recorder, &AtomicBool::new(false))?;
         let record = record::of(&subject, &plan, &outcome, &beside, &recorder.log, &recorder.remarks);

@@ -8,7 +8,7 @@
 //! many models holds one copy of the search. Each call across the boundary compares types first: values of two models
 //! are never equal. A fingerprint is made of the value alone; no type id and no address enters it.
 
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::fmt::{self, Display};
 use std::hash::Hash;
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ use crate::engine::{self, Options};
 use crate::explain::{self, Depth, Reasons};
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::{Knowledge, Value, Var};
-use crate::lang::{About, Incoming, Io, Mismatch, Pattern, Rule, ServerModel, Turn};
+use crate::lang::{About, Incoming, Io, Mismatch, Pattern, Rule, ServerModel, Turn, attributed};
 use crate::network::Network;
 use crate::trace::Event;
 use crate::verdict::{Blame, Diagnosis, Refutation, Verdict};
@@ -40,7 +40,7 @@ pub trait Opaque: Any {
 
 impl<M: Any + Display> Opaque for M {
     fn show(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Display::fmt(self, f)
+        attributed(type_name::<M>(), "Display", || Display::fmt(self, f))
     }
 }
 
@@ -119,19 +119,20 @@ pub(crate) fn letter<M: Display + 'static, O: Pattern<M> + Display>(
 
 impl<M, O: Display> Display for Sent<M, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message.fmt(f)
+        attributed(type_name::<O>(), "Display", || self.message.fmt(f))
     }
 }
 
 impl<M: Display + 'static, O: Pattern<M> + Display + Hash> Letter for Sent<M, O> {
     fn unify(&self, seen: &Message, facts: &mut Knowledge) -> Result<(), Mismatch> {
-        self.message.unify(typed(seen).ok_or(Mismatch)?, facts)
+        let seen = typed(seen).ok_or(Mismatch)?;
+        attributed(type_name::<O>(), "Pattern::unify", || self.message.unify(seen, facts))
     }
     fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Rc<Message> {
-        Rc::new(self.message.instantiate(value))
+        Rc::new(attributed(type_name::<O>(), "Pattern::instantiate", || self.message.instantiate(value)))
     }
     fn vars(&self, visit: &mut dyn FnMut(Var)) {
-        self.message.vars(visit);
+        attributed(type_name::<O>(), "Pattern::vars", || self.message.vars(visit));
     }
     fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.message)
@@ -278,28 +279,51 @@ impl<S: ServerModel> Model for S {
     }
     fn may_grow_into(&self, sent: &dyn Letter, seen: &Message) -> bool {
         match ((sent as &dyn Any).downcast_ref::<Sent<S::Msg, S::Out>>(), typed(seen)) {
-            (Some(sent), Some(seen)) => ServerModel::may_grow_into(self, &sent.message, seen),
+            (Some(sent), Some(seen)) => {
+                attributed(ServerModel::name(self), "ServerModel::may_grow_into", || {
+                    ServerModel::may_grow_into(self, &sent.message, seen)
+                })
+            }
             _ => true,
         }
     }
     fn is_parallel(&self, request: &Message) -> bool {
-        typed(request).is_some_and(|request| ServerModel::is_parallel(self, request))
+        let asked = |request| {
+            attributed(ServerModel::name(self), "ServerModel::is_parallel", || {
+                ServerModel::is_parallel(self, request)
+            })
+        };
+        typed(request).is_some_and(asked)
     }
     fn concerns(&self, rule: &Rule, message: &Message) -> bool {
-        typed(message).is_none_or(|message| ServerModel::concerns(self, rule, message))
+        let asked = |message| {
+            attributed(ServerModel::name(self), "ServerModel::concerns", || {
+                ServerModel::concerns(self, rule, message)
+            })
+        };
+        typed(message).is_none_or(asked)
     }
     fn is_habitual(&self, rule: &Rule) -> bool {
-        ServerModel::is_habitual(self, rule)
+        attributed(ServerModel::name(self), "ServerModel::is_habitual", || {
+            ServerModel::is_habitual(self, rule)
+        })
     }
     fn told(&self, response: &Message, visit: &mut dyn FnMut(Value)) {
         if let Some(response) = typed(response) {
-            ServerModel::told(self, response, visit);
+            attributed(ServerModel::name(self), "ServerModel::told", || {
+                ServerModel::told(self, response, visit);
+            });
         }
     }
     fn about(&self, request: &Message, response: Option<&Message>) -> About {
+        let asked = |request, response| {
+            attributed(ServerModel::name(self), "ServerModel::about", || {
+                ServerModel::about(self, request, response)
+            })
+        };
         match (typed(request), response.map(typed)) {
-            (Some(request), None) => ServerModel::about(self, request, None),
-            (Some(request), Some(Some(response))) => ServerModel::about(self, request, Some(response)),
+            (Some(request), None) => asked(request, None),
+            (Some(request), Some(Some(response))) => asked(request, Some(response)),
             _ => About::Anything,
         }
     }

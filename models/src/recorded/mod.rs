@@ -278,6 +278,3 @@ fn number(model: &str, entry: &Entry, value: &Edn) -> Result<i64, Misfit> {
         other => Err(misfit(entry, &format!("{other} is not a value of the {model} model (integers only)"))),
     }
 }
-
-#[cfg(test)]
-mod tests;

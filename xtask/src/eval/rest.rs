@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::{cargo, packages, root};
+use ci::packages;
+
+use crate::{cargo, root};
 
 /// Bugs of the service, those that one client meets first, then those that need two clients at once.
 const BUGS: [(&str, &str); 11] = [

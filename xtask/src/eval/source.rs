@@ -88,7 +88,7 @@ fn install() -> Result<()> {
         return Ok(());
     }
     ensure!(
-        crate::packages::install(&missing),
+        ci::packages::install(&missing),
         "cannot build Apache without {}; as root: apt-get install {}",
         missing.join(", "),
         missing.join(" ")

@@ -197,7 +197,7 @@ fn work_on(args: &Check, path: &Path, board: &Board, say: &dyn Fn(Piece)) {
         }
         // The results of the other files stand.
         Err(why) => {
-            say(Piece::Problem(format!("internal error: {why}")));
+            say(Piece::Problem(confute_run::panicked(why)));
             Row::without_verdict(file, Exit::Inconclusive)
         }
     };

@@ -79,7 +79,7 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
     teller.screen.erase();
     let Done { outcome, mut beside, unwritten } = match done {
         Ok(done) => done?,
-        Err(why) => return cut_short(&why, &teller, flags, color, out),
+        Err(why) => return cut_short(why, &teller, flags, color, out),
     };
     beside.id = id;
     let journal = teller.keeper.take().map_or(Ok(()), Keeper::close);
@@ -87,9 +87,9 @@ pub(crate) fn run(subject: &Subject, flags: &Flags, color: Color, out: &mut dyn 
         && outcome.figures.requests == 0
     {
         // Trust in certificates is configured on the command line, so this is a usage error.
-        anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble));
+        anyhow::bail!("{}: {trouble}; {}", subject.shown, advice::next(trouble, subject.door));
     }
-    let Recorder { log, remarks } = &teller.recorder;
+    let Recorder { log, remarks, .. } = &teller.recorder;
     let record = record::of(subject, &plan, &outcome, &beside, log, remarks);
     // All files are complete before anything is printed, so they exist whatever fails from here on.
     let written = reports.map(|reports| reports.write(&record));
@@ -161,7 +161,7 @@ fn without(exit: Exit, lost: Exit) -> Exit {
 
 /// Reports the violations found so far after a panic of the tester that was not handled elsewhere.
 fn cut_short(
-    why: &str,
+    why: String,
     teller: &Teller<'_>,
     flags: &Flags,
     color: Color,
@@ -169,7 +169,7 @@ fn cut_short(
 ) -> Result<Exit> {
     teller.met.iter().try_for_each(|(_, name)| writeln!(out, "{name}"))?;
     out.flush()?;
-    output::complain(color, &format!("an internal error ended the run: {why}"));
+    output::complain(color, &format!("the run ended early: {}", confute_run::panicked(why)));
     if let Some(folder) = flags.folder() {
         output::complain(color, &format!("no reports were written to {}", folder.display()));
     }

@@ -184,10 +184,10 @@ fn a_defect_is_told_and_costs_little() {
     let mut teller =
         Teller { screen, recorder: Recorder::default(), keeper: None, level: Level::Store, met: Vec::new() };
     let mut out = Vec::new();
-    let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
+    let exit = cut_short("a defect".to_owned(), &teller, &flags, Color::Never, &mut out).unwrap();
     assert_eq!((exit, out.len()), (Exit::Inconclusive, 0));
     teller.met.push((true, "violation: line/read-current".to_owned()));
-    let exit = cut_short("a defect", &teller, &flags, Color::Never, &mut out).unwrap();
+    let exit = cut_short("a defect".to_owned(), &teller, &flags, Color::Never, &mut out).unwrap();
     assert_eq!((exit, &*out), (Exit::Refuted, &b"violation: line/read-current\n"[..]));
 }
 

@@ -68,8 +68,8 @@ fn no_experiment_lifts_what_changes_by_itself() {
         let habits = Habits::of(names.iter().map(|name| Oddity::from_name(name).unwrap()), 1);
         let server = OddServer::origin(habits).unwrap();
         let url = format!("http://{}/", server.addr());
-        let limits = ["--seed", "1", "--max-time", "4s", "--by-experiment", "--format", "json"];
-        let (code, out, _) = said(confute().args(["http", &url]).args(limits));
+        let limits = ["--seed", "1", "--max-time", "4s", "--shrink-time", "4s", "--by-experiment"];
+        let (code, out, _) = said(confute().args(["http", &url]).args(limits).args(["--format", "json"]));
         let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let violations: Vec<Value> = lines.filter(|line| line["confute"] == "violation").collect();
         let weak = |level: &Value| ["live", "should", "steady"].iter().any(|weak| level == weak);
@@ -82,7 +82,7 @@ fn no_experiment_lifts_what_changes_by_itself() {
         assert_ne!(code, 1, "{names:?}");
     }
     // A server that loses resources now and then: that is proven at level store, and no experiment says more.
-    let more = ["--level", "must", "--by-experiment", "--max-time", "4s", "--format", "json"];
+    let more = ["--level", "must", "--by-experiment", "--max-time", "4s", "--shrink-time", "4s"];
     let server = Bug::from_name("delete-takes-neighbour").unwrap();
     let server = Embedded::start(Config::default().bug(server)).unwrap();
     let url = format!("http://{}/", server.addr());

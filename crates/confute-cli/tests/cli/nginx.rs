@@ -33,7 +33,8 @@ const EACH: usize = 25;
 fn a_report_of_many_violations_is_short() {
     let Some(nginx) = running(Nginx::start()) else { return };
     let url = format!("http://{}/", nginx.address());
-    let (code, out, err) = said(confute().args(["http", &url, "--seed", "1", "--max-time", "12s"]));
+    let (code, out, err) =
+        said(confute().args(["http", &url, "--seed", "1", "--max-time", "6s", "--shrink-time", "5s"]));
     assert_eq!(code, 1, "{out}{err}");
     let (table, rest) = out.split_once("\n\n").unwrap();
     assert!(table.lines().next().unwrap().ends_with("the strongest level first:"), "{out}");

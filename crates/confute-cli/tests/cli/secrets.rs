@@ -72,7 +72,7 @@ fn they_never_appear() {
             let (code, out, err) = said(
                 confute()
                     .args(["http", &format!("http://{address}/"), "--seed", "1", "--max-failures", "2", "-v"])
-                    .args(["-H", &field, "--max-time", "10s", "--shrink-time", "2s", "--format", format])
+                    .args(["-H", &field, "--max-time", "3s", "--shrink-time", "2s", "--format", format])
                     .arg("--report-dir")
                     .arg(&folder),
             );

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use confute::lang::Level;
+use confute::lang::{Level, panicked_model};
 use confute::{Inconclusive, Verdict};
 
 use crate::crew::Crew;
@@ -240,9 +240,11 @@ pub fn campaign_after(
         for gauge in &gauges {
             let (tell, shared) = (tell.clone(), &shared);
             scope.spawn(move || {
-                // A defect costs the case in which it shows, and not the violations found before it.
+                // A defect costs the case in which it shows, and not the violations found before it. A mistake of the model ends
+                // the campaign.
                 while let Err(why) = guarded(|| work(protocol, plan, shared, gauge, make, &tell)) {
-                    drop(tell.send(WorkerReport::Trouble(Trouble::Defect(why))));
+                    let trouble = panicked_model(why).map_or_else(Trouble::Defect, Trouble::Mistake);
+                    drop(tell.send(WorkerReport::Trouble(trouble)));
                     if shared.halt.load(Ordering::Relaxed) {
                         break;
                     }

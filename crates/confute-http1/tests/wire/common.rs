@@ -1,7 +1,8 @@
 //! Helpers of the reader tests: reading all messages in some bytes, and the invariants that hold for arbitrary bytes.
 
 use confute_http1::{
-    Kind, Raw, RawRequest, RawResponse, Read, Reader, ReaderLimits, RequestReader, ResponseReader, Start,
+    AnomalyKind, MessageReader, Raw, RawRequest, RawResponse, Read, ReaderLimits, RequestReader,
+    ResponseReader, Start,
 };
 
 /// Result of reading some bytes to their end.
@@ -25,11 +26,11 @@ pub(crate) fn responses(methods: &str, limits: ReaderLimits) -> ResponseReader {
 
 /// Feeds these parts to a reader, then the end of the connection, and returns the result.
 pub(crate) fn outcome<'a, S: Start>(
-    mut reader: Reader<S>,
+    mut reader: MessageReader<S>,
     cuts: impl IntoIterator<Item = &'a [u8]>,
 ) -> Outcome<S> {
     let mut messages = Vec::new();
-    let mut drain = |reader: &mut Reader<S>| {
+    let mut drain = |reader: &mut MessageReader<S>| {
         while let Read::Message(raw) = reader.read() {
             messages.push(*raw);
         }
@@ -52,7 +53,7 @@ pub(crate) fn response(method: &str, bytes: &[u8]) -> RawResponse {
 }
 
 /// Returns the kinds of the anomalies of a message.
-pub(crate) fn kinds<S>(raw: &Raw<S>) -> Vec<Kind> {
+pub(crate) fn kinds<S>(raw: &Raw<S>) -> Vec<AnomalyKind> {
     raw.anomalies().iter().map(|anomaly| anomaly.kind).collect()
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn check(bytes: &[u8], seed: u64) {
     }
 }
 
-fn check_one<S>(reader: impl Fn() -> Reader<S>, bytes: &[u8], seed: u64) -> Outcome<S>
+fn check_one<S>(reader: impl Fn() -> MessageReader<S>, bytes: &[u8], seed: u64) -> Outcome<S>
 where
     S: Start + std::fmt::Debug + PartialEq,
 {

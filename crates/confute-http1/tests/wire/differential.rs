@@ -4,7 +4,7 @@
 //! head without an anomaly is accepted by `httparse`. The known exception, checked below: `httparse` omits a reason
 //! phrase that is not ASCII.
 
-use confute_http1::{Kind, PieceKind, RawResponse, Read, ReaderLimits};
+use confute_http1::{AnomalyKind, PieceKind, RawResponse, Read, ReaderLimits};
 
 use crate::common::responses;
 
@@ -54,20 +54,20 @@ fn head_length(raw: &RawResponse) -> Option<usize> {
 }
 
 /// Returns `true` for an anomaly of syntax, which is all that `httparse` checks.
-fn is_about_syntax(kind: Kind) -> bool {
+fn is_about_syntax(kind: AnomalyKind) -> bool {
     !matches!(
         kind,
-        Kind::BadLength
-            | Kind::DuplicateLengths
-            | Kind::ConflictingLengths
-            | Kind::LengthWithCoding
-            | Kind::BadCoding
-            | Kind::CodingInOldVersion
-            | Kind::FramingForbidden
-            | Kind::BadChunkSize
-            | Kind::BadChunkExtension
-            | Kind::BadChunkTerminator
-            | Kind::Truncated(_)
+        AnomalyKind::BadLength
+            | AnomalyKind::DuplicateLengths
+            | AnomalyKind::ConflictingLengths
+            | AnomalyKind::LengthWithCoding
+            | AnomalyKind::BadCoding
+            | AnomalyKind::CodingInOldVersion
+            | AnomalyKind::FramingForbidden
+            | AnomalyKind::BadChunkSize
+            | AnomalyKind::BadChunkExtension
+            | AnomalyKind::BadChunkTerminator
+            | AnomalyKind::Truncated(_)
     )
 }
 

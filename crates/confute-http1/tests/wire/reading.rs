@@ -1,7 +1,7 @@
 //! Results of reading given bytes: completeness, anomalies, unread rest.
 
 use confute_http1::PieceKind::{Body, ChunkLine, FieldLine, HeadEnd, StartLine};
-use confute_http1::{Ending, Kind, Limit, Read, ReaderLimits, RequestReader, Section};
+use confute_http1::{AnomalyKind, Ending, Limit, Read, ReaderLimits, RequestReader, Section};
 
 use crate::common::{Outcome, TIGHT, kinds, outcome, response, responses};
 
@@ -30,35 +30,39 @@ fn chunks_with_extensions_and_trailers() {
 fn each_anomaly_is_listed() {
     let head = |text: &str| kinds(&response("HEAD", format!("{text}\r\n\r\n").as_bytes()));
     let field = |line: &str| head(&format!("HTTP/1.1 200 OK\r\n{line}"));
-    assert_eq!(head("\r\n\r\nHTTP/1.1 200 OK"), [Kind::LeadingEmptyLine; 2]);
-    assert_eq!(head("junk\r\n\r\nmoreHTTP/1.1 200 OK"), [Kind::Garbage { length: 12 }]);
-    assert_eq!(head("\r\njunkHTTP/1.1 200 OK"), [Kind::LeadingEmptyLine, Kind::Garbage { length: 4 }]);
-    assert_eq!(head("HTTP/1.1 200 O\rK"), [Kind::BareCr]);
-    assert_eq!(head("HTTP/1.1 200 OK\r"), [Kind::BareCr]);
-    assert_eq!(head("HTTP/1.1 200 OK\nA: b\nC: d"), [Kind::BareLf; 2]);
-    assert_eq!(head("HTTP/1.1 200"), [Kind::MissingReason]);
-    assert_eq!(field("A: b\r\n c"), [Kind::ObsFold]);
-    assert_eq!(field(" A: b\r\n c: d\r\nE: f"), [Kind::SpaceBeforeFields, Kind::ObsFold]);
-    assert_eq!(field("A : b"), [Kind::SpaceBeforeColon]);
-    assert_eq!(field(": b"), [Kind::EmptyName]);
-    assert_eq!(field("A\0@: b"), [Kind::BadNameByte(0)]);
-    assert_eq!(field("A: b\0\u{1}"), [Kind::BadValueByte(0)]);
-    assert_eq!(field("A: \u{7f}"), [Kind::BadValueByte(0x7f)]);
-    assert_eq!(field("A: b\r c"), [Kind::BareCr]);
-    assert_eq!(field("A"), [Kind::NoColon]);
+    assert_eq!(head("\r\n\r\nHTTP/1.1 200 OK"), [AnomalyKind::LeadingEmptyLine; 2]);
+    assert_eq!(head("junk\r\n\r\nmoreHTTP/1.1 200 OK"), [AnomalyKind::Garbage { length: 12 }]);
+    assert_eq!(
+        head("\r\njunkHTTP/1.1 200 OK"),
+        [AnomalyKind::LeadingEmptyLine, AnomalyKind::Garbage { length: 4 }]
+    );
+    assert_eq!(head("HTTP/1.1 200 O\rK"), [AnomalyKind::BareCr]);
+    assert_eq!(head("HTTP/1.1 200 OK\r"), [AnomalyKind::BareCr]);
+    assert_eq!(head("HTTP/1.1 200 OK\nA: b\nC: d"), [AnomalyKind::BareLf; 2]);
+    assert_eq!(head("HTTP/1.1 200"), [AnomalyKind::MissingReason]);
+    assert_eq!(field("A: b\r\n c"), [AnomalyKind::ObsFold]);
+    assert_eq!(field(" A: b\r\n c: d\r\nE: f"), [AnomalyKind::SpaceBeforeFields, AnomalyKind::ObsFold]);
+    assert_eq!(field("A : b"), [AnomalyKind::SpaceBeforeColon]);
+    assert_eq!(field(": b"), [AnomalyKind::EmptyName]);
+    assert_eq!(field("A\0@: b"), [AnomalyKind::BadNameByte(0)]);
+    assert_eq!(field("A: b\0\u{1}"), [AnomalyKind::BadValueByte(0)]);
+    assert_eq!(field("A: \u{7f}"), [AnomalyKind::BadValueByte(0x7f)]);
+    assert_eq!(field("A: b\r c"), [AnomalyKind::BareCr]);
+    assert_eq!(field("A"), [AnomalyKind::NoColon]);
     assert_eq!(field("A: \u{e9}\t!"), []);
     let chunks = |text: &str| {
         let text = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{text}");
         let outcome = outcome(responses("GET", ReaderLimits::default()), [text.as_bytes()]);
         (kinds(&outcome.messages[0]), outcome.messages[0].ending(), outcome.unread.len())
     };
-    let kinds = vec![Kind::BareLf, Kind::ChunkEndsInLf, Kind::BareLf, Kind::BareLf];
+    let kinds =
+        vec![AnomalyKind::BareLf, AnomalyKind::ChunkEndsInLf, AnomalyKind::BareLf, AnomalyKind::BareLf];
     assert_eq!(chunks("1\na\n0\n\n"), (kinds, Ending::Complete, 0));
-    assert_eq!(chunks("1 \r\na\r\n0\r\n\r\n"), (vec![Kind::OddSpacing], Ending::Complete, 0));
-    assert_eq!(chunks("1;\r\na\r\n0\r\n\r\n"), (vec![Kind::BadChunkExtension], Ending::Complete, 0));
-    assert_eq!(chunks("x\r\na\r\n0\r\n\r\n"), (vec![Kind::BadChunkSize], Ending::Unknown, 8));
-    assert_eq!(chunks("1\r\nab\r\n0\r\n\r\n"), (vec![Kind::BadChunkTerminator], Ending::Unknown, 8));
-    assert_eq!(chunks("1\r\na\rb0\r\n\r\n"), (vec![Kind::BadChunkTerminator], Ending::Unknown, 7));
+    assert_eq!(chunks("1 \r\na\r\n0\r\n\r\n"), (vec![AnomalyKind::OddSpacing], Ending::Complete, 0));
+    assert_eq!(chunks("1;\r\na\r\n0\r\n\r\n"), (vec![AnomalyKind::BadChunkExtension], Ending::Complete, 0));
+    assert_eq!(chunks("x\r\na\r\n0\r\n\r\n"), (vec![AnomalyKind::BadChunkSize], Ending::Unknown, 8));
+    assert_eq!(chunks("1\r\nab\r\n0\r\n\r\n"), (vec![AnomalyKind::BadChunkTerminator], Ending::Unknown, 8));
+    assert_eq!(chunks("1\r\na\rb0\r\n\r\n"), (vec![AnomalyKind::BadChunkTerminator], Ending::Unknown, 7));
 }
 
 #[test]
@@ -66,7 +70,7 @@ fn cut_off_is_not_complete() {
     let ending = |text: &str| {
         let raw = response("GET", format!("HTTP/1.1 200 OK\r\n{text}").as_bytes());
         assert!(
-            raw.is_complete() || kinds(&raw).iter().any(|kind| matches!(kind, Kind::Truncated(_))),
+            raw.is_complete() || kinds(&raw).iter().any(|kind| matches!(kind, AnomalyKind::Truncated(_))),
             "{text}"
         );
         (raw.ending(), raw.content().into_owned())
@@ -104,27 +108,27 @@ fn interim_responses_are_messages_of_their_own() {
 #[test]
 fn bytes_after_the_end() {
     let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-    let read = |methods, text: &str| -> Vec<Vec<Kind>> {
+    let read = |methods, text: &str| -> Vec<Vec<AnomalyKind>> {
         outcome(responses(methods, ReaderLimits::default()), [text.as_bytes()])
             .messages
             .iter()
             .map(kinds)
             .collect()
     };
-    let cut = Kind::Truncated(Section::Head);
-    assert_eq!(read("GET", &format!("{ok}{ok}")), [vec![], vec![Kind::BytesAfterEnd]]);
+    let cut = AnomalyKind::Truncated(Section::Head);
+    assert_eq!(read("GET", &format!("{ok}{ok}")), [vec![], vec![AnomalyKind::BytesAfterEnd]]);
     assert_eq!(
         read("GET", &format!("{ok}!")),
-        [vec![], vec![Kind::Garbage { length: 1 }, Kind::BytesAfterEnd, cut]]
+        [vec![], vec![AnomalyKind::Garbage { length: 1 }, AnomalyKind::BytesAfterEnd, cut]]
     );
     // The body is too long; then the response to the next request follows.
-    assert_eq!(read("GET GET", &format!("{ok}!!{ok}")), [vec![], vec![Kind::Garbage { length: 2 }]]);
+    assert_eq!(read("GET GET", &format!("{ok}!!{ok}")), [vec![], vec![AnomalyKind::Garbage { length: 2 }]]);
     // Empty lines may be discarded.
-    assert_eq!(read("GET", &format!("{ok}\r\n\r\n")), [vec![], vec![Kind::LeadingEmptyLine; 2]]);
+    assert_eq!(read("GET", &format!("{ok}\r\n\r\n")), [vec![], vec![AnomalyKind::LeadingEmptyLine; 2]]);
     let last = ok.replace("\r\n\r\n", "\r\nConnection: x, Close\r\n\r\n");
-    assert_eq!(read("GET GET", &format!("{last}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
+    assert_eq!(read("GET GET", &format!("{last}{ok}")), [vec![], vec![AnomalyKind::BytesAfterClose]]);
     let old = ok.replace("/1.1", "/1.0");
-    assert_eq!(read("GET GET", &format!("{old}{ok}")), [vec![], vec![Kind::BytesAfterClose]]);
+    assert_eq!(read("GET GET", &format!("{old}{ok}")), [vec![], vec![AnomalyKind::BytesAfterClose]]);
     let kept = old.replace("\r\n\r\n", "\r\nConnection: Keep-Alive\r\n\r\n");
     assert_eq!(read("GET GET", &format!("{kept}{ok}")), [vec![], vec![]]);
     // The bytes after 101 belong to another protocol.
@@ -141,7 +145,8 @@ fn limits_end_reading() {
         let Outcome { messages, unread, dropped } = outcome(responses("GET", TIGHT), [text.as_bytes()]);
         let raw = messages.last().unwrap();
         assert!(
-            raw.is_complete() || matches!(kinds(raw).last(), Some(Kind::TooLong(_) | Kind::TooManyAnomalies))
+            raw.is_complete()
+                || matches!(kinds(raw).last(), Some(AnomalyKind::TooLong(_) | AnomalyKind::TooManyAnomalies))
         );
         (raw.ending(), raw.bytes().len(), unread.len(), dropped)
     };
@@ -167,12 +172,12 @@ fn requests() {
         b"\r\nPUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhiGET * HTTP/1.1\r\nHost : x\r\n\r\n";
     let outcome = outcome(RequestReader::default(), [&text[..]]);
     let [put, get] = &outcome.messages[..] else { panic!("not two") };
-    assert_eq!(kinds(put), [Kind::LeadingEmptyLine]);
+    assert_eq!(kinds(put), [AnomalyKind::LeadingEmptyLine]);
     assert_eq!(
         (put.method(), put.target(), &*put.content()),
         (Some(&b"PUT"[..]), Some(&b"/a"[..]), &b"hi"[..])
     );
     assert_eq!(put.fields().only("host").as_deref(), Some(&b"x"[..]));
     // A server must reject this request; a client need not reject such a response.
-    assert_eq!(kinds(get), [Kind::SpaceBeforeColon]);
+    assert_eq!(kinds(get), [AnomalyKind::SpaceBeforeColon]);
 }

@@ -32,6 +32,7 @@ pub fn record(id: &str, shard: Option<Shard>, seed: u64) -> RunRecord {
         settings: json!({}),
         premise: "nobody else writes".to_owned(),
         rules: (0..12).map(|number| rule(&format!("rule/{number}"))).collect(),
+        door: crate::Door::default(),
         plan: PlanRecord {
             seed,
             level: Level::Store,

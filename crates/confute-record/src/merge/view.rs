@@ -329,6 +329,8 @@ fn summed(campaign: &Campaign, runs: &[(&Arc<str>, &Part)]) -> RunRecord {
         settings: campaign.settings.clone(),
         premise: campaign.premise.clone(),
         rules: campaign.rules.clone(),
+        // Records are merged on the command line.
+        door: crate::Door::CommandLine,
         plan: campaign.plan.clone(),
         conclusion: Conclusion::Unrefuted,
         violations: Vec::new(),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use confute::knowledge::{Knowledge, Value, Var};
-use confute::lang::{Mismatch, Pattern};
+use confute::lang::{Mismatch, Number, Pattern, Sym};
 
 use confute_service::Name;
 
@@ -28,6 +28,8 @@ pub enum Answer {
     Array(Vec<Answer>),
     /// The responses of a transaction.
     Transaction(Vec<Answer>),
+    /// A response, and what the server's clock shows.
+    Timed(Box<Answer>, Sym<Number>),
 }
 
 impl Answer {
@@ -77,6 +79,7 @@ impl Answer {
                 other => other,
             },
             Self::Any => Redis::Nil,
+            Self::Timed(answer, _) => Redis::Timed(Batch(vec![answer.example()]), 0),
             Self::Array(parts) => Redis::Array(all(parts)),
             Self::Transaction(parts) => Redis::Transaction(all(parts)),
         }
@@ -89,12 +92,25 @@ pub(crate) fn queued() -> Answer {
 }
 
 impl Pattern<Redis> for Answer {
-    fn unify(&self, seen: &Redis, _: &mut Knowledge) -> Result<(), Mismatch> {
+    fn unify(&self, seen: &Redis, facts: &mut Knowledge) -> Result<(), Mismatch> {
+        if let (Self::Timed(answer, now), Redis::Timed(Batch(parts), clock)) = (self, seen) {
+            let [part] = parts.as_slice() else { return Err(Mismatch) };
+            return if answer.fits(part) { now.unify(clock, facts) } else { Err(Mismatch) };
+        }
         if self.fits(seen) { Ok(()) } else { Err(Mismatch) }
     }
 
-    fn instantiate(&self, _: &mut dyn FnMut(Var) -> Value) -> Redis {
-        self.example()
+    fn instantiate(&self, value: &mut dyn FnMut(Var) -> Value) -> Redis {
+        match self {
+            Self::Timed(answer, now) => Redis::Timed(Batch(vec![answer.example()]), now.instantiate(value)),
+            other => other.example(),
+        }
+    }
+
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        if let Self::Timed(_, now) = self {
+            now.vars(visit);
+        }
     }
 }
 
@@ -113,6 +129,7 @@ impl Display for Answer {
             Self::Other(_) => f.write_str("another string"),
             Self::Any => f.write_str("anything"),
             Self::Popped(key, element) => write!(f, "{key}: {element}"),
+            Self::Timed(answer, _) => write!(f, "{answer} at some time"),
             // That commands are queued is expected, and no news.
             Self::Transaction(parts) if parts.iter().skip(1).rev().skip(1).all(|part| *part == queued()) => {
                 parts.last().map_or(Ok(()), |last| write!(f, "{last}"))

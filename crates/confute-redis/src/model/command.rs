@@ -1,10 +1,10 @@
 //! The commands on one key.
 
-use confute::lang::{Io, Stop, Turn};
+use confute::lang::{Io, Number, Stop, Turn};
 
 use super::RedisModel;
 use super::answer::Answer;
-use super::entry::{Entry, Value};
+use super::entry::{Death, Entry, Value};
 use crate::message::{Batch, Redis};
 use crate::rules;
 
@@ -15,6 +15,9 @@ pub(crate) fn perform(io: &mut Io<'_, RedisModel>, entry: &mut Entry, command: &
     // The server looks at its clock when it likes: the moment at which a key expires is its choice.
     if entry.may_expire() && io.choose(2)? == 1 {
         lapse(io, entry)?;
+    }
+    if let Redis::Aged(_) = command {
+        return aged(io, entry);
     }
     if entry.life.is_some() && entry.value.is_some() && io.deviates(&rules::KEEPS_UNTIL_EXPIRY)? {
         entry.remove();
@@ -34,6 +37,7 @@ pub(crate) fn perform(io: &mut Io<'_, RedisModel>, entry: &mut Entry, command: &
         Redis::Incr(_) => increment(io, entry),
         Redis::Del(_) => delete(io, entry),
         Redis::Expire(_, seconds) => Ok(expire(entry, *seconds)),
+        Redis::Mortal(_, millis) => mortal(io, entry, *millis),
         Redis::Ttl(_) => ttl(io, entry),
         Redis::RPush(_, text) => push(io, entry, text, true),
         Redis::LPush(_, text) => push(io, entry, text, false),
@@ -140,9 +144,37 @@ fn expire(entry: &mut Entry, seconds: u32) -> Answer {
     if entry.value.is_none() {
         return Answer::integer(0);
     }
-    entry.life = Some(seconds);
+    (entry.life, entry.dies) = (Some(seconds), None);
     entry.watchers.clear();
     Answer::integer(1)
+}
+
+/// Milliseconds that are granted to a key beyond its time to live, for a clock that is set.
+const SLACK: i64 = 1_000;
+
+/// Sets the time to live. The server's clock was read after that, so the key is gone when it shows the time to live more.
+///
+/// Only the clock of the server counts, because a key expires by it. The times at which the tester sends and receives would need to
+/// be compared with it.
+fn mortal(io: &mut Io<'_, RedisModel>, entry: &mut Entry, millis: u32) -> Performed {
+    let from = io.fresh::<Number>()?;
+    let is_ignored = entry.value.is_some() && io.deviates(&rules::EXPIRES)?;
+    let answer = if is_ignored { Answer::integer(1) } else { expire(entry, millis.div_ceil(1_000)) };
+    if entry.value.is_some() && !is_ignored {
+        entry.dies = Some(Death { from: from.clone(), after: i64::from(millis) });
+    }
+    Ok(Answer::Timed(Box::new(answer), from))
+}
+
+/// Looks if the key exists. The server's clock was read before that.
+fn aged(io: &mut Io<'_, RedisModel>, entry: &mut Entry) -> Performed {
+    let now = io.fresh::<Number>()?;
+    if let (Some(_), Some(Death { from, after })) = (&entry.value, &entry.dies) {
+        io.assume(now.at_most(from, after + SLACK))?;
+    }
+    let is_old = io.deviates(&rules::READS_LATEST)?;
+    let answer = if is_old { Answer::Any } else { Answer::integer(i64::from(entry.value.is_some())) };
+    Ok(Answer::Timed(Box::new(answer), now))
 }
 
 fn ttl(io: &mut Io<'_, RedisModel>, entry: &Entry) -> Performed {

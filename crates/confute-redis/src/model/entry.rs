@@ -1,6 +1,7 @@
 //! The content of a key.
 
-use confute::lang::Conn;
+use confute::knowledge::Var;
+use confute::lang::{Conn, HasVars, Number, Sym};
 
 /// Seconds from which a time to live is longer than any case.
 const LONG: u32 = 1_000;
@@ -14,8 +15,25 @@ pub(crate) struct Entry {
     pub(crate) is_counted: bool,
     /// The time to live, in seconds.
     pub(crate) life: Option<u32>,
+    /// The time by which the key is gone, if it is known.
+    pub(crate) dies: Option<Death>,
     /// Connections that watch the key and for which it is unchanged, in order.
     pub(crate) watchers: Vec<Conn>,
+}
+
+/// The time by which a key is gone: so many milliseconds after the server's clock showed a secret time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Death {
+    pub(crate) from: Sym<Number>,
+    pub(crate) after: i64,
+}
+
+impl HasVars for Entry {
+    fn vars(&self, visit: &mut dyn FnMut(Var)) {
+        if let Some(death) = &self.dies {
+            death.from.vars(visit);
+        }
+    }
 }
 
 /// A value.
@@ -26,7 +44,6 @@ pub(crate) enum Value {
     /// A list, never empty, the head first.
     List(Vec<String>),
 }
-confute::plain!(Entry);
 
 impl Entry {
     /// Replaces the value. The key lives for ever again.
@@ -41,7 +58,7 @@ impl Entry {
             value => Some(value),
         };
         if self.value.is_none() {
-            self.life = None;
+            (self.life, self.dies) = (None, None);
         }
         self.is_counted = false;
         self.watchers.clear();

@@ -49,7 +49,7 @@ impl ServerModel for RedisModel {
                 io.send(conn, answer)
             }
             Redis::Ping => io.send(conn, Redis::Simple("PONG".to_owned())),
-            Redis::Info => io.send(conn, Answer::Any),
+            Redis::Info | Redis::Nap(_) => io.send(conn, Answer::Any),
             _ => io.replies(0),
         }
     }

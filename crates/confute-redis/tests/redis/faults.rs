@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use confute_redis::{Redis, server, traffic};
+use confute_redis::{Millis, Redis, expiring_traffic, server, traffic};
 use confute_service::Mix;
 use confute_test::{Check, Conclusion};
 use confute_testbed::redis::{Fault, Faulty};
@@ -65,8 +65,25 @@ fn an_element_that_is_given_twice_is_refuted() {
 }
 
 #[test]
+fn keys_that_never_expire_are_refuted() {
+    // Little else, because every run of a case takes a nap.
+    let short = Mix::new()
+        .names(2)
+        .requests(6)
+        .kind(1, |draw| Redis::Get(draw.name()))
+        .kind(1, |draw| Redis::Ttl(draw.name()))
+        .sequence(2, |draw| {
+            let key = draw.name();
+            let nap = Redis::Nap(Millis(1_200));
+            vec![Redis::Set(key.clone(), draw.text()), Redis::Mortal(key.clone(), 20), nap, Redis::Aged(key)]
+        })
+        .last(Redis::Del);
+    refutes_with(short, Fault::NeverExpires, "redis/expires", 6);
+}
+
+#[test]
 fn the_proxy_without_a_fault_is_not_refuted() {
     let Some(redis) = start(&[]) else { return };
     let proxy = Faulty::start(redis.address(), None).unwrap();
-    check(&proxy, traffic()).cases(6).max_time(Duration::from_secs(30)).run();
+    check(&proxy, expiring_traffic()).cases(6).max_time(Duration::from_secs(30)).run();
 }

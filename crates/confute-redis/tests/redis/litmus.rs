@@ -65,6 +65,16 @@ fn executed() -> Redis {
     Array(Batch(vec![Ok]))
 }
 
+/// Returns an exchange that sets a time to live of 20 ms, with the server's clock after it.
+fn mortal(answer: i64, clock: i64) -> Exchange {
+    (A, Mortal("k".into(), 20), Timed(Batch(vec![Integer(answer)]), clock))
+}
+
+/// Returns a look if the key exists, with the server's clock before it.
+fn aged(answer: i64, clock: i64) -> Exchange {
+    (B, Aged("k".into()), Timed(Batch(vec![Integer(answer)]), clock))
+}
+
 fn verdict(exchanges: &[Exchange], relaxed: &[&'static str]) -> Verdict {
     let mut events: Vec<Event<Redis>> = [A, B].map(|conn| Event::Opened(WireConn(conn))).into();
     for (conn, request, response) in exchanges {
@@ -82,6 +92,7 @@ fn broken() -> Vec<(&'static Rule, Vec<Exchange>)> {
         (&rules::READS_LATEST, vec![set("v1"), set("v2"), get(bulk("v1")), get(bulk("v2"))]),
         (&rules::KEEPS_WRITES, vec![set("v1"), set("v2"), get(bulk("v1")), get(bulk("v1"))]),
         (&rules::KEEPS_UNTIL_EXPIRY, vec![set("v1"), (A, Expire("k".into(), 5_000), Integer(1)), get(Nil)]),
+        (&rules::EXPIRES, vec![set("v1"), mortal(1, 100_000), aged(1, 101_021), aged(1, 101_022)]),
         (&rules::INCR_ATOMIC, vec![incr(Integer(1)), (B, Incr("k".into()), Integer(1))]),
         (
             &rules::APPEND_ATOMIC,
@@ -184,6 +195,12 @@ fn correct_exchanges_are_allowed() {
         vec![set("v1"), (A, Expire("k".into(), 1), Integer(1)), get(Nil)],
         vec![set("v1"), (A, Expire("k".into(), 1), Integer(1)), get(bulk("v1")), set("v2"), get(bulk("v2"))],
         vec![set("v1"), watch(), (A, Expire("k".into(), 5_000), Integer(1)), exec(write(), queued(), Nil)],
+        // At most a second after it is over, or at once.
+        vec![set("v1"), mortal(1, 100_000), aged(1, 101_020), aged(0, 101_020), get(Nil)],
+        vec![set("v1"), mortal(1, 100_000), aged(0, 100_000), (A, Ttl("k".into()), Integer(-2))],
+        vec![mortal(0, 100_000), set("v1"), aged(1, 200_000)],
+        vec![set("v1"), mortal(1, 100_000), set("v2"), aged(1, 200_000)],
+        vec![set("v1"), mortal(1, 100_000), (A, Expire("k".into(), 5_000), Integer(1)), aged(1, 200_000)],
         vec![exec(
             vec![Incomplete],
             Error(text("ERR wrong number of arguments for 'get' command")),
@@ -207,6 +224,9 @@ fn wrong_exchanges_are_refuted() {
         vec![set("v1"), (A, Ttl("k".into()), Integer(5))],
         vec![set("v1"), (A, Expire("k".into(), 5_000), Integer(1)), (A, Ttl("k".into()), Integer(5_001))],
         vec![set("v1"), (A, Incr("k".into()), wrong())],
+        vec![set("v1"), mortal(0, 100_000)],
+        // An APPEND keeps the time to live.
+        vec![set("v1"), mortal(1, 100_000), (A, Append("k".into(), text("x")), Integer(3)), aged(1, 200_000)],
     ];
     for exchanges in cases {
         assert!(verdict(&exchanges, &[]).is_refuted(), "{exchanges:?}");

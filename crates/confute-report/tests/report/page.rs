@@ -100,7 +100,7 @@ fn a_long_case_is_cut_around_the_end() {
 #[test]
 fn however_much_there_is_it_stays_small() {
     let body = HOSTILE.repeat(40);
-    let findings = (1..=45).map(|number| finding(number, 400, 30, &body, false)).collect();
+    let findings = (1..=45).map(|number| finding(number, 210, 30, &body, false)).collect();
     let page = page("much", &run(findings));
     assert!(page.len() < 5_000_000, "{}", page.len());
     assert!(page.contains("And 5 more") && page.contains("more characters"));

@@ -1,6 +1,7 @@
 //! Mistakes of model authors, each with a remedy.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Turn;
@@ -10,13 +11,51 @@ const SHOWN: usize = 200;
 
 /// Runs a turn. If it panics, the panic message is the error, and the caller discards everything the turn
 /// changed.
-pub(crate) fn guarded(turn: impl FnOnce() -> Turn) -> Result<Turn, String> {
+pub(crate) fn guarded(model: &'static str, turn: impl FnOnce() -> Turn) -> Result<Turn, String> {
     let message = |panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<&str>().map(ToString::to_string);
         text.or_else(|| panic.downcast_ref::<String>().cloned())
     };
-    catch_unwind(AssertUnwindSafe(turn))
-        .map_err(|panic| message(panic).unwrap_or_else(|| "no message".to_owned()))
+    let before = RUNNING.replace(Some(Running { model, function: "a turn" }));
+    let ended = catch_unwind(AssertUnwindSafe(turn));
+    RUNNING.set(before);
+    ended.map_err(|panic| message(panic).unwrap_or_else(|| "no message".to_owned()))
+}
+
+/// A function of a model, for the attribution of a panic.
+#[derive(Clone, Copy)]
+struct Running {
+    /// Name of the model or of the type of its messages.
+    model: &'static str,
+    function: &'static str,
+}
+
+thread_local! {
+    /// The function of a model that this thread runs, or that has panicked.
+    static RUNNING: Cell<Option<Running>> = const { Cell::new(None) };
+}
+
+/// Runs a function of a model, so that [`panicked_model`] names the model if it panics.
+pub(crate) fn attributed<T>(model: &'static str, function: &'static str, work: impl FnOnce() -> T) -> T {
+    let before = RUNNING.replace(Some(Running { model, function }));
+    let result = work();
+    RUNNING.set(before);
+    result
+}
+
+/// Returns `true` if this thread runs a function of a model. A panic hook that asks for it can tell a panic of a model from
+/// one of the program.
+pub fn runs_model() -> bool {
+    RUNNING.get().is_some()
+}
+
+/// Attributes a panic that was just caught on this thread: a panic in a function of a model is a mistake of its author, any other one
+/// is a defect of the program, and its message is returned as it is.
+pub fn panicked_model(why: String) -> Result<Mistake, String> {
+    match RUNNING.take() {
+        Some(Running { model, function }) => Ok(Mistake::PanickedOutside { model, function, why }),
+        None => Err(why),
+    }
 }
 
 /// Returns a name for the turn that handles this message; `None` is an internal turn.
@@ -50,6 +89,18 @@ pub enum Mistake {
         model: &'static str,
         /// Name of the turn.
         turn: String,
+        /// Message of the panic.
+        why: String,
+    },
+    /// A function of the model other than a turn panicked.
+    #[error(
+        "`{model}` panicked in {function}: {why}. This function must handle every message; the location of the panic is on standard error"
+    )]
+    PanickedOutside {
+        /// The [name](super::ServerModel::name) of the model, or the type of the messages that it sends.
+        model: &'static str,
+        /// The function.
+        function: &'static str,
         /// Message of the panic.
         why: String,
     },

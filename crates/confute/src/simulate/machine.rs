@@ -191,8 +191,9 @@ impl<'m, S: ServerModel<Msg: Clone>> Machine<'m, S> {
         };
         let message = attempt.offer.as_ref().map(|(_, message)| message.clone());
         let mut io = Io::new(&mut attempt);
-        let result =
-            guarded(|| if start.internal { self.model.internal(&mut io) } else { self.model.serve(&mut io) });
+        let result = guarded(self.model.name(), || {
+            if start.internal { self.model.internal(&mut io) } else { self.model.serve(&mut io) }
+        });
         let result = result.unwrap_or_else(|why| {
             let turn = turn_of(message.map(|message| match message {
                 Incoming::Message(message) => format!("{message}"),

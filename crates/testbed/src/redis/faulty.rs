@@ -25,12 +25,20 @@ pub enum Fault {
     WatchIgnored,
     /// A BLPOP is sometimes given the element that another one has just got.
     PopTwice,
+    /// A time to live is confirmed, and TTL counts it down, but the key stays.
+    NeverExpires,
 }
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 5] =
-        [Self::StaleRead, Self::LostWrite, Self::IncrNotAtomic, Self::WatchIgnored, Self::PopTwice];
+    pub const ALL: [Self; 6] = [
+        Self::StaleRead,
+        Self::LostWrite,
+        Self::IncrNotAtomic,
+        Self::WatchIgnored,
+        Self::PopTwice,
+        Self::NeverExpires,
+    ];
 
     /// Returns the name of the fault on command lines.
     pub fn name(self) -> &'static str {
@@ -40,6 +48,7 @@ impl Fault {
             Self::IncrNotAtomic => "incr-not-atomic",
             Self::WatchIgnored => "watch-ignored",
             Self::PopTwice => "pop-twice",
+            Self::NeverExpires => "never-expires",
         }
     }
 
@@ -64,7 +73,7 @@ struct Proxy {
     fault: Option<Fault>,
     server: SocketAddr,
     opportunities: AtomicU64,
-    /// The response to the first GET of each key since it was last used, and the latest response to a BLPOP.
+    /// The response to the first GET of each key since it was last used, the latest response to a BLPOP, and keys that should expire.
     memory: Mutex<HashMap<String, Vec<u8>>>,
 }
 
@@ -156,6 +165,19 @@ impl Proxy {
             }
             (Some(Fault::LostWrite), ["SET", ..]) if self.sometimes() => Ok(Some(b"+OK\r\n".to_vec())),
             (Some(Fault::IncrNotAtomic), ["INCR", key]) => Self::increment(key, upstream),
+            (Some(Fault::NeverExpires), ["EXPIRE" | "PEXPIRE", key, _]) => {
+                let response = upstream.ask(&resp::request(&["EXISTS", key]))?;
+                self.memory().insert((*key).to_owned(), Vec::new());
+                Ok(Some(response))
+            }
+            (Some(Fault::NeverExpires), ["TTL", key]) if self.memory().contains_key(*key) => {
+                let exists = upstream.ask(&resp::request(&["EXISTS", key]))? == b":1\r\n";
+                Ok(Some(if exists { b":0\r\n".to_vec() } else { b":-2\r\n".to_vec() }))
+            }
+            (Some(Fault::NeverExpires), ["SET" | "GETSET" | "DEL", key, ..]) => {
+                self.memory().remove(*key);
+                Ok(None)
+            }
             (Some(Fault::WatchIgnored), ["WATCH", ..]) => Ok(Some(b"+OK\r\n".to_vec())),
             (Some(Fault::PopTwice), ["BLPOP", key, _]) => {
                 let earlier = self.memory().get(*key).cloned();

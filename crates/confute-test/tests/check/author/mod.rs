@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use confute::lang::{Io, Turn};
 use confute_drive::Conclusion;
-use own::{Message, Own, Serve, VALUES, check, check_with, right};
+use own::{Message, Own, Serve, VALUES, check, check_of, check_with, right};
 
 /// Returns the error of `try_run`, on one line, for a correct server and the model with this turn.
 fn said(serve: Serve) -> String {
@@ -174,6 +174,20 @@ fn a_panic_in_the_model() {
     assert!(!text.contains("defect"), "{text}");
     let text = panicked(panics);
     assert!(text.contains(what), "{text}");
+}
+
+/// A panic outside of the turns is a mistake of the model, too, and ends the run: it would meet in every case.
+#[test]
+fn a_panic_outside_of_a_turn() {
+    let visit = |message: &Message| assert!(!matches!(message, Message::Value(1..)), "no value is expected");
+    let text = match check_of(Own { visit, ..Own::new(right) }, false, |_| 60).try_run() {
+        Ok((outcome, text)) => panic!("{:?}\n{text}", outcome.conclusion),
+        Err(why) => why.to_string(),
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let what = "mistake in the model: `check::author::own::Own` panicked in ServerModel::told: no value is expected. This \
+                function must handle every message";
+    assert!(text.contains(what) && !text.contains("defect"), "{text}");
 }
 
 /// The binary does not know the rules of a user-defined model, and cannot replay its cases.

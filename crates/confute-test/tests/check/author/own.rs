@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use confute::knowledge::Value;
 use confute::lang::{Io, Level, Rule, ServerModel, Table, Turn};
 use confute_drive::{AnyGenerator, Generator, Past, Peer, Protocol, Reader, Side, Step, Target, Until, View};
 use confute_test::Check;
@@ -50,9 +51,11 @@ pub(super) type Serve = fn(&Own, &mut Io<'_, Own>) -> Turn;
 
 /// A model with a given turn.
 pub(super) struct Own {
-    serve: Serve,
+    pub(super) serve: Serve,
     /// A counter: state that a model must not have.
     pub(super) runs: AtomicU64,
+    /// A function other than the turn that every message is passed to.
+    pub(super) visit: fn(&Message),
     /// Values outside of tables: state that a model must not have.
     pub(super) outside: Mutex<BTreeMap<String, u32>>,
 }
@@ -63,6 +66,10 @@ impl ServerModel for Own {
 
     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
         (self.serve)(self, io)
+    }
+
+    fn told(&self, message: &Message, _: &mut dyn FnMut(Value)) {
+        (self.visit)(message);
     }
 
     fn rules(&self) -> &'static [Rule] {
@@ -182,10 +189,18 @@ pub(super) fn check(serve: Serve, forgets: bool) -> Check {
 
 /// Returns a test like [`check`], with this number of steps in each case.
 pub(super) fn check_with(serve: Serve, forgets: bool, steps: fn(u64) -> u32) -> Check {
-    let (lines, target) = (
-        Lines(Own { serve, runs: AtomicU64::new(0), outside: Mutex::default() }),
-        Target::new(start(forgets)),
-    );
+    check_of(Own::new(serve), forgets, steps)
+}
+
+impl Own {
+    pub(super) fn new(serve: Serve) -> Self {
+        Self { serve, runs: AtomicU64::new(0), visit: |_| (), outside: Mutex::default() }
+    }
+}
+
+/// Returns a test like [`check_with`], with this model.
+pub(super) fn check_of(own: Own, forgets: bool, steps: fn(u64) -> u32) -> Check {
+    let (lines, target) = (Lines(own), Target::new(start(forgets)));
     Check::new(lines, "own", target, move |case| AnyGenerator::new(Traffic { left: steps(case) }))
         .seed(1)
         .cases(40)

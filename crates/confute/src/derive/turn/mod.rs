@@ -176,7 +176,13 @@ impl<'a> Runner<'a> {
     /// Runs `serve` (or `internal`) once along the path.
     pub(crate) fn run(mut self, model: &dyn Model) -> Ran {
         let internal = self.start.pickable.is_some();
-        let end = guarded(|| if internal { model.internal(&mut self) } else { model.serve(&mut self) });
+        let end =
+            guarded(
+                model.name(),
+                || {
+                    if internal { model.internal(&mut self) } else { model.serve(&mut self) }
+                },
+            );
         self.ran.end = end.unwrap_or_else(|why| Err(self.panicked(model, why)));
         self.ran.asked = self.asked;
         if !internal && self.ran.received == 0 && self.ran.end.is_ok() {

@@ -65,7 +65,7 @@ const NODE_FOLDER: &str = "target/node";
 const PYTHON_FOLDER: &str = "target/python";
 
 /// Installs missing packages, if this is Debian and the user is root. Returns those still missing, one line each.
-pub(crate) fn provide() -> Vec<String> {
+pub fn provide() -> Vec<String> {
     let mut missing = provide_programs();
     missing.extend(provide_python());
     missing.extend(provide_node());
@@ -125,7 +125,7 @@ fn provide_node() -> Option<String> {
 }
 
 /// Installs Python packages into a folder. Returns `true` if they were installed.
-pub(crate) fn pip_into(folder: &Path, names: &[&str]) -> bool {
+pub fn pip_into(folder: &Path, names: &[&str]) -> bool {
     println!("installing {} into {}", names.join(", "), folder.display());
     let target = folder.display().to_string();
     let done = pip(&[&["install", "--quiet", "--upgrade", "--target", &target], names].concat());
@@ -148,7 +148,7 @@ fn pip(arguments: &[&str]) -> bool {
 }
 
 /// Installs packages, if this is Debian and the user is root. Returns `true` if they were installed.
-pub(crate) fn install(names: &[&str]) -> bool {
+pub fn install(names: &[&str]) -> bool {
     if !may_install() {
         return false;
     }

@@ -3,8 +3,9 @@
 
 use confute::Options;
 use confute::random::Random;
-
-use super::*;
+use confute::simulate::ExchangePlan;
+use confute::trace::ReadLimits;
+use confute_models::registry::{Loaded, Named, load, model, models, network, networks, rule};
 
 fn loaded(text: &str, name: Option<&str>) -> Result<(&'static dyn Named, Loaded), String> {
     let asked = name.map(|name| model(name).unwrap());

@@ -7,20 +7,20 @@ use confute::network::{Direct, Network, Tcp, Udp};
 use confute::simulate::{ExchangePlan, Statistics};
 use confute::trace::Event;
 
-use crate::accumulator::Accumulator;
-use crate::conditional::Conditional;
-use crate::counter::Counter;
-use crate::echo::Echo;
-use crate::kv::Kv;
-use crate::list_append::ListAppend;
-use crate::proxy::Proxy;
-use crate::queue::Queue;
-use crate::register::CasRegister;
-use crate::set::Set;
-use crate::stack::Stack;
-use crate::swap::Swap;
-use crate::ticket::TicketOffice;
-use crate::{Workload, simulate};
+use confute_models::accumulator::Accumulator;
+use confute_models::conditional::Conditional;
+use confute_models::counter::Counter;
+use confute_models::echo::Echo;
+use confute_models::kv::Kv;
+use confute_models::list_append::ListAppend;
+use confute_models::proxy::Proxy;
+use confute_models::queue::Queue;
+use confute_models::register::CasRegister;
+use confute_models::set::Set;
+use confute_models::stack::Stack;
+use confute_models::swap::Swap;
+use confute_models::ticket::TicketOffice;
+use confute_models::{Workload, simulate};
 
 type Trace<M> = Vec<Event<M>>;
 

@@ -2,14 +2,14 @@
 //!
 //! Every step runs, even after one has failed, and the last line reports the result of each.
 
-use std::num::NonZero;
-use std::process::Command;
+use std::env;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use clap::Parser as _;
+use anyhow::{Context as _, Result};
+use ci::{cargo, is_strict, packages};
 
-use crate::{Args, Chore, cargo, is_strict, packages};
+use crate::binaries;
 
 /// Runs all steps. Returns `true` if all passed.
 pub(crate) fn run() -> Result<bool> {
@@ -29,25 +29,23 @@ pub(crate) fn run() -> Result<bool> {
     summary.step("format", cargo(&["fmt", "--all", "--check"])?);
     let lints = ["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"];
     summary.step("lints", cargo(&lints)?);
-    let mut tests = cargo(&["test", "--workspace", "--exclude", "bench", "--quiet", "--no-fail-fast"])?;
-    if std::env::var_os("RUST_TEST_THREADS").is_none() {
-        tests.env("RUST_TEST_THREADS", threads().to_string());
-    }
-    summary.step("tests", tests);
-    let soaks = [
-        ("engine", "short soak"),
-        ("http", "short soak of http"),
-        ("odd", "short soak of odd servers"),
-        ("memcached", "short soak of memcached"),
-        ("redis", "short soak of redis"),
-    ];
-    for (what, name) in soaks {
-        // The soak runs in this process: a separate build of less than the whole workspace would take longer than the
-        // soak.
-        summary.chore(name, Args::parse_from(["xtask", "soak", what, "--short"]).chore);
-    }
-    summary.chore("newcomer's path", Chore::Newcomer);
-
+    // The tests mostly wait, so the newcomer's crate is compiled meanwhile, by a process of its own: its CPU time counts.
+    let mut newcomer = None;
+    let tests = || {
+        let built = heading("build of the tests", binaries::build)?;
+        newcomer = Some(
+            Command::new(env::current_exe()?).args(["newcomer", "--built"]).stdout(Stdio::piped()).spawn(),
+        );
+        binaries::run(built)
+    };
+    summary.work("tests", tests);
+    summary.step("doctests", cargo(&[&binaries::ALL[..], &["--quiet", "--no-fail-fast", "--doc"]].concat())?);
+    summary.work("newcomer's path", || {
+        let child = newcomer.context("the tests were not built")??;
+        let output = child.wait_with_output()?;
+        print!("{}", String::from_utf8_lossy(&output.stdout));
+        Ok(output.status.success())
+    });
     let Summary { passed, failed, skipped } = &summary;
     let mut parts = vec![format!("{} passed ({})", passed.len(), passed.join(", "))];
     if !failed.is_empty() {
@@ -58,11 +56,6 @@ pub(crate) fn run() -> Result<bool> {
     }
     println!("\n== {}; {}", parts.join("; "), seconds(start.elapsed()));
     Ok(failed.is_empty())
-}
-
-/// Number of tests that run at the same time: twice the cores, because the longest tests mostly wait for servers.
-fn threads() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, NonZero::get)
 }
 
 #[derive(Default)]
@@ -83,9 +76,9 @@ impl Summary {
         });
     }
 
-    fn chore(&mut self, name: &'static str, chore: Chore) {
+    fn work(&mut self, name: &'static str, work: impl FnOnce() -> Result<bool>) {
         self.check(name, || {
-            crate::run(chore).unwrap_or_else(|error| {
+            work().unwrap_or_else(|error| {
                 println!("error: {error:#}");
                 false
             })

@@ -1,9 +1,10 @@
 //! Tests of histories as events: what a completion means, and which histories fit no model.
 
-use confute::trace::ReadLimits;
-
-use super::*;
-use crate::{counter, kv, list_append, queue, register, set};
+use confute::trace::{Event, ReadLimits, WireConn};
+use confute_models::recorded::{
+    COUNTER, KV, LIST_APPEND, Misfit, QUEUE, REGISTER, Reading, Recorded, SET, STACK,
+};
+use confute_models::{counter, kv, list_append, queue, register, set};
 
 fn read<M: Clone>(reading: &'static Reading<M>, file: &str) -> Result<Recorded<M>, Misfit> {
     let history = confute::history::read(file.as_bytes(), ReadLimits::default()).unwrap();

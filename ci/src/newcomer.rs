@@ -14,17 +14,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::{cargo, compile, root};
+use ci::{cargo, root};
 
 /// Maximum time from `confute new` to the report of the first violation.
 const LIMIT: Duration = Duration::from_mins(3);
 /// Folder of the crate, below the root of the workspace: a crate inside of another workspace must compile, too.
 const FOLDER: &str = "target/newcomer";
 
-/// Writes a crate, runs its test with the planted bug and without. Returns `true` if both ended as they should, in time.
-pub(crate) fn run() -> Result<bool> {
-    let built = cargo(&["build", "--quiet", "--package", "confute-cli"])?.status()?;
-    ensure!(built.success(), "the binary does not compile");
+/// Writes a crate, runs its test with the planted bug and without. Returns `true` if both ended as they should, in time. If
+/// `is_built`, the binary is there, built with the tests.
+pub(crate) fn run(is_built: bool) -> Result<bool> {
+    let is_built = is_built || cargo(&["build", "--quiet", "--package", "confute-cli"])?.status()?.success();
+    ensure!(is_built, "the binary does not compile");
     let folder = root()?.join(FOLDER);
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
@@ -71,7 +72,7 @@ fn walk(folder: &Path) -> Result<bool> {
 /// Returns the CPU time of all child processes that have ended.
 fn cpu_time() -> Result<Duration> {
     let status = fs::read_to_string("/proc/self/stat")?;
-    let ticks = compile::children(&status).context("/proc/self/stat is not as expected")?;
+    let ticks = ci::children(&status).context("/proc/self/stat is not as expected")?;
     Ok(Duration::from_secs_f64(ticks / 100.0))
 }
 
