@@ -235,6 +235,9 @@ fn list(
             unknown.push((id, version));
             continue;
         };
+        if seen.moving.contains(&path) {
+            continue;
+        }
         let mut places = shown.iter().enumerate().filter(|(_, listed)| listed.item == path);
         match (places.next(), places.next()) {
             (Some((place, listed)), None) => {
@@ -250,7 +253,7 @@ fn list(
     let rest: Vec<&Listed> = shown
         .iter()
         .zip(&is_matched)
-        .filter(|(one, is_matched)| one.is_ours && !**is_matched)
+        .filter(|(one, is_matched)| one.is_ours && !**is_matched && !seen.moving.contains(&one.item))
         .map(|(one, _)| one)
         .collect();
     require(rest.len() <= unknown.len() + seen.untold as usize)?;

@@ -332,7 +332,8 @@ impl OneTurn<'_> {
         {
             return self.perform(io, entry.clone(), last.clone(), slot);
         }
-        if self.request.op == Op::Replace && io.choose(2)? == 1 {
+        // RFC 9110, 13.1.1: If-Match is false where there is nothing.
+        if self.request.op == Op::Replace && self.request.if_match.is_none() && io.choose(2)? == 1 {
             let version = self.sent(io)?;
             slot.set(io, Self::entry(&self.collection(), State::Present(version.clone())))?;
             let kind = Self::written(io, version)?;
@@ -381,7 +382,7 @@ impl OneTurn<'_> {
             io.assume(version.tag.equals(&old.tag).negate())?;
         }
         let shown = if is_garbled { Version { fields: self.unsent(&version), ..version } } else { version };
-        self.remember(io, &mut entry, old)?;
+        Self::remember(io, &mut entry, old);
         entry.state = State::Present(lost.unwrap_or_else(|| shown.clone()));
         let changed = if io.relaxes(&rules::IF_MATCH_RACE) { Some(io.fresh()?) } else { None };
         entry.changed.clone_from(&changed);
@@ -407,7 +408,7 @@ impl OneTurn<'_> {
     }
 
     /// Keeps the content that is replaced, while a rule is relaxed with which it can show.
-    fn remember(&self, io: &mut Io<'_>, entry: &mut Entry, old: Version) -> Turn {
+    fn remember(io: &mut Io<'_>, entry: &mut Entry, old: Version) {
         let is_kept = io.relaxes(&rules::READS_LATEST)
             || io.relaxes(&rules::UPDATE_KEPT)
             || io.relaxes(&rules::AS_SENT)
@@ -418,7 +419,6 @@ impl OneTurn<'_> {
             entry.older.retain(|version| *version != old);
             entry.older.push(old);
         }
-        Ok(())
     }
 
     /// Returns `true` if the precondition of a write holds, or if the service ignores that it does not.

@@ -195,6 +195,20 @@ fn the_right_rule_is_blamed() {
     }
 }
 
+/// No standard asks for lists that are made at one moment.
+#[test]
+fn an_item_that_is_written_meanwhile_may_be_listed_or_not() {
+    let mut list = listed(0, 4, &[], false);
+    if let Event::Received(_, Message::Response(response)) = &mut list {
+        Arc::make_mut(response).moving = vec!["/todos/7".into()];
+    }
+    let start = [sent(0, 0, Op::Create, None, A, None), created(0, 1, 7, A, "1")];
+    let more = [sent(0, 2, Op::List, None, &[], None), sent(1, 3, Op::Patch, Some(7), B, None), list];
+    assert!(is_fine(&[&start[..], &more].concat()));
+    let still = [more[0].clone(), more[1].clone(), listed(0, 4, &[], false)];
+    assert!(!is_fine(&[&start[..], &still].concat()));
+}
+
 /// A create without a response delays the events behind it. The search must not see the responses among them early: here that of the
 /// read on connection 2 comes from a write that is sent later.
 #[test]
