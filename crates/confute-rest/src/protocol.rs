@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use confute::lang::Rule;
+use confute::lang::{Level, Rule};
 use confute_drive::{
     Asks, Dialogue, Evidence, Exchange, Exporting, Exports, Kept, Past, Protocol, Refusal, Setup, Side, Talk,
     Trouble,
@@ -443,6 +443,14 @@ impl Rest {
 }
 
 impl Evidence<Rest> for Rest {
+    /// Lowers the level of rules that rest on the identity of an item, if the service gives ids again: then an id says less about who
+    /// it belongs to.
+    fn level(&self, rule: &Rule) -> Level {
+        let rests_on_ids = [rules::CREATED_IS_THERE.name, rules::ID_UNIQUE.name].contains(&rule.name);
+        let is_reused = rests_on_ids && self.outline.all().any(|ready| ready.resource.id.reused);
+        if is_reused { Level::Should } else { rule.level }
+    }
+
     fn subjects(&self, request: &Message) -> Vec<String> {
         let Some(request) = request.request() else { return Vec::new() };
         request.item.iter().map(ToString::to_string).collect()

@@ -218,9 +218,12 @@ impl OneTurn<'_> {
             slot.set(io, Self::entry(&self.request.path, State::Present(unknown.clone())))?;
             return self.send(io, Kind::Created(id, unknown));
         }
-        if !io.deviates(&rules::CREATED_IS_THERE)? {
-            slot.set(io, Self::entry(&self.request.path, State::Present(version.clone())))?;
-        }
+        let state = if io.deviates(&rules::CREATED_IS_THERE)? {
+            State::Removed(version.clone())
+        } else {
+            State::Present(version.clone())
+        };
+        slot.set(io, Self::entry(&self.request.path, state))?;
         self.send(io, Kind::Created(id, version))
     }
 
@@ -335,6 +338,12 @@ impl OneTurn<'_> {
         // RFC 9110, 13.1.1: If-Match is false where there is nothing.
         if self.request.op == Op::Replace && self.request.if_match.is_none() && io.choose(2)? == 1 {
             let version = self.sent(io)?;
+            if let Some((_, last)) = &was
+                && last.fields != version.fields
+                && !io.deviates(&rules::TAG_CHANGES)?
+            {
+                io.assume(version.tag.equals(&last.tag).negate())?;
+            }
             slot.set(io, Self::entry(&self.collection(), State::Present(version.clone())))?;
             let kind = Self::written(io, version)?;
             return self.send(io, kind);
