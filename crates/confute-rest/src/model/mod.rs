@@ -264,7 +264,7 @@ impl OneTurn<'_> {
             }
             State::Present(mut version) => {
                 if io.deviates(&rules::CREATED_IS_THERE)? {
-                    return self.send(io, Kind::Missing(false));
+                    return self.send(io, Kind::Gone);
                 }
                 if io.deviates(&rules::TAG_STEADY)? {
                     // A tag of its own: one of an earlier content says that tags do not change with the content.
@@ -307,7 +307,7 @@ impl OneTurn<'_> {
             State::Present(version) => version.clone(),
         };
         if io.deviates(&rules::CREATED_IS_THERE)? {
-            return self.send(io, Kind::Missing(false));
+            return self.send(io, Kind::Gone);
         }
         if io.deviates(&rules::ID_UNIQUE)? {
             // The item of another case, which got the same id.
@@ -333,6 +333,9 @@ impl OneTurn<'_> {
         if let Some((entry, last)) = &was
             && twice(io, &rules::DELETED_IS_GONE)?
         {
+            if !self.is_met(io, entry, last)? {
+                return self.send(io, Kind::Failed);
+            }
             return self.perform(io, entry.clone(), last.clone(), slot);
         }
         // RFC 9110, 13.1.1: If-Match is false where there is nothing.
@@ -518,7 +521,7 @@ impl OneTurn<'_> {
             State::Present(version) => version.clone(),
         };
         if io.deviates(&rules::CREATED_IS_THERE)? {
-            return self.send(io, Kind::Missing(false));
+            return self.send(io, Kind::Gone);
         }
         if !self.is_met(io, &entry, &version)? {
             return self.send(io, Kind::Failed);
