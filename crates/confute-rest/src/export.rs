@@ -1,5 +1,7 @@
 //! Counterexamples for people without Confute: a script for curl.
 
+use std::fmt::Write as _;
+
 use confute::trace::Event;
 use confute_drive::{Export, Exports, Kept};
 
@@ -10,29 +12,29 @@ use crate::wire;
 pub(crate) fn exports(rest: &Rest, kept: &Kept<'_, Rest>) -> Exports {
     let mut script = String::from("#!/bin/sh\n");
     for line in kept.about {
-        script.push_str(&format!("# {line}\n"));
+        let _ = writeln!(script, "# {line}");
     }
     script.push_str("# The requests as they were sent, one after the other. Ids and tags are those of that run, so a service that\n");
     script.push_str("# has other ones now needs them replaced; `confute replay` does that by itself.\n");
-    script.push_str(&format!("base=${{1:-{}}}\n", quoted(kept.url.trim_end_matches('/'))));
+    let _ = writeln!(script, "base=${{1:-{}}}", quoted(kept.url.trim_end_matches('/')));
     for event in kept.trace {
         match event {
             Event::Sent(on, message) => {
                 let Some(request) = message.request() else { continue };
                 let Some(ready) = rest.outline.named(&request.resource) else { continue };
                 let target = wire::target(request, ready, "");
-                script.push_str(&format!("\n# on connection {}\n", on.0));
-                script.push_str(&format!("curl -sS -i -X {} \"$base\"{}", request.method, quoted(&target)));
+                let _ = writeln!(script, "\n# on connection {}", on.0);
+                let _ = write!(script, "curl -sS -i -X {} \"$base\"{}", request.method, quoted(&target));
                 for (name, value) in wire::fields(request, ready) {
-                    script.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {value}"))));
+                    let _ = write!(script, " \\\n  -H {}", quoted(&format!("{name}: {value}")));
                 }
                 if let Some(body) = &request.body {
-                    script.push_str(&format!(" \\\n  --data-binary {}", quoted(body)));
+                    let _ = write!(script, " \\\n  --data-binary {}", quoted(body));
                 }
                 script.push('\n');
             }
             Event::Received(on, message) => {
-                script.push_str(&format!("# connection {} received: {message}\n", on.0));
+                let _ = writeln!(script, "# connection {} received: {message}", on.0);
             }
             _ => {}
         }

@@ -231,7 +231,7 @@ fn service_subject(
         plan = planned;
     }
     let surveyed = surveyed.map(|learnt| {
-        let mut all: Vec<String> = plan.resources.iter().map(|resource| understood(resource)).collect();
+        let mut all: Vec<String> = plan.resources.iter().map(understood).collect();
         all.append(&mut remarks);
         all.extend(learnt);
         all

@@ -4,14 +4,16 @@
 //! A field that does not come back as it was sent is taken for one that the server computes. That may hide a violation, and is
 //! reported; the opposite would accuse every service that trims a text.
 
+use std::sync::Arc;
+
 use confute_drive::{Caller, Exchange, Past, Peer, Protocol as _, Talk, Trouble};
 
 use crate::ask::{Ask, Condition, Ref};
 use crate::body;
 use crate::json::Fields;
 use crate::message::{Message, Op, Response};
-use crate::outline::Outline;
-use crate::plan::{Owner, Plan, Validator};
+use crate::outline::{Outline, Ready};
+use crate::plan::{Owner, Plan, Resource, Validator};
 use crate::protocol::Rest;
 use crate::wire::Access;
 
@@ -21,6 +23,22 @@ struct Survey<'a> {
     talk: Talk<'a, Rest>,
     name: &'a str,
     past: Past<Rest>,
+}
+
+/// What was found out about a resource.
+#[derive(Default)]
+struct Found {
+    /// Name of the resource.
+    name: String,
+    assumed: Vec<String>,
+    /// Fields that do not come back as they were sent.
+    differing: Vec<String>,
+}
+
+impl Found {
+    fn assume(&mut self, what: &str) {
+        self.assumed.push(format!("`{}`: {what}", self.name));
+    }
 }
 
 /// The reason why a resource cannot be tested.
@@ -44,8 +62,7 @@ pub(crate) fn learn(
     caller: &Caller,
     name: &str,
 ) -> Result<Vec<String>, Trouble> {
-    let unusable = |why: String| Trouble::Unprepared(why);
-    let outline = Outline::new(allowing(plan)).map_err(unusable)?;
+    let outline = Outline::new(allowing(plan)).map_err(Trouble::Unprepared)?;
     let rest = Rest::new(outline, access.clone());
     let talk = Talk::new(&rest, caller.clone());
     let mut survey = Survey { rest: &rest, talk, name, past: Past::default() };
@@ -112,113 +129,143 @@ impl Survey<'_> {
         }
     }
 
+    /// Tries the operations of a resource on an item of its own, and corrects the plan.
     fn resource(&mut self, number: usize, plan: &mut Plan, remarks: &mut Vec<String>) -> Result<(), Unfit> {
         let rest = self.rest;
         let Some(ready) = rest.outline.get(number) else { return Ok(()) };
         let item = self.create(number, 1)?;
-        let step = self.past.exchanges.len() - 1;
-        let sent = self.past.exchanges[step].request.request().map(|request| request.fields.clone());
-        let sent = sent.unwrap_or_default();
-        let created_tag = self.past.exchanges[step].replies.iter().find_map(Message::response);
-        let created_tag = created_tag.and_then(|response| response.tag.clone());
+        let birth = self.past.exchanges.len() - 1;
+        let mut found = Found { name: plan.resources[number].name.clone(), ..Found::default() };
+        let tag = self.read(ready, number, item, birth, &mut found)?;
+        let told_at = self.past.exchanges.len() - 1;
+        self.list(ready, number, birth, &mut plan.resources[number], &mut found)?;
         let resource = &mut plan.resources[number];
-        let name = resource.name.clone();
-        let mut assumed = Vec::new();
-        let mut differing = Vec::new();
-        let mut tag = None;
-        if ready.has(Op::Read)
-            && let Some(read) = self.send(Ask::new(number, Op::Read).on(item))?
-        {
-            self.readable(&read)?;
-            match &read.fields {
-                Some(fields) => differing = differences(&sent, fields, false),
-                None => assumed.push(format!(
-                    "`{name}`: an item that was just created is read with status {}",
-                    read.status
-                )),
-            }
-            tag = read.tag;
-        }
-        if let (Some(list), true) = (&mut resource.list, ready.has(Op::List)) {
-            let parent = self.past.exchanges[step]
-                .ask
-                .item
-                .filter(|_| ready.parent.is_some() && ready.is_server_made());
-            let parent = parent.or(self.past.exchanges[step].ask.parent);
-            if let Some(shown) = self.send(Ask { item: parent, ..Ask::new(number, Op::List) })? {
-                let path = self.path_of(step);
-                let found = shown.items.iter().flatten().find(|listed| Some(&listed.item) == path.as_ref());
-                match found {
-                    Some(listed) => {
-                        for field in differences(&sent, &listed.fields, true) {
-                            if !differing.contains(&field) {
-                                differing.push(field);
-                            }
-                        }
-                    }
-                    None if shown.is_success() && !shown.is_partial => {
-                        list.partial = true;
-                        assumed.push(format!(
-                            "`{name}`: the list lacks an item that was just created, so it is taken for a part of all items"
-                        ));
-                    }
-                    None => {}
-                }
-            }
-        }
-        for field in differing {
-            resource.fields.insert(field.clone(), Owner::Unknown);
+        for field in std::mem::take(&mut found.differing) {
             if resource.mark.as_ref() == Some(&field) {
                 resource.mark = None;
             }
-            assumed.push(format!(
-                "`{name}`: the field `{field}` does not come back as it was sent, so the server is taken to compute it"
+            found.assume(&format!(
+                "the field `{field}` does not come back as it was sent, so the server is taken to compute it"
             ));
+            resource.fields.insert(field, Owner::Unknown);
         }
-        match (&mut resource.validator, tag) {
-            (Some(Validator::Etag { on_write, .. }), Some(tag)) => {
-                *on_write = created_tag.as_ref() == Some(&tag);
+        self.validator(number, item, (birth, tag), resource, &mut found)?;
+        if ready.has(Op::Delete) && ready.is_server_made() {
+            let is_required = matches!(resource.validator, Some(Validator::Etag { required: true, .. }));
+            let condition = is_required.then_some(Condition::Match(told_at));
+            self.send(Ask::new(number, Op::Delete).on(item).when(condition))?;
+            let before = self.path_of(birth);
+            let again = self.create(number, 2).is_ok();
+            if again && before.is_some() && self.path_of(self.past.exchanges.len() - 1) == before {
+                resource.id.reused = true;
+                found.assume(
+                    "the server gives the ids of removed items again, so the tester writes to no item that may be removed",
+                );
             }
+        }
+        for one in found.assumed {
+            if !plan.assumed.contains(&one) {
+                plan.assumed.push(one.clone());
+            }
+            remarks.push(one);
+        }
+        Ok(())
+    }
+
+    /// Returns the fields that the request of a step sent.
+    fn fields_of(&self, step: usize) -> Fields {
+        let request = self.past.exchanges[step].request.request();
+        request.map(|request| request.fields.clone()).unwrap_or_default()
+    }
+
+    /// Reads an item, and returns its tag.
+    fn read(
+        &mut self,
+        ready: &Ready,
+        number: usize,
+        item: Ref,
+        birth: usize,
+        found: &mut Found,
+    ) -> Result<Option<Arc<str>>, Unfit> {
+        if !ready.has(Op::Read) {
+            return Ok(None);
+        }
+        let Some(read) = self.send(Ask::new(number, Op::Read).on(item))? else { return Ok(None) };
+        Self::readable(&read)?;
+        match &read.fields {
+            Some(fields) => found.differing = differences(&self.fields_of(birth), fields, false),
+            None => {
+                found.assume(&format!("an item that was just created is read with status {}", read.status));
+            }
+        }
+        Ok(read.tag)
+    }
+
+    /// Lists a collection, in which the item of a step should be.
+    fn list(
+        &mut self,
+        ready: &Ready,
+        number: usize,
+        birth: usize,
+        resource: &mut Resource,
+        found: &mut Found,
+    ) -> Result<(), Unfit> {
+        let Some(list) = &mut resource.list else { return Ok(()) };
+        let create = &self.past.exchanges[birth].ask;
+        let parent = if ready.is_server_made() { create.item } else { create.parent };
+        let Some(shown) = self.send(Ask { item: parent, ..Ask::new(number, Op::List) })? else {
+            return Ok(());
+        };
+        let path = self.path_of(birth);
+        match shown.items.iter().flatten().find(|listed| Some(&listed.item) == path.as_ref()) {
+            Some(listed) => {
+                let differing = differences(&self.fields_of(birth), &listed.fields, true);
+                let new = differing.into_iter().filter(|field| !found.differing.contains(field));
+                let new: Vec<String> = new.collect();
+                found.differing.extend(new);
+            }
+            None if shown.is_success() && !shown.is_partial => {
+                list.partial = true;
+                found.assume(
+                    "the list lacks an item that was just created, so it is taken for a part of all items",
+                );
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Finds out whether entity tags can be relied on. `told` is the step that created the item, and the tag of a read.
+    fn validator(
+        &mut self,
+        number: usize,
+        item: Ref,
+        (birth, tag): (usize, Option<Arc<str>>),
+        resource: &mut Resource,
+        found: &mut Found,
+    ) -> Result<(), Trouble> {
+        let created = self.past.exchanges[birth].replies.iter().find_map(Message::response);
+        let created = created.and_then(|response| response.tag.clone());
+        match (&mut resource.validator, tag) {
+            (Some(Validator::Etag { on_write, .. }), Some(tag)) => *on_write = created == Some(tag),
             (Some(Validator::Etag { .. }), None) => {
-                assumed.push(format!("`{name}`: a read has no strong ETag, so If-Match is not tested"));
+                found.assume("a read has no strong ETag, so If-Match is not tested");
                 resource.validator = None;
             }
             (none @ None, Some(tag)) if self.obeys(number, item)? => {
-                *none = Some(Validator::Etag { required: false, on_write: created_tag == Some(tag) });
-                assumed.push(format!(
-                    "`{name}`: reads have strong ETags, and If-Match is obeyed, so it is tested"
-                ));
+                *none = Some(Validator::Etag { required: false, on_write: created == Some(tag) });
+                found.assume("reads have strong ETags, and If-Match is obeyed, so it is tested");
             }
-            (None, Some(_)) => {
-                assumed.push(format!(
-                    "`{name}`: reads have strong ETags, but a write with a false If-Match is performed, so If-Match is not tested"
-                ));
-            }
+            (None, Some(_)) => found.assume(
+                "reads have strong ETags, but a write with a false If-Match is not refused with 412, so If-Match is not tested",
+            ),
             _ => {}
-        }
-        if ready.has(Op::Delete) && ready.is_server_made() {
-            self.send(Ask::new(number, Op::Delete).on(item))?;
-            let before = self.path_of(step);
-            let again = self.create(number, 2).is_ok();
-            let step = self.past.exchanges.len() - 1;
-            if again && before.is_some() && self.path_of(step) == before {
-                plan.resources[number].id.reused = true;
-                assumed.push(format!(
-                    "`{name}`: the server gives the ids of removed items again, so the tester writes to no item that may be removed"
-                ));
-            }
-        }
-        remarks.extend(assumed.iter().cloned());
-        for one in assumed {
-            if !plan.assumed.contains(&one) {
-                plan.assumed.push(one);
-            }
         }
         Ok(())
     }
 
     /// Returns the path of the item that a step created.
-    fn path_of(&self, step: usize) -> Option<std::sync::Arc<str>> {
+    fn path_of(&self, step: usize) -> Option<Arc<str>> {
         crate::ask::created(&self.past.exchanges, step)
     }
 
@@ -268,7 +315,7 @@ impl Survey<'_> {
                 Err(Unfit::Resource(format!("{request} is refused: {answer}")))
             }
             _ => {
-                self.readable(&response)?;
+                Self::readable(&response)?;
                 if response.item.is_none() {
                     let looks_html = response.shown.trim_start().starts_with('<');
                     let answer = Message::from(response);
@@ -291,7 +338,7 @@ impl Survey<'_> {
         })
     }
 
-    fn readable(&self, response: &Response) -> Result<(), Unfit> {
+    fn readable(response: &Response) -> Result<(), Unfit> {
         if response.status == 0 {
             let answer = Message::from(response.clone());
             let why = format!("it is no HTTP server: {answer}");
@@ -338,7 +385,7 @@ impl Survey<'_> {
 
 /// Returns the fields that do not come back as they were sent.
 fn differences(sent: &Fields, shown: &Fields, may_lack: bool) -> Vec<String> {
-    let differs = |(name, value): &(&std::sync::Arc<str>, &std::sync::Arc<str>)| match shown.get(*name) {
+    let differs = |(name, value): &(&Arc<str>, &Arc<str>)| match shown.get(*name) {
         Some(seen) => seen != *value,
         None => !may_lack && &***value != "null",
     };

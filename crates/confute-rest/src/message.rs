@@ -133,6 +133,10 @@ pub struct Response {
     /// Number of creates of this case that may have made an item whose id was not told.
     #[serde(skip_serializing_if = "is_zero")]
     pub untold: u32,
+    /// Items that were written while the list was made. No standard asks for lists that are made at one moment, so these items may be
+    /// listed or not, in any state.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moving: Vec<Arc<str>>,
     /// The defects of the response itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flaws: Vec<Flaw>,
@@ -147,6 +151,7 @@ pub struct Response {
     pub is_last: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }

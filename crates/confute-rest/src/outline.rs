@@ -44,8 +44,8 @@ impl Outline {
             ));
         }
         if plan.resources.is_empty() {
-            let why: String = plan.left_out.iter().map(|why| format!("\n  {why}")).collect();
-            return Err(format!("it has no resource that can be tested{why}"));
+            let all = ["it has no resource that can be tested".to_owned()].into_iter().chain(plan.left_out);
+            return Err(all.collect::<Vec<_>>().join("\n  "));
         }
         let mut resources = Vec::new();
         for resource in &plan.resources {

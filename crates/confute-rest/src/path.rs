@@ -1,5 +1,7 @@
 //! Templates of paths (`/users/{user}/todos/{todo}`), and ids in paths.
 
+use std::fmt::Write as _;
+
 /// The values of parameters, in the order of the template.
 pub(crate) type Bound = Vec<(String, String)>;
 
@@ -60,7 +62,9 @@ pub(crate) fn encoded(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte.into()),
-            _ => path.push_str(&format!("%{byte:02X}")),
+            _ => {
+                let _ = write!(path, "%{byte:02X}");
+            }
         }
     }
     path

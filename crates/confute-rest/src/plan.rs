@@ -224,6 +224,6 @@ fn json_media() -> String {
     JSON.to_owned()
 }
 
-fn is_json_media(media: &String) -> bool {
+fn is_json_media(media: &str) -> bool {
     media == JSON
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use confute::lang::Rule;
+use confute::lang::{Level, Rule};
 use confute_drive::{
     Asks, Dialogue, Evidence, Exchange, Exporting, Exports, Kept, Past, Protocol, Refusal, Setup, Side, Talk,
     Trouble,
@@ -261,6 +261,24 @@ fn is_untold(exchange: &Exchange<Ask, Message>) -> bool {
     }
 }
 
+/// Returns the items with a write that was on its way while the request at this place was: it was answered after this request was sent,
+/// or is not answered yet.
+fn moving(past: &Exchanges, place: usize) -> Vec<Arc<str>> {
+    let sent =
+        past.get(place).and_then(|exchange| exchange.request.request()).map_or(0, |request| request.at);
+    let mut items = Vec::new();
+    for exchange in past.iter().filter(|exchange| !exchange.ask.op.is_safe()) {
+        let response = exchange.replies.iter().find_map(Message::response);
+        if response.is_some_and(|response| response.at < sent) {
+            continue;
+        }
+        let asked = exchange.request.request().and_then(|request| request.item.clone());
+        let item = asked.or_else(|| response.and_then(|response| response.item.clone()));
+        items.extend(item.filter(|item| !items.contains(item)));
+    }
+    items
+}
+
 impl Dialogue<Rest> for Rest {
     fn stamp(&self, message: &mut Message, micros: u64) {
         let micros = i64::try_from(micros).unwrap_or(i64::MAX);
@@ -289,6 +307,7 @@ impl Dialogue<Rest> for Rest {
         if let Some(items) = &mut response.items {
             items.retain(|listed| listed.is_ours || is_known(listed));
         }
+        response.moving = moving(&past.exchanges, place);
         response.untold = past.exchanges.iter().filter(|exchange| is_untold(exchange)).count() as u32;
     }
 
@@ -424,6 +443,14 @@ impl Rest {
 }
 
 impl Evidence<Rest> for Rest {
+    /// Lowers the level of rules that rest on the identity of an item, if the service gives ids again: then an id says less about who
+    /// it belongs to.
+    fn level(&self, rule: &Rule) -> Level {
+        let rests_on_ids = [rules::CREATED_IS_THERE.name, rules::ID_UNIQUE.name].contains(&rule.name);
+        let is_reused = rests_on_ids && self.outline.all().any(|ready| ready.resource.id.reused);
+        if is_reused { Level::Should } else { rule.level }
+    }
+
     fn subjects(&self, request: &Message) -> Vec<String> {
         let Some(request) = request.request() else { return Vec::new() };
         request.item.iter().map(ToString::to_string).collect()

@@ -1,6 +1,7 @@
 //! JSON over HTTP/1.1: bytes of requests, and the meaning of responses by the plan.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,7 @@ pub(crate) fn target(request: &Request, ready: &Ready, base: &str) -> String {
     let mut target = format!("{base}{}", request.path);
     for (name, value) in query.into_iter().flatten() {
         let mark = if target.contains('?') { '&' } else { '?' };
-        target.push_str(&format!("{mark}{}={}", path::encoded(name), path::encoded(value)));
+        let _ = write!(target, "{mark}{}={}", path::encoded(name), path::encoded(value));
     }
     target
 }
@@ -145,9 +146,9 @@ impl Reader<Message> for RestReader {
 
     fn end(&mut self, orderly: bool, messages: &mut Vec<Message>) {
         if orderly {
-            self.reader.eof()
+            self.reader.eof();
         } else {
-            self.reader.broken()
+            self.reader.broken();
         }
         self.drain(messages);
     }

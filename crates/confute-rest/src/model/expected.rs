@@ -43,6 +43,8 @@ pub(crate) enum Kind {
     Removed,
     /// There is no such item. The flag is `true` for a removal, which may succeed all the same.
     Missing(bool),
+    /// The response that there is no such item, although there is.
+    Gone,
     /// The precondition is false.
     Failed,
     /// The request is refused, and has no effect. The flag is `true` if it has a precondition that holds.
@@ -116,7 +118,7 @@ impl Pattern<Message> for Expected {
             Kind::Read(version, _) | Kind::Written(version) => (200, Some(version)),
             Kind::Garbled { .. } | Kind::List(_) | Kind::Others | Kind::Any => (200, None),
             Kind::Removed => (204, None),
-            Kind::Missing(_) => (404, None),
+            Kind::Missing(_) | Kind::Gone => (404, None),
             Kind::Failed => (412, None),
             Kind::Refused(_) => (400, None),
             Kind::Accepted(_) => (202, None),
@@ -197,6 +199,7 @@ impl Kind {
                 let is_others = seen.is_success() && seen.fields.is_some() && seen.is_ours != Some(true);
                 require(is_refusal(status) || is_others || (*is_removal && seen.is_success()))
             }
+            Kind::Gone => require(matches!(status, 404 | 410)),
             Kind::Failed => require(is_refusal(status) && !matches!(status, 404 | 410)),
             Kind::Refused(is_conditional) => {
                 let says_failed = status == 412 || (status == 409 && *is_conditional);
@@ -235,6 +238,9 @@ fn list(
             unknown.push((id, version));
             continue;
         };
+        if seen.moving.contains(&path) {
+            continue;
+        }
         let mut places = shown.iter().enumerate().filter(|(_, listed)| listed.item == path);
         match (places.next(), places.next()) {
             (Some((place, listed)), None) => {
@@ -250,7 +256,7 @@ fn list(
     let rest: Vec<&Listed> = shown
         .iter()
         .zip(&is_matched)
-        .filter(|(one, is_matched)| one.is_ours && !**is_matched)
+        .filter(|(one, is_matched)| one.is_ours && !**is_matched && !seen.moving.contains(&one.item))
         .map(|(one, _)| one)
         .collect();
     require(rest.len() <= unknown.len() + seen.untold as usize)?;
@@ -292,7 +298,7 @@ impl Display for Expected {
             Kind::Read(version, Some(_)) => shown(f, "200 or 304", version),
             Kind::Written(version) => shown(f, "2xx", version),
             Kind::Garbled { .. } | Kind::Removed => f.write_str("2xx"),
-            Kind::Missing(_) => f.write_str("404"),
+            Kind::Missing(_) | Kind::Gone => f.write_str("404"),
             Kind::Failed => f.write_str("412"),
             Kind::Refused(_) => f.write_str("a refusal (4xx)"),
             Kind::Accepted(_) => f.write_str("202"),

@@ -218,9 +218,12 @@ impl OneTurn<'_> {
             slot.set(io, Self::entry(&self.request.path, State::Present(unknown.clone())))?;
             return self.send(io, Kind::Created(id, unknown));
         }
-        if !io.deviates(&rules::CREATED_IS_THERE)? {
-            slot.set(io, Self::entry(&self.request.path, State::Present(version.clone())))?;
-        }
+        let state = if io.deviates(&rules::CREATED_IS_THERE)? {
+            State::Removed(version.clone())
+        } else {
+            State::Present(version.clone())
+        };
+        slot.set(io, Self::entry(&self.request.path, state))?;
         self.send(io, Kind::Created(id, version))
     }
 
@@ -261,7 +264,7 @@ impl OneTurn<'_> {
             }
             State::Present(mut version) => {
                 if io.deviates(&rules::CREATED_IS_THERE)? {
-                    return self.send(io, Kind::Missing(false));
+                    return self.send(io, Kind::Gone);
                 }
                 if io.deviates(&rules::TAG_STEADY)? {
                     // A tag of its own: one of an earlier content says that tags do not change with the content.
@@ -304,7 +307,7 @@ impl OneTurn<'_> {
             State::Present(version) => version.clone(),
         };
         if io.deviates(&rules::CREATED_IS_THERE)? {
-            return self.send(io, Kind::Missing(false));
+            return self.send(io, Kind::Gone);
         }
         if io.deviates(&rules::ID_UNIQUE)? {
             // The item of another case, which got the same id.
@@ -330,10 +333,20 @@ impl OneTurn<'_> {
         if let Some((entry, last)) = &was
             && twice(io, &rules::DELETED_IS_GONE)?
         {
+            if !self.is_met(io, entry, last)? {
+                return self.send(io, Kind::Failed);
+            }
             return self.perform(io, entry.clone(), last.clone(), slot);
         }
-        if self.request.op == Op::Replace && io.choose(2)? == 1 {
+        // RFC 9110, 13.1.1: If-Match is false where there is nothing.
+        if self.request.op == Op::Replace && self.request.if_match.is_none() && io.choose(2)? == 1 {
             let version = self.sent(io)?;
+            if let Some((_, last)) = &was
+                && last.fields != version.fields
+                && !io.deviates(&rules::TAG_CHANGES)?
+            {
+                io.assume(version.tag.equals(&last.tag).negate())?;
+            }
             slot.set(io, Self::entry(&self.collection(), State::Present(version.clone())))?;
             let kind = Self::written(io, version)?;
             return self.send(io, kind);
@@ -381,7 +394,7 @@ impl OneTurn<'_> {
             io.assume(version.tag.equals(&old.tag).negate())?;
         }
         let shown = if is_garbled { Version { fields: self.unsent(&version), ..version } } else { version };
-        self.remember(io, &mut entry, old)?;
+        Self::remember(io, &mut entry, old);
         entry.state = State::Present(lost.unwrap_or_else(|| shown.clone()));
         let changed = if io.relaxes(&rules::IF_MATCH_RACE) { Some(io.fresh()?) } else { None };
         entry.changed.clone_from(&changed);
@@ -407,7 +420,7 @@ impl OneTurn<'_> {
     }
 
     /// Keeps the content that is replaced, while a rule is relaxed with which it can show.
-    fn remember(&self, io: &mut Io<'_>, entry: &mut Entry, old: Version) -> Turn {
+    fn remember(io: &mut Io<'_>, entry: &mut Entry, old: Version) {
         let is_kept = io.relaxes(&rules::READS_LATEST)
             || io.relaxes(&rules::UPDATE_KEPT)
             || io.relaxes(&rules::AS_SENT)
@@ -418,7 +431,6 @@ impl OneTurn<'_> {
             entry.older.retain(|version| *version != old);
             entry.older.push(old);
         }
-        Ok(())
     }
 
     /// Returns `true` if the precondition of a write holds, or if the service ignores that it does not.
@@ -509,7 +521,7 @@ impl OneTurn<'_> {
             State::Present(version) => version.clone(),
         };
         if io.deviates(&rules::CREATED_IS_THERE)? {
-            return self.send(io, Kind::Missing(false));
+            return self.send(io, Kind::Gone);
         }
         if !self.is_met(io, &entry, &version)? {
             return self.send(io, Kind::Failed);

@@ -74,8 +74,12 @@ pub(super) fn outline<'a>(
         Err(reason) => return Ok(Err(reason)),
     }
     let answers = answers(document, endpoint, left_out)?;
-    operation.success =
-        answers.statuses.iter().filter_map(|status| status.parse().ok()).filter(is_success).collect();
+    operation.success = answers
+        .statuses
+        .iter()
+        .filter_map(|status| status.parse().ok())
+        .filter(|status| is_success(*status))
+        .collect();
     operation.schemas = answers.schemas;
     Ok(Ok(Outline {
         endpoint: endpoint.clone(),
@@ -87,8 +91,8 @@ pub(super) fn outline<'a>(
     }))
 }
 
-fn is_success(status: &u16) -> bool {
-    (200..300).contains(status)
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
 }
 
 /// Adds the parameters that every request needs.

@@ -288,7 +288,7 @@ fn wrapped(shapes: &[Shape], parts: &Parts<'_>, noun: &str) -> Option<Shape> {
     }
     // An object without properties may be a wrapper too, if requests have the same.
     let root = parts.get.as_ref()?.success.as_ref()?;
-    let open = usual.iter().filter_map(|at| Shape::at(root, at)).next();
+    let open = usual.iter().find_map(|at| Shape::at(root, at));
     open.or_else(|| shapes.first().cloned())
 }
 
@@ -411,10 +411,10 @@ fn without(schema: &mut Value, field: &str) {
                 properties.values_mut().filter(|one| one.is_object()).for_each(|one| without(one, field));
             }
             ("$defs", Value::Object(definitions)) => {
-                definitions.values_mut().for_each(|one| without(one, field))
+                definitions.values_mut().for_each(|one| without(one, field));
             }
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => {
-                parts.iter_mut().for_each(|one| without(one, field))
+                parts.iter_mut().for_each(|one| without(one, field));
             }
             _ => {}
         }

@@ -229,7 +229,7 @@ fn a_document_that_multiplies_itself_is_refused() {
     let mut text = "a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
     for level in 1..12 {
         let before = vec![format!("*a{}", level - 1); 10].join(", ");
-        text.push_str(&format!("a{level}: &a{level} [{before}]\n"));
+        text = format!("{text}a{level}: &a{level} [{before}]\n");
     }
     let error = read_yaml_or_json(&text).unwrap_err().to_string();
     assert!(error.contains("more than"), "{error}");

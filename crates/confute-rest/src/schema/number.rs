@@ -52,8 +52,9 @@ impl Range {
             return None;
         }
         // Not more than this many, so that the sum stays exact.
-        let many = (last - first + 1.0).min(1000.0);
-        let chosen = first + (walk.pick)(many as u64) as f64;
+        let many =
+            (1_u16..=1000).take_while(|count| first + f64::from(count - 1) <= last).last().unwrap_or(1);
+        let chosen = first + f64::from((walk.pick)(many.into()) as u16);
         Some(chosen * step)
     }
 }

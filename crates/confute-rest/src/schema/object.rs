@@ -138,7 +138,8 @@ pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
 /// Returns a keyword that counts something.
 pub(super) fn count(schema: &Map<String, Value>, key: &str) -> Option<u64> {
     let value = schema.get(key)?;
-    value.as_u64().or_else(|| value.as_f64().filter(|number| *number >= 0.0).map(|number| number as u64))
+    // `2.0` is an integer of JSON Schema.
+    value.as_u64().or_else(|| crate::json::text(value).parse().ok())
 }
 
 /// Returns `true` if a service can store values of this schema only as they were sent: a value of it has no optional parts

@@ -51,8 +51,8 @@ impl Sampler {
             }
         }
         // Examples of the document's author are the last resort, for patterns and conditions beyond the sampler.
-        let examples = self.root.get("examples").and_then(Value::as_array).into_iter().flatten();
-        let valid = examples.filter(|one| self.validator.is_valid(one)).cloned().next();
+        let mut examples = self.root.get("examples").and_then(Value::as_array).into_iter().flatten();
+        let valid = examples.find(|one| self.validator.is_valid(one)).cloned();
         valid.ok_or(last)
     }
 

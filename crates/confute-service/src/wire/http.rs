@@ -1,5 +1,7 @@
 //! JSON over HTTP/1.1: templates of requests are a method and a path, templates of responses a status.
 
+use std::fmt::Write as _;
+
 use confute_http1::{Body, Outgoing, RawResponse, Read as Raw, ResponseReader};
 use serde_json::{Map, Value};
 
@@ -46,7 +48,7 @@ fn escaped(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             path.push(byte.into());
         } else {
-            path.push_str(&format!("%{byte:02X}"));
+            let _ = write!(path, "%{byte:02X}");
         }
     }
     path

@@ -149,7 +149,7 @@ pub fn resp() -> Resp {
 /// assert!(sent.starts_with("POST /todos HTTP/1.1\r\nHost: localhost:8080\r\n"), "{sent}");
 /// assert!(sent.ends_with("{\"title\":\"tea\"}"), "{sent}");
 ///
-/// let received = b"HTTP/1.1 201 Created\r\nContent-Length: 24\r\n\r\n{\"id\": 7, \"title\": \"tea\"}";
+/// let received = b"HTTP/1.1 201 Created\r\nContent-Length: 25\r\n\r\n{\"id\": 7, \"title\": \"tea\"}";
 /// let added = Todo::Added { id: Id::known(&7), title: "tea".to_owned() };
 /// assert_eq!(http.read(received, None), Read::Message(added, received.len()));
 /// assert_eq!(Wire::<Todo>::read(&http, &received[..30], None), Read::More);
