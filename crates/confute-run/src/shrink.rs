@@ -274,14 +274,13 @@ fn is_complete(finding: &Finding) -> bool {
 }
 
 /// Returns `true` if the first result of an investigation is better than the second: it proves more, names fewer rules, or is
-/// smaller.
+/// smaller; or neither is smaller than the case, and the second had no time to find out why.
 fn says_more(first: &Finding, second: &Finding) -> bool {
-    let merit = |one: &Finding| {
-        let small = one.shrunk.as_ref().and_then(|shrunk| shrunk.as_ref().ok());
-        let requests = small.map(|small| small.requests.1);
-        (requests.is_some(), one.level, std::cmp::Reverse((one.named().len(), requests)))
-    };
-    merit(first) > merit(second)
+    let small = |one: &'_ Finding| one.shrunk.as_ref()?.as_ref().ok().map(|small| small.requests.1);
+    let merit =
+        |one: &Finding| (small(one).is_some(), one.level, std::cmp::Reverse((one.named().len(), small(one))));
+    let has_no_time = matches!(second.shrunk, Some(Err(Unshrunk::NoTime)));
+    merit(first) > merit(second) || (has_no_time && small(first).is_none())
 }
 
 /// Ends the work of a desk when it is dropped.
