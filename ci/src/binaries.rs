@@ -23,7 +23,7 @@ pub(crate) const ALL: [&str; 4] = ["test", "--workspace", "--exclude", "bench"];
 /// Binaries that take longest. They are started first.
 const LONGEST: [&str; 6] = ["cli", "soaks", "twins", "report", "engine_vs_oracles", "origin"];
 /// Number of binaries that run at the same time.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 2;
 
 /// A test binary.
 pub(crate) struct Binary {

@@ -130,7 +130,7 @@ struct State {
     ceiling: u32,
     /// Number of times that the ceiling was lowered.
     epoch: u64,
-    /// Last moment at which several cases ran.
+    /// End of the last case beside which others ran.
     several_until: Option<Instant>,
     /// `true` if the next case of the campaign is to run alone.
     alone: bool,
@@ -327,7 +327,8 @@ impl Crew {
         state.last = purpose;
         let number = state.begun;
         let lingers = state.several_until.is_some_and(|moment| moment.elapsed() < LINGER);
-        let has_company = lingers || !state.running.is_empty();
+        let had_others = !state.running.is_empty();
+        let has_company = lingers || had_others;
         state.running.push(Member { number, purpose, connections });
         let cases = state.running.iter().filter(|one| one.purpose == Purpose::Campaign).count() as u64;
         let open = u64::from(state.open());
@@ -336,7 +337,7 @@ impl Crew {
         let epoch = state.epoch;
         let is_alone = state.alone && purpose == Purpose::Campaign;
         drop(state);
-        Some(Shift { crew: Arc::clone(self), number, epoch, has_company, is_alone })
+        Some(Shift { crew: Arc::clone(self), number, epoch, had_others, has_company, is_alone })
     }
 
     /// Notes that a campaign goes on, until the guard is dropped.
@@ -472,6 +473,8 @@ pub(crate) struct Shift {
     /// Number of times that the ceiling had been lowered when it began.
     epoch: u64,
     /// `true` if others were running when it began.
+    had_others: bool,
+    /// `true` if they were, or if the server may still hold connections of others.
     has_company: bool,
     /// `true` if nothing else may begin while it lasts.
     is_alone: bool,
@@ -543,7 +546,7 @@ impl Drop for Shift {
     fn drop(&mut self) {
         let mut state = self.crew.state();
         state.count();
-        if state.running.len() > 1 {
+        if state.running.len() > 1 || self.had_others || state.begun > self.number {
             state.several_until = Some(Instant::now());
         }
         state.running.retain(|one| one.number != self.number);

@@ -46,6 +46,10 @@ fn nginx_is_refuted_for_what_it_does() {
             // If the time limit was reached, the level is only what was proven by then.
             let full = known.iter().find(|(level, rule)| *rule == name && finding.level <= *level);
             let level = full.filter(|_| finding.incomplete).map_or(finding.level, |(level, _)| *level);
+            if full.is_none() {
+                // A new violation is shown with its last messages.
+                println!("{path}: {name}: {tail:#?}");
+            }
             found.insert((level, name));
         }
         // One request may show several known violations at once.
@@ -59,6 +63,10 @@ fn nginx_is_refuted_for_what_it_does() {
         let silence = (Some(Level::Live), "rfc9110-15.2/interim".to_owned());
         let was_silent = found.remove(&silence) || !outcome.troubles.is_empty();
         assert!(!was_silent || path == "kept", "{path}: {:?} {:?}", outcome.tally, outcome.troubles);
+        // It may also forward an interim response with a part of the final one, and take that for the whole: then the next
+        // response proves that the length was wrong.
+        let was_cut = found.remove(&(must, "rfc9110-8.6/length-true".to_owned()));
+        assert!(!was_cut || path == "kept", "{path}: {:?}", outcome.tally);
         // So few cases need not show every known violation, but they show no other, and always the simplest one.
         assert!(found.is_subset(&known), "{path}: {found:#?} {:?} {:?}", outcome.tally, outcome.troubles);
         assert!(found.contains(&(must, "rfc9110-7.6.1/named-fields".to_owned())), "{path}: {found:#?}");

@@ -13,7 +13,9 @@ use confute::network::Tcp;
 use confute::random::Random;
 use confute::trace::Event;
 use confute::{Options, Verdict, judge};
-use confute_drive::{AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, Workers, campaign};
+use confute_drive::{
+    AnyGenerator, Conclusion, Limits, Outcome, Plan as Campaign, Target, Trouble, Workers, campaign,
+};
 use confute_memcached::{
     Answer, Command, Habits, Memcached, MemcachedModel, Message, ResponseLine, Traffic, rules,
 };
@@ -124,7 +126,17 @@ fn a_memcached_with_few_connections_is_tested_with_few() {
     let memcached = Memcached::default();
     let make = |_| AnyGenerator::new(Traffic::new(Habits { nap: 30, ..Habits::default() }));
     let outcome = campaign(&memcached, &plan, &make, &mut (), &AtomicBool::new(false));
-    assert_eq!((outcome.conclusion, outcome.troubles), (Conclusion::Unrefuted, Vec::new()));
+    for finding in &outcome.findings {
+        println!("{:?} {:#?}", finding.diagnoses, finding.counterexample.trace);
+    }
+    assert!(outcome.findings.is_empty(), "{:?}", outcome.conclusion);
+    // A busy machine takes long to notice that connections have ended, and refuses those of the next case.
+    let is_short_of_connections = matches!(outcome.troubles[..], [(Trouble::Fruitless { .. }, _)]);
+    assert!(
+        outcome.conclusion == Conclusion::Unrefuted || is_short_of_connections,
+        "{:?}",
+        outcome.conclusion
+    );
     let crowding = outcome.figures.crowding;
     assert!(crowding.times > 0 && outcome.figures.answers > 100, "{crowding:?}");
 }
