@@ -254,7 +254,9 @@ fn later() {
         (Manner::EndlessBody, &["= trouble:", "flood"]),
     ] {
         // Enough for the survey and for the first connections of a case. Refused requests are below level must.
-        confute(server(manner, 8), &["--max-time", "6s", "--level", "must"]).says(manner, parts);
+        // What several cases meet has to be met by one alone, which takes its time on a busy machine.
+        let flags = ["--max-time", "12s", "--level", "must", "--no-shrink"];
+        confute(server(manner, 8), &flags).says(manner, parts);
     }
 }
 
