@@ -25,7 +25,7 @@ struct Survey<'a> {
     past: Past<Rest>,
 }
 
-/// What was found out about a resource.
+/// Facts that the survey found about a resource.
 #[derive(Default)]
 struct Found {
     /// Name of the resource.

@@ -92,7 +92,7 @@ pub struct Resource {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Id {
-    /// Who chooses it.
+    /// The side that chooses it.
     pub made_by: Maker,
     /// The field of a representation that holds it. Without one, items in a list cannot be told apart.
     #[serde(skip_serializing_if = "Option::is_none")]

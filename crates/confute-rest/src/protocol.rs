@@ -29,7 +29,7 @@ pub struct Rest {
     pub(crate) outline: Outline,
     pub(crate) access: Access,
     model: RestModel,
-    /// What was found out about the service before the first case.
+    /// Facts that the survey found about the service before the first case.
     surveyed: Result<Vec<String>, Trouble>,
 }
 

@@ -1,4 +1,4 @@
-//! What a merged record gives to the next runs: the folder of stored violations, and the baseline.
+//! The results of a merged record for the next runs: the folder of stored violations, and the baseline.
 //!
 //! Shards only read both, because they would write over each other. The merge writes them, from the records alone: no server
 //! and no protocol is needed.

@@ -16,7 +16,7 @@ use confute_run::{Subject, record};
 
 use super::Flags;
 
-/// What there is to do in a folder.
+/// Work that is left in a folder.
 pub(super) enum Before {
     /// A new run begins.
     Nothing,

@@ -159,7 +159,7 @@ pub struct Outcome {
     pub branches: Vec<(String, u64)>,
 }
 
-/// What a campaign begins with: the results of an interrupted run, or of stored cases.
+/// Beginning of a campaign: the results of an interrupted run, or of stored cases.
 #[derive(Default)]
 pub struct Earlier {
     /// Violations that were found already. They are among those of the campaign, and their rules are relaxed.

@@ -70,7 +70,7 @@ pub(super) fn all(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Tri
 }
 
 /// Returns scripts with a pause before the last request but one: variants of the last request, and the request as it is.
-/// What changes by itself after a write has changed when the last requests are sent.
+/// A change that a server makes by itself after a write is over when the last requests are sent.
 pub(super) fn paused(protocol: &dyn AnyProtocol, steps: &[Step<AnyAsk>]) -> Vec<Trial> {
     let places = draft::asked(steps);
     let [_, .., before, _] = places[..] else { return Vec::new() };

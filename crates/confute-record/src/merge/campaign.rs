@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{PlanRecord, RuleRecord, RunRecord, Shard};
 
-/// What is known about a campaign from its runs.
+/// Knowledge about a campaign from its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Campaign {
     /// The parameters of its smallest run, for reports.

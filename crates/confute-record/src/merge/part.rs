@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Conclusion, Figures, RunRecord, Shard, Tally, Tried, TroubleRecord};
 
-/// How far a run got.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PartState {
@@ -39,7 +39,7 @@ pub struct PartFigures {
     pub shard: Option<Shard>,
     /// The folder in which it was first read.
     pub folder: String,
-    /// How far it got.
+    /// Its progress.
     pub state: PartState,
     /// Its verdict.
     pub conclusion: Conclusion,

@@ -24,7 +24,7 @@ pub struct MergedRecord {
     pub causes: Vec<CauseRecord>,
     /// Folders that could not be read.
     pub unread: Vec<UnreadRecord>,
-    /// What is wrong with the runs, in words: shards that are missing, interrupted, doubled or foreign.
+    /// Faults of the runs, in words: shards that are missing, interrupted, doubled or foreign.
     pub problems: Vec<String>,
     /// Why the merge is incomplete, if it is: the first problem that leaves cases unjudged.
     pub incomplete: Option<String>,

@@ -360,7 +360,7 @@ impl Tables {
     }
 }
 
-/// What the requests of a projection are examined with.
+/// Context in which the requests of a projection are examined.
 struct Case<'c, 'w> {
     world: &'c Composed<'w>,
     requests: &'c [Request],
