@@ -124,11 +124,9 @@ fn a_memcached_with_few_connections_is_tested_with_few() {
         ..Campaign::new(Target::new(server.address))
     };
     let memcached = Memcached::default();
-    let make = |_| AnyGenerator::new(Traffic::new(Habits { nap: 30, ..Habits::default() }));
+    // Large numbers would refute it once in a while, and rightly: see `large_numbers_that_are_none`.
+    let make = |_| AnyGenerator::new(Traffic::new(Habits { nap: 30, large: false, ..Habits::default() }));
     let outcome = campaign(&memcached, &plan, &make, &mut (), &AtomicBool::new(false));
-    for finding in &outcome.findings {
-        println!("{:?} {:#?}", finding.diagnoses, finding.counterexample.trace);
-    }
     assert!(outcome.findings.is_empty(), "{:?}", outcome.conclusion);
     // A busy machine takes long to notice that connections have ended, and refuses those of the next case.
     let is_short_of_connections = matches!(outcome.troubles[..], [(Trouble::Fruitless { .. }, _)]);
