@@ -1,58 +1,31 @@
 //! The shipped models by name, behind one interface that hides their message types.
 //!
-//! [`Named`] is a model that the command line can list, load a file for, simulate and soak; [`Case`] is a
-//! sequence of events that can be judged, with its messages printed as text. This module contains no logic of
-//! its own: the library reads, judges, blames and simulates, and this only erases types.
-
-mod case;
-mod load;
-
-use std::io::BufRead;
+//! [`Named`] adds to a [`CheckModel`] that it can be simulated and tested against itself.
 
 #[cfg(feature = "soak")]
 use confute::Options;
 #[cfg(feature = "soak")]
+use confute::check::{Case, TypedCase};
+use confute::check::{CheckModel, Described};
+#[cfg(feature = "soak")]
 use confute::lang::Mistake;
 use confute::lang::Rule;
-use confute::network::{Direct, Network, Tcp, Udp};
+#[cfg(feature = "soak")]
+use confute::network::Network;
 #[cfg(feature = "soak")]
 use confute::simulate::ExchangePlan;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use case::Case;
-use confute::trace::ReadLimits;
-pub use load::{Loaded, Problem, load};
-
-use crate::recorded::{self, Reading, Recorded};
 #[cfg(feature = "soak")]
 use crate::soak::{self, Accused, Soaked};
 use crate::{
-    Workload, accumulator, conditional, counter, echo, kv, list_append, proxy, queue, register, set, stack,
-    swap, ticket,
+    Workload, accumulator, conditional, counter, echo, kv, list_append, proxy, queue, recorded, register,
+    set, stack, swap, ticket,
 };
-use case::TypedCase;
 
 /// A model with a name.
-pub trait Named: Sync {
-    /// Returns the name on the command line.
-    fn name(&self) -> &'static str;
-
-    /// Returns a description of the modelled server, in one sentence.
-    fn summary(&self) -> &'static str;
-
-    /// Returns the rules that the model can deviate from.
-    fn rules(&self) -> &'static [Rule];
-
-    /// Returns `true` if histories of operations can be read as its traces.
-    fn reads_histories(&self) -> bool;
-
-    /// Reads a trace of this model. The model and network in the header are not checked.
-    fn trace(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem>;
-
-    /// Reads a history as a trace of this model.
-    fn history(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem>;
-
+pub trait Named: CheckModel {
     /// Runs the model as a server under its own traffic and returns the observed events.
     #[cfg(feature = "soak")]
     fn simulate(&self, network: &dyn Network, plan: &ExchangePlan) -> Result<Box<dyn Case>, Mistake>;
@@ -95,139 +68,91 @@ pub fn rule(name: &str) -> Option<(&'static dyn Named, &'static Rule)> {
     })
 }
 
-/// Returns every named network, the simplest first.
-pub fn networks() -> &'static [&'static (dyn Network + Sync)] {
-    const UDP: Udp = Udp { loss: true, duplication: true, reordering: true };
-    &[&Direct, &Tcp { breaks: false }, &UDP]
-}
-
-/// Returns the network with this name.
-pub fn network(name: &str) -> Option<&'static dyn Network> {
-    networks().iter().find(|network| network.name() == name).map(|network| *network as &dyn Network)
-}
-
 static MODELS: [&dyn Named; 13] = [
-    &Shipped {
+    &Described {
         name: "echo",
         summary: "A server that sends back every message that it receives.",
         model: echo::Echo,
-        recorded: None,
+        reading: None,
     },
-    &Shipped {
+    &Described {
         name: "accumulator",
         summary: "A server that adds up the numbers that it receives.",
         model: accumulator::Accumulator,
-        recorded: None,
+        reading: None,
     },
-    &Shipped {
+    &Described {
         name: "proxy",
         summary: "A proxy that forwards each request on a new connection.",
         model: proxy::Proxy,
-        recorded: None,
+        reading: None,
     },
-    &Shipped {
+    &Described {
         name: "swap",
         summary: "A server that responds to each message with the previous one.",
         model: swap::Swap,
-        recorded: None,
+        reading: None,
     },
-    &Shipped {
+    &Described {
         name: "register",
         summary: "A register with read, write and compare-and-swap.",
         model: register::CasRegister,
-        recorded: Some(&recorded::REGISTER),
+        reading: Some(&recorded::REGISTER),
     },
-    &Shipped {
+    &Described {
         name: "kv",
         summary: "A key-value store with get, put and append.",
         model: kv::Kv,
-        recorded: Some(&recorded::KV),
+        reading: Some(&recorded::KV),
     },
-    &Shipped {
+    &Described {
         name: "queue",
         summary: "A queue: enqueue, and dequeue in the same order.",
         model: queue::Queue,
-        recorded: Some(&recorded::QUEUE),
+        reading: Some(&recorded::QUEUE),
     },
-    &Shipped {
+    &Described {
         name: "stack",
         summary: "A stack: push, and pop in the opposite order.",
         model: stack::Stack,
-        recorded: Some(&recorded::STACK),
+        reading: Some(&recorded::STACK),
     },
-    &Shipped {
+    &Described {
         name: "counter",
         summary: "A counter with add and read.",
         model: counter::Counter,
-        recorded: Some(&recorded::COUNTER),
+        reading: Some(&recorded::COUNTER),
     },
-    &Shipped {
+    &Described {
         name: "set",
         summary: "A set with add, remove, contains and read.",
         model: set::Set,
-        recorded: Some(&recorded::SET),
+        reading: Some(&recorded::SET),
     },
-    &Shipped {
+    &Described {
         name: "list-append",
         summary: "Lists under keys, with transactions of appends and reads of one key.",
         model: list_append::ListAppend,
-        recorded: Some(&recorded::LIST_APPEND),
+        reading: Some(&recorded::LIST_APPEND),
     },
-    &Shipped {
+    &Described {
         name: "conditional",
         summary: "A store with If-Match, If-None-Match and tags that the server chooses.",
         model: conditional::Conditional,
-        recorded: None,
+        reading: None,
     },
-    &Shipped {
+    &Described {
         name: "ticket",
         summary: "A server that issues increasing numbers, which it chooses.",
         model: ticket::TicketOffice,
-        recorded: None,
+        reading: None,
     },
 ];
 
-/// A model with the description and the translation of histories that the command line needs.
-struct Shipped<W: Workload> {
-    name: &'static str,
-    summary: &'static str,
-    model: W,
-    recorded: Option<&'static Reading<W::Msg>>,
-}
-
-impl<W> Named for Shipped<W>
+impl<W> Named for Described<W>
 where
     W: Workload<Msg: Clone + Serialize + DeserializeOwned> + Copy + Sync + 'static,
 {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn summary(&self) -> &'static str {
-        self.summary
-    }
-
-    fn rules(&self) -> &'static [Rule] {
-        self.model.rules()
-    }
-
-    fn reads_histories(&self) -> bool {
-        self.recorded.is_some()
-    }
-
-    fn trace(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem> {
-        let (header, events, lines) = load::trace(file, limits)?;
-        let case = TypedCase { model: self.model, events, lines };
-        Ok(Loaded { header: Some(header), format: confute::history::Format::Trace, case: Box::new(case) })
-    }
-
-    fn history(&self, file: &mut dyn BufRead, limits: ReadLimits) -> Result<Loaded, Problem> {
-        let reading = self.recorded.ok_or(Problem::NoHistories { model: self.name })?;
-        let (format, Recorded { events, lines }) = load::history(file, limits, reading)?;
-        let case = TypedCase { model: self.model, events, lines };
-        Ok(Loaded { header: None, format, case: Box::new(case) })
-    }
-
     #[cfg(feature = "soak")]
     fn simulate(&self, network: &dyn Network, plan: &ExchangePlan) -> Result<Box<dyn Case>, Mistake> {
         let mut events = Vec::new();

@@ -128,7 +128,7 @@ fn check<S>(model: &S, file: &File) -> Vec<String>
 where
     S: ServerModel<Msg: Clone + PartialEq + Debug + Serialize + DeserializeOwned>,
 {
-    let network = registry::network(&file.extra.network).expect("a network that has this name");
+    let network = confute::network::network(&file.extra.network).expect("a network that has this name");
     let Trace { events, .. } = trace::read::<S::Msg>(file.text.as_bytes(), ReadLimits::default())
         .unwrap_or_else(|error| panic!("{}: {error}", file.name));
     for (event, line) in events.iter().zip(file.text.lines().skip(1)) {

@@ -9,7 +9,7 @@ use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
-use confute::network::Network;
+use confute::network::{self, Network};
 use confute::simulate::{ExchangePlan, Statistics};
 use confute::{Options, Pulse, Verdict};
 use confute_models::registry::{self, Named};
@@ -66,8 +66,8 @@ pub(crate) fn run(args: &Engine) -> Result<bool> {
         None => registry::models().to_vec(),
     };
     let networks: Vec<&dyn Network> = match &args.network {
-        Some(name) => vec![registry::network(name).with_context(|| format!("no network {name:?}"))?],
-        None => registry::networks()
+        Some(name) => vec![network::network(name).with_context(|| format!("no network {name:?}"))?],
+        None => network::networks()
             .iter()
             .map(|network| *network as &dyn Network)
             .filter(|network| !args.short || network.is_reliable())

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args as _, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use confute::network::Network;
+use confute::check::CheckModel;
+use confute::network::{self, Network};
 use confute_kits::KITS;
-use confute_models::registry::{self, Named};
 use confute_run::kit::ReachArguments;
 use confute_run::{Kit, quantity};
 
@@ -436,18 +436,18 @@ pub(crate) enum Color {
 }
 
 fn model(name: &str) -> Result<&'static str, String> {
-    let names = || registry::models().iter().map(|model| model.name());
-    registry::model(name).map(Named::name).ok_or_else(|| near::unknown("model", name, names()))
+    let names = || confute_kits::check_models().into_iter().map(CheckModel::name);
+    names().find(|known| *known == name).ok_or_else(|| near::unknown("model", name, names()))
 }
 
 fn network(name: &str) -> Result<&'static str, String> {
-    let names = || registry::networks().iter().map(|network| network.name());
-    registry::network(name).map(Network::name).ok_or_else(|| near::unknown("network", name, names()))
+    let names = || network::networks().iter().map(|network| network.name());
+    network::network(name).map(Network::name).ok_or_else(|| near::unknown("network", name, names()))
 }
 
 fn rule(name: &str) -> Result<&'static str, String> {
-    let names = || registry::models().iter().flat_map(|model| model.rules()).map(|rule| rule.name);
-    registry::rule(name).map(|(_, rule)| rule.name).ok_or_else(|| {
+    let names = || confute_kits::check_models().into_iter().flat_map(CheckModel::rules).map(|rule| rule.name);
+    names().find(|known| *known == name).ok_or_else(|| {
         let hint = near::unknown("rule", name, names());
         format!("{hint} (`confute rules` lists all)")
     })

@@ -6,7 +6,6 @@
 use std::io::{self, Write};
 
 use confute::{Blame, Diagnosis, Expectation, Inconclusive, Refutation, Verdict};
-use confute_models::registry;
 
 use crate::args::Check;
 use crate::check::Judged;
@@ -102,7 +101,7 @@ pub(crate) fn diagnosis(blame: &Blame, out: &mut dyn Write) -> io::Result<()> {
         let which = rules.join(" and ");
         lines.extend(wrap(&format!("{start} {which} (level\u{a0}{}){often}:", level.name()), WIDTH - 14));
         for rule in rules {
-            let summary = registry::rule(rule).map_or("", |(_, rule)| rule.summary);
+            let summary = confute_kits::rule(rule).map_or("", |(_, rule)| rule.summary);
             lines.extend(wrap(summary, WIDTH - 16).into_iter().map(|line| format!("  {line}")));
         }
     }

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
+use confute::check::Case;
 use confute::trace::{Event, WireConn};
-use confute_models::registry::Case;
 
 use confute_report::style::{BAD, NOTE};
 use confute_report::text::{WIDTH, clip};

@@ -5,6 +5,7 @@
 
 mod tutorial;
 
+use confute::check::CheckModel;
 use confute::lang::Rule;
 use confute_run::{Book, Explanation, Kit};
 
@@ -25,6 +26,16 @@ pub fn kit(name: &str) -> Option<&'static dyn Kit> {
 /// Returns the models of all kits, with their rules.
 pub fn books() -> impl Iterator<Item = Book> {
     KITS.iter().flat_map(|kit| kit.books())
+}
+
+/// Returns the models of all kits that recorded files can be judged by.
+pub fn check_models() -> Vec<&'static dyn CheckModel> {
+    KITS.iter().flat_map(|kit| kit.check_models()).collect()
+}
+
+/// Returns the model of this name that recorded files can be judged by.
+pub fn check_model(name: &str) -> Option<&'static dyn CheckModel> {
+    check_models().into_iter().find(|model| model.name() == name)
 }
 
 /// Returns the rule of this name, and the model that has it.

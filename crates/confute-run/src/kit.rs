@@ -4,6 +4,7 @@
 //! and a line in that table.
 
 use clap::{ArgMatches, Command};
+use confute::check::CheckModel;
 use confute::lang::Rule;
 use serde_json::Value;
 
@@ -75,6 +76,11 @@ pub trait Kit: Sync {
 
     /// Returns the models of the kit, with their rules.
     fn books(&self) -> Vec<Book>;
+
+    /// Returns the models by which `confute check` judges recorded files.
+    fn check_models(&self) -> Vec<&'static dyn CheckModel> {
+        Vec::new()
+    }
 
     /// Returns the explanation of a rule, if there is more to say than its summary.
     fn explain(&self, rule: &str) -> Option<Explanation> {

@@ -46,10 +46,12 @@
 //! [`trace::Event`]s; a [`Verdict`] is `Unrefuted`, `Refuted` or `Inconclusive`, never "passed".
 //!
 //! Further reading: [`lang`] to write models, [`judge`] and [`blame`] for recorded traces, [`simulate`] to
-//! run a model as a server, [`history`] for histories recorded by other tools. This crate has no clock, no
+//! run a model as a server, [`history`] for histories recorded by other tools, [`check`] for
+//! programs that judge files of several models. This crate has no clock, no
 //! sockets, no threads and no protocol.
 
 mod account;
+pub mod check;
 mod derive;
 mod engine;
 pub mod erased;

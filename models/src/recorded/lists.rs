@@ -1,9 +1,9 @@
 //! Histories of Jepsen's `list-append`: transactions of one key.
 
-use confute::history::{Edn, Entry};
+use confute::history::{Edn, Entry, Misfit, Reading, Translated};
 use confute::lang::Text;
 
-use super::{Misfit, Reading, item, items, misfit, simple, unknown};
+use super::{item, items};
 use crate::item::Item;
 use crate::list_append::{Message, Step, list};
 
@@ -12,34 +12,34 @@ pub static LIST_APPEND: Reading<Message> = Reading {
     model: "list-append",
     has_keys: true,
     operations: "txn, append and read",
-    exchange: |entry, end| match &*entry.f {
+    messages: |entry, end| match &*entry.f {
         "txn" => {
             let steps = micro(entry)?;
             let Some(key) = steps.first().map(|step| step.key.clone()) else {
-                return Err(misfit(entry, "the transaction has no steps; remove it"));
+                return Err(entry.misfit("the transaction has no steps; remove it"));
             };
             if let Some(other) = steps.iter().find(|step| step.key != key) {
                 let what = format!(
                     "the transaction has keys {key} and {}; the list-append model judges transactions of one key",
                     other.key
                 );
-                return Err(misfit(entry, &what));
+                return Err(entry.misfit(&what));
             }
             let steps: Vec<Step> = steps.into_iter().map(|step| step.step).collect();
-            simple(Message::Txn { key, steps: steps.clone() }, end, |end| reads(end, &steps))
+            Translated::simple(Message::Txn { key, steps: steps.clone() }, end, |end| reads(end, &steps))
         }
         "append" | "read" | "r" => {
             let Some(key) = &entry.key else {
-                return Err(misfit(entry, "an operation that is not a txn needs a :key"));
+                return Err(entry.misfit("an operation that is not a txn needs a :key"));
             };
             let key = item(entry, key)?;
             let reads = &*entry.f != "append";
             let step = if reads { Step::Read } else { Step::Append(item(entry, &entry.value)?) };
-            simple(Message::Txn { key, steps: vec![step] }, end, |end| {
+            Translated::simple(Message::Txn { key, steps: vec![step] }, end, |end| {
                 Ok(Message::Done(if reads { vec![read(end, &end.value)?] } else { Vec::new() }))
             })
         }
-        _ => Err(unknown(&LIST_APPEND, entry)),
+        _ => Err(LIST_APPEND.unknown(entry)),
     },
 };
 
@@ -53,7 +53,7 @@ struct Micro {
 
 fn micro(entry: &Entry) -> Result<Vec<Micro>, Misfit> {
     let (Edn::Vector(steps) | Edn::List(steps)) = &entry.value else {
-        return Err(misfit(entry, "a txn needs its steps: [[:append key value] [:r key nil]]"));
+        return Err(entry.misfit("a txn needs its steps: [[:append key value] [:r key nil]]"));
     };
     let one = |step: &Edn| {
         let (Edn::Vector(parts) | Edn::List(parts)) = step else { return Err(odd(entry, step)) };
@@ -72,14 +72,14 @@ fn micro(entry: &Entry) -> Result<Vec<Micro>, Misfit> {
 }
 
 fn odd(entry: &Entry, step: &Edn) -> Misfit {
-    misfit(entry, &format!("{step} is no step of a transaction: [:append key value] or [:r key nil]"))
+    entry.misfit(&format!("{step} is no step of a transaction: [:append key value] or [:r key nil]"))
 }
 
 /// Returns the response to a transaction with these steps.
 fn reads(end: &Entry, steps: &[Step]) -> Result<Message, Misfit> {
     let done = micro(end)?;
     if !done.iter().map(|one| &one.step).eq(steps) {
-        return Err(misfit(end, "the steps of the completion are not those that were invoked"));
+        return Err(end.misfit("the steps of the completion are not those that were invoked"));
     }
     let reads = done.iter().filter(|one| one.step == Step::Read);
     Ok(Message::Done(reads.map(|one| read(end, &one.value)).collect::<Result<_, _>>()?))

@@ -1,9 +1,8 @@
 //! Tests of histories as events: what a completion means, and which histories fit no model.
 
+use confute::history::{Misfit, Reading, Recorded};
 use confute::trace::{Event, ReadLimits, WireConn};
-use confute_models::recorded::{
-    COUNTER, KV, LIST_APPEND, Misfit, QUEUE, REGISTER, Reading, Recorded, SET, STACK,
-};
+use confute_models::recorded::{COUNTER, KV, LIST_APPEND, QUEUE, REGISTER, SET, STACK};
 use confute_models::{counter, kv, list_append, queue, register, set};
 
 fn read<M: Clone>(reading: &'static Reading<M>, file: &str) -> Result<Recorded<M>, Misfit> {

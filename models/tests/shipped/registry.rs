@@ -1,14 +1,27 @@
 //! Tests that names are unique and consistent, and that files of every format end in a case or in a one-line
 //! error.
 
+use std::io::BufRead;
+
 use confute::Options;
+use confute::check::{self, CheckModel, Loaded, Problem};
+use confute::network::{network, networks};
 use confute::random::Random;
 use confute::simulate::ExchangePlan;
 use confute::trace::ReadLimits;
-use confute_models::registry::{Loaded, Named, load, model, models, network, networks, rule};
+use confute_models::registry::{Named, model, models, rule};
 
-fn loaded(text: &str, name: Option<&str>) -> Result<(&'static dyn Named, Loaded), String> {
-    let asked = name.map(|name| model(name).unwrap());
+fn load(
+    file: impl BufRead,
+    asked: Option<&'static dyn CheckModel>,
+    limits: ReadLimits,
+) -> Result<(&'static dyn CheckModel, Loaded), Problem> {
+    let known: Vec<_> = models().iter().map(|model| *model as &dyn CheckModel).collect();
+    check::load(file, &known, asked, limits)
+}
+
+fn loaded(text: &str, name: Option<&str>) -> Result<(&'static dyn CheckModel, Loaded), String> {
+    let asked = name.map(|name| model(name).unwrap() as &dyn CheckModel);
     let loaded = load(text.as_bytes(), asked, ReadLimits::default()).map_err(|problem| problem.to_string());
     assert!(!matches!(&loaded, Err(line) if line.contains('\n')));
     loaded
@@ -224,7 +237,11 @@ fn broken_files_of_every_model() {
             mutate(&mut random, &mut file);
         }
         let asked = random.chance(9, 10).then_some(named);
-        match load(&*file, asked, ReadLimits { line: 10_000, events: 200 }) {
+        match load(
+            &*file,
+            asked.map(|named| named as &dyn CheckModel),
+            ReadLimits { line: 10_000, events: 200 },
+        ) {
             Ok((model, loaded)) => {
                 let network = networks()[random.below(3) as usize];
                 let options = Options { turns: 300, ..Options::default() };

@@ -5,11 +5,11 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use confute::check::{self, Case, CheckModel, Loaded, Problem};
 use confute::history::Format as Form;
-use confute::network::Network;
-use confute::trace::ReadLimits;
+use confute::network::{self, Network};
+use confute::trace::{ReadLimits, TraceError};
 use confute::{Blame, Options, SearchAccount, Verdict};
-use confute_models::registry::{self, Case, Loaded, Named};
 use confute_record::Exit;
 
 use super::Piece;
@@ -18,13 +18,16 @@ use crate::args::{Check, Format};
 use crate::progress::{Board, Progress};
 use crate::{json, render};
 
+/// The beginning of a file that `confute replay` reads.
+const STORED_CASE: &str = r#"{"confute":"case""#;
+
 /// Maximum number of lines of steps in the search log of one file.
 const LOG_LINES: usize = 20_000;
 
 /// The result for one file.
 pub(crate) struct Judged {
     pub(crate) file: String,
-    pub(crate) model: &'static dyn Named,
+    pub(crate) model: &'static dyn CheckModel,
     pub(crate) network: &'static str,
     pub(crate) form: Form,
     pub(crate) case: Box<dyn Case>,
@@ -43,12 +46,13 @@ pub(super) fn file(args: &Check, path: &Path, board: &Board, say: &dyn Fn(Piece)
     let file = path.display().to_string();
     let progress = Progress::new(board, &file);
     let limits = ReadLimits { line: args.max_line, events: args.max_events };
-    let asked = args.model.and_then(registry::model);
+    let asked = args.model.and_then(confute_kits::check_model);
     let input = open(path, &progress)?;
     let (model, Loaded { header, format: form, case }) =
-        registry::load(input, asked, limits).map_err(|problem| problem.to_string())?;
+        check::load(input, &confute_kits::check_models(), asked, limits)
+            .map_err(|problem| describe(&problem, &file))?;
     let named = args.network.or(header.as_ref().map(|header| &*header.network)).unwrap_or("tcp");
-    let network = registry::network(named).ok_or_else(|| {
+    let network = network::network(named).ok_or_else(|| {
         format!("line 1: the trace names network {named:?}; choose one with --network: direct, tcp or udp")
     })?;
     let relaxed: Vec<_> =
@@ -135,6 +139,16 @@ impl Judged {
             let until = self.case.keep(&|place| place <= refutation.event);
             self.blame = Some(until.blame(network, options));
         }
+    }
+}
+
+/// Returns the text of a problem, with the command that can judge the file.
+fn describe(problem: &Problem, file: &str) -> String {
+    match problem {
+        Problem::Trace(TraceError::NotATrace { found, .. }) if found.starts_with(STORED_CASE) => {
+            format!("this is a stored case of a tester, not a trace; `confute replay {file}` judges it again")
+        }
+        problem => problem.to_string(),
     }
 }
 

@@ -17,7 +17,6 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use confute_models::registry;
 use confute_record::{Exit, Shard, guarded};
 use serde_json::Value;
 
@@ -46,7 +45,7 @@ enum Piece {
 }
 
 pub(crate) fn run(args: &Check, color: Color, out: &mut dyn Write) -> Result<Exit> {
-    if let Some(model) = args.model.and_then(registry::model)
+    if let Some(model) = args.model.and_then(confute_kits::check_model)
         && let Some(rule) = args.allow.iter().find(|rule| model.rules().iter().all(|own| own.name != **rule))
     {
         anyhow::bail!("{rule} is no rule of model {0}; `confute rules {0}` lists them", model.name());

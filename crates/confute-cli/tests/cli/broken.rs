@@ -84,6 +84,11 @@ fn other_files() {
     complains(&["missing.edn"], "error: missing.edn: no such file");
     complains(&["."], "error: .: is a directory: pass the files in it");
     complains(&["other.txt/x"], "error: other.txt/x: ");
+    let case = concat!(env!("CARGO_MANIFEST_DIR"), "/../confute-test/tests/check/sample/violation.case");
+    complains(
+        &[case],
+        &format!("error: {case}: this is a stored case of a tester, not a trace; `confute replay"),
+    );
 }
 
 #[test]

@@ -116,11 +116,11 @@ fn large_numbers_that_are_none() {
 fn a_memcached_with_few_connections_is_tested_with_few() {
     let Some(server) = Server::start(&["-c", "40"]) else { return };
     let limits = Limits { connections: 16, ..Limits::default() };
-    let time = Some(Duration::from_secs(2));
     let plan = Campaign {
         limits,
         workers: Workers::Auto,
-        max_time: time,
+        cases: Some(100),
+        max_time: Some(Duration::from_secs(30)),
         ..Campaign::new(Target::new(server.address))
     };
     let memcached = Memcached::default();

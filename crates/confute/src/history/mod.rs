@@ -24,6 +24,7 @@ mod form;
 mod json;
 mod pair;
 mod reader;
+mod translate;
 
 use std::fmt;
 use std::io::BufRead;
@@ -35,6 +36,7 @@ pub use edn::{Edn, EdnError, MAX_DEPTH};
 pub use error::HistoryError;
 pub use form::{Format, sniff};
 pub use reader::Reader;
+pub use translate::{Misfit, Reading, Recorded, Recorder, Translated};
 
 /// A recorded history.
 #[derive(Clone, Debug, PartialEq, Eq)]

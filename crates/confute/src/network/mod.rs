@@ -70,6 +70,17 @@ pub trait Network {
     }
 }
 
+/// Returns every named network, the simplest first.
+pub fn networks() -> &'static [&'static (dyn Network + Sync)] {
+    const UDP: Udp = Udp { loss: true, duplication: true, reordering: true };
+    &[&Direct, &Tcp { breaks: false }, &UDP]
+}
+
+/// Returns the network with this name.
+pub fn network(name: &str) -> Option<&'static dyn Network> {
+    networks().iter().find(|network| network.name() == name).map(|network| *network as &dyn Network)
+}
+
 /// No network: tester and server run in lock-step (§4.2 of the paper).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Direct;

@@ -1,15 +1,16 @@
 //! A sequence of events with erased message types.
 //!
-//! The command line prints, cuts and judges it. An event is identified by its index; its line is known only
+//! A program prints, cuts and judges it. An event is identified by its index; its line is known only
 //! if it was read from a file.
 
 use std::io::{self, Write};
 
-use confute::lang::ServerModel;
-use confute::network::Network;
-use confute::trace::{Event, Header, Trace};
-use confute::{Blame, Options, Refutation, Verdict, blame, explain, judge};
 use serde::Serialize;
+
+use crate::lang::ServerModel;
+use crate::network::Network;
+use crate::trace::{Event, Header, Trace};
+use crate::{Blame, Options, Refutation, Verdict, blame, explain, judge};
 
 /// Events between a tester and a server, ready to be judged.
 pub trait Case {
@@ -40,11 +41,13 @@ pub trait Case {
 
 /// Events of a model.
 #[derive(Clone)]
-pub(super) struct TypedCase<S: ServerModel> {
-    pub(super) model: S,
-    pub(super) events: Vec<Event<S::Msg>>,
+pub struct TypedCase<S: ServerModel> {
+    /// The model that judges them.
+    pub model: S,
+    /// The events.
+    pub events: Vec<Event<S::Msg>>,
     /// Line of each event; empty if the events were not read from a file.
-    pub(super) lines: Vec<usize>,
+    pub lines: Vec<usize>,
 }
 
 impl<S> Case for TypedCase<S>

@@ -5,12 +5,11 @@
 use std::fmt;
 use std::io::{BufRead, Cursor, Read as _};
 
-use confute::history::{self, Format, HistoryError, sniff};
-use confute::trace::{Event, Header, ReadLimits, TraceError, TraceReader};
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{Case, Named, model, models};
-use crate::recorded::{Misfit, Reading, Recorded, Recorder};
+use super::{Case, CheckModel};
+use crate::history::{self, Format, HistoryError, Misfit, Reading, Recorded, Recorder, sniff};
+use crate::trace::{Event, Header, ReadLimits, TraceError, TraceReader};
 
 /// Number of bytes read to detect the format of a file.
 const HEAD: u64 = 64 << 10;
@@ -38,11 +37,16 @@ pub enum Problem {
     /// The history does not fit the model.
     Misfit(Misfit),
     /// A history does not name its model.
-    NeedsModel,
+    NeedsModel {
+        /// Names of the models that can read histories.
+        readers: Vec<&'static str>,
+    },
     /// The model cannot read histories.
     NoHistories {
         /// Name of the model.
         model: &'static str,
+        /// Names of the models that can read histories.
+        readers: Vec<&'static str>,
     },
     /// The trace belongs to another model than the requested one.
     OtherModel {
@@ -51,10 +55,12 @@ pub enum Problem {
         /// The requested model.
         asked: &'static str,
     },
-    /// The trace belongs to a model that is not shipped.
+    /// The trace belongs to a model that is not known.
     UnknownModel {
         /// Model named in the header.
         header: String,
+        /// Names of the known models.
+        known: Vec<&'static str>,
     },
 }
 
@@ -67,25 +73,26 @@ impl fmt::Display for Problem {
             Problem::Trace(error) => error.fmt(f),
             Problem::History(error) => error.fmt(f),
             Problem::Misfit(error) => error.fmt(f),
-            Problem::NeedsModel => {
-                write!(f, "a history does not say what it is a history of; name the model: {}", readers())
+            Problem::NeedsModel { readers } => {
+                let readers = options(readers);
+                write!(f, "a history does not say what it is a history of; name the model: {readers}")
             }
-            Problem::NoHistories { model } => write!(
+            Problem::NoHistories { model, readers } => write!(
                 f,
                 "model `{model}` cannot read histories of operations, only Confute traces; \
                  histories are for {}",
-                readers()
+                options(readers)
             ),
             Problem::OtherModel { header, asked } => write!(
                 f,
                 "line 1: the trace was recorded for model {header:?}, not `{asked}`; \
                  leave out --model to judge it by its own"
             ),
-            Problem::UnknownModel { header } => write!(
+            Problem::UnknownModel { header, known } => write!(
                 f,
-                "line 1: the trace was recorded for model {header:?}, which is not among the shipped ones \
+                "line 1: the trace was recorded for model {header:?}, which is not among the models of this program \
                  ({}); judge it with the program that has that model",
-                models().iter().map(|model| model.name()).collect::<Vec<_>>().join(", ")
+                known.join(", ")
             ),
         }
     }
@@ -93,22 +100,27 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-fn readers() -> String {
-    let readers = models().iter().filter(|model| model.reads_histories());
-    let names: Vec<_> = readers.map(|model| model.name()).collect();
-    match names.split_last() {
+/// Returns the names of the models that can read histories.
+fn readers(models: &[&'static dyn CheckModel]) -> Vec<&'static str> {
+    models.iter().filter(|model| model.reads_histories()).map(|model| model.name()).collect()
+}
+
+/// Returns the option of the command line that names one of these models.
+fn options(models: &[&str]) -> String {
+    match models.split_last() {
         Some((last, [])) => format!("--model {last}"),
         Some((last, others)) => format!("--model {} or {last}", others.join(", ")),
         None => String::new(),
     }
 }
 
-/// Reads a file of any format, for the requested model or else for the one that the file names.
+/// Reads a file of any format, for the requested model or else for the one of `models` that the file names.
 pub fn load(
     mut file: impl BufRead,
-    asked: Option<&'static dyn Named>,
+    models: &[&'static dyn CheckModel],
+    asked: Option<&'static dyn CheckModel>,
     limits: ReadLimits,
-) -> Result<(&'static dyn Named, Loaded), Problem> {
+) -> Result<(&'static dyn CheckModel, Loaded), Problem> {
     let mut head = Vec::new();
     // A read error is ignored here: it will occur again below, and is then reported with its position.
     let _ = file.by_ref().take(HEAD).read_to_end(&mut head);
@@ -124,17 +136,24 @@ pub fn load(
     let Some(header) = header else {
         let loaded = match asked {
             _ if form.is_none() => Err(unknown(&mut whole, limits)),
-            None => Err(Problem::NeedsModel),
+            None => Err(Problem::NeedsModel { readers: readers(models) }),
+            Some(model) if !model.reads_histories() => {
+                Err(Problem::NoHistories { model: model.name(), readers: readers(models) })
+            }
             Some(model) => Ok((model, model.history(&mut whole, limits)?)),
         };
         return loaded;
     };
-    let model = match (asked, model(&header.model)) {
+    let named = models.iter().copied().find(|model| model.name() == header.model);
+    let model = match (asked, named) {
         (Some(asked), _) if asked.name() != header.model => {
             return Err(Problem::OtherModel { header: header.model, asked: asked.name() });
         }
         (_, Some(model)) => model,
-        (_, None) => return Err(Problem::UnknownModel { header: header.model }),
+        (_, None) => {
+            let known = models.iter().map(|model| model.name()).collect();
+            return Err(Problem::UnknownModel { header: header.model, known });
+        }
     };
     Ok((model, model.trace(&mut whole, limits)?))
 }
