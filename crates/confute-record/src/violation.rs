@@ -167,6 +167,8 @@ pub enum ExperimentKind {
     Comparison(u32),
     /// The case showed the violation in each of these runs, and the control showed no change in as many.
     Control(u32),
+    /// This number of other cases with the same cause are not explained by the rules. The exchange is what one of them showed.
+    OtherCases(u32),
 }
 
 /// A part of a trace that no hypothesis explains.

@@ -31,8 +31,18 @@ fn sentence(one: &SetAsideRecord, sets: &[String], in_full: bool) -> String {
                      suspicious request"
                 )
             }
+            ExperimentKind::OtherCases(cases) => {
+                format!(
+                    "the other explanations also explain {cases} further races, one of which ended with {exchange}"
+                )
+            }
         };
-        return format!("by experiment, not {rules}: {seen}");
+        let how = if matches!(one.kind, ExperimentKind::OtherCases(_)) {
+            "by other cases"
+        } else {
+            "by experiment"
+        };
+        return format!("{how}, not {rules}: {seen}");
     }
     let this = if sets.len() == 1 { "this explanation is" } else { "these explanations are" };
     match one.kind {
@@ -47,6 +57,10 @@ fn sentence(one: &SetAsideRecord, sets: &[String], in_full: bool) -> String {
         ExperimentKind::Control(runs) => format!(
             "By experiment: the case failed in {runs} of {runs} runs; with {exchange} in place of the suspicious request, \
              nothing had changed in any of {runs}. So it did not change by itself, and {rules} {are} set aside."
+        ),
+        ExperimentKind::OtherCases(cases) => format!(
+            "{cases} further races, one of which ended with {exchange}, are explained by the other explanations, and not by \
+             {rules}: one cause is enough for all, so {this} set aside."
         ),
     }
 }

@@ -127,6 +127,7 @@ fn experiment(experiment: &ExperimentRecord) -> Value {
             ExperimentKind::Extension => ("extension", 1),
             ExperimentKind::Comparison(runs) => ("comparison", runs),
             ExperimentKind::Control(runs) => ("control", runs),
+            ExperimentKind::OtherCases(cases) => ("other_cases", cases),
         };
         json!({
             "rules": one.rules,

@@ -7,6 +7,7 @@ use confute::lang::Level;
 use confute::trace::Event;
 use confute::{Diagnosis, Refutation};
 
+use super::cause::merge_races;
 use super::sink::News;
 use super::{Outcome, Plan};
 use crate::erased::{AnyAsk, AnyMessage};
@@ -136,8 +137,13 @@ impl Finding {
         self.experiment.as_ref().map_or(&self.diagnoses, |experiment| &experiment.left)
     }
 
+    /// Returns `true` if this set of rules is one of those that the violation is named after.
+    pub(super) fn is_named_after(&self, set: &Diagnosis) -> bool {
+        self.named().iter().any(|own| own.rules == set.rules)
+    }
+
     /// Returns the number of requests of the case that is shown.
-    fn shown_requests(&self) -> usize {
+    pub(super) fn shown_requests(&self) -> usize {
         self.shown().trace.iter().filter(|event| matches!(event, Event::Sent(..))).count()
     }
 
@@ -182,7 +188,7 @@ impl Finding {
     }
 
     /// Returns the cases in which it or one of the others was found, and their number.
-    fn with_occurrences_of<'a>(
+    pub(super) fn with_occurrences_of<'a>(
         &self,
         others: impl IntoIterator<Item = &'a Finding>,
     ) -> (Vec<Occurrence>, u64) {
@@ -215,8 +221,13 @@ impl Finding {
         }
     }
 
-    /// Returns the rules to relax in later cases, so that they show other violations.
-    pub(crate) fn remedy(&self) -> Remedy<'_> {
+    /// Returns the rules to relax in later cases, so that they show other violations. Of several weak rules, the one that
+    /// explains the most of these violations is relaxed.
+    pub(crate) fn remedy(&self, findings: &[Finding]) -> Remedy<'_> {
+        let explained = |set: &Diagnosis| {
+            let explains = |other: &&Finding| other.diagnoses.iter().any(|one| one.rules == set.rules);
+            findings.iter().filter(explains).count()
+        };
         let all = &self.diagnoses;
         match &all[..] {
             [] => return Remedy::Nothing,
@@ -231,14 +242,15 @@ impl Finding {
             [..] => {}
         }
         let weakest = all.iter().map(|one| one.level).min();
-        let weak = all.iter().position(|one| Some(one.level) == weakest).unwrap_or(0);
+        let weak = (0..all.len()).filter(|place| Some(all[*place].level) == weakest);
+        // Of those that explain as many the first is taken: special rules stand before general ones.
+        let weak = weak.rev().max_by_key(|place| explained(&all[*place])).unwrap_or(0);
         let is_plain = |(place, one): &(usize, &Diagnosis)| {
             Some(one.level) > weakest && (*place < weak || one.deviations > all[weak].deviations)
         };
         match all.iter().enumerate().find(is_plain) {
             Some((_, plain)) => Remedy::Either([&all[weak].rules, &plain.rules]),
-            // Of rules of the same level the first is taken: special rules stand before general ones.
-            None => Remedy::Always(&all[0].rules),
+            None => Remedy::Always(&all[weak].rules),
         }
     }
 
@@ -285,6 +297,7 @@ impl Outcome {
     pub fn merge(&mut self, plan: &Plan) {
         merge(&mut self.findings);
         fold_known(&mut self.findings);
+        merge_races(&mut self.findings);
         self.conclude_again(plan);
     }
 
@@ -483,14 +496,14 @@ fn covers(these: &Finding, those: &Finding) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use confute::trace::WireConn;
 
     use super::*;
 
-    const MUST: &str = "m/chunks";
-    const OTHER: &str = "m/own-answer";
-    const STORE: &str = "s/stays";
+    pub(in super::super) const MUST: &str = "m/chunks";
+    pub(in super::super) const OTHER: &str = "m/own-answer";
+    pub(in super::super) const STORE: &str = "s/stays";
     const STEADY: &str = "t/steady-tag";
     const LIVE: &str = "l/answered";
 
@@ -509,7 +522,7 @@ mod tests {
     }
 
     /// Creates a case of this many requests that these sets of rules explain, and no others.
-    fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
+    pub(in super::super) fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
         let diagnoses: Vec<_> = sets.iter().map(|rules| diagnosis(rules)).collect();
         Finding {
             number: 0,
@@ -740,9 +753,9 @@ mod tests {
         let either: &[&[&str]] = &[&[STORE], &[MUST, OTHER]];
         let times =
             |times: usize, sets: &[&[&'static str]]| (0..times).map(|_| case(sets, 5)).collect::<Vec<_>>();
-        assert_eq!(taken(times(2, either))[0].remedy(), Remedy::Nothing);
+        assert_eq!(taken(times(2, either))[0].remedy(&[]), Remedy::Nothing);
         let found = taken(times(3, either));
-        assert_eq!(found[0].remedy(), Remedy::Either([&[STORE], &[MUST, OTHER]]));
+        assert_eq!(found[0].remedy(&[]), Remedy::Either([&[STORE], &[MUST, OTHER]]));
         assert_eq!(found[0].level, Some(Level::Store));
         // A case that only the weak rule explains decides, and so does one that it does not explain.
         let relaxed = |rules: &[&'static str], sets: &[&[&'static str]]| Finding {
@@ -756,7 +769,7 @@ mod tests {
         };
         let found = after_three(either, relaxed(&[MUST, OTHER], &[&[STORE]]));
         assert_eq!(named(&found), [(STORE.to_owned(), Some(Level::Store))]);
-        assert_eq!(found[0].remedy(), Remedy::Always(&[STORE]));
+        assert_eq!(found[0].remedy(&[]), Remedy::Always(&[STORE]));
         let found = after_three(either, relaxed(&[STORE], &[&[MUST]]));
         assert_eq!(found.len(), 2);
         assert!(found[1].refutes(Level::Must));
@@ -764,7 +777,7 @@ mod tests {
         // violation is proven.
         let either: &[&[&str]] = &[&[MUST], &[STEADY]];
         let found = taken(times(3, either));
-        assert_eq!(found[0].remedy(), Remedy::Either([&[STEADY], &[MUST]]));
+        assert_eq!(found[0].remedy(&[]), Remedy::Either([&[STEADY], &[MUST]]));
         let found = after_three(either, relaxed(&[STEADY], &[&[MUST]]));
         assert_eq!(named(&found), [(MUST.to_owned(), Some(Level::Must))]);
     }

@@ -4,6 +4,7 @@
 //! After a violation the blamed rule is relaxed for all later cases, so the next violation is another one.
 //! If a weak rule and stronger ones explain it equally, they are relaxed by turns ([`worker::Remedies`]).
 
+mod cause;
 mod diagnose;
 mod finding;
 mod reduce;

@@ -104,7 +104,7 @@ impl Remedies {
     pub(super) fn of(findings: &[Finding], allow: &[&'static str]) -> Self {
         let mut remedies = Self { always: allow.to_vec(), either: Vec::new() };
         for finding in findings {
-            match finding.remedy() {
+            match finding.remedy(findings) {
                 Remedy::Nothing => {}
                 Remedy::Always(rules) => remedies.always.extend(rules),
                 Remedy::Either(sets) => remedies.either.push(sets.map(<[_]>::to_vec)),
