@@ -394,7 +394,7 @@ fn network(seed: u64) -> &'static dyn Network {
 }
 
 /// Number of traces per model, if nothing else is set.
-const SHORT: u64 = 3_000;
+const SHORT: u64 = 2_000;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)

@@ -134,8 +134,7 @@ impl<'a> Desk<'a> {
 
     /// Starts the threads. They end after [`finish`](Self::finish).
     pub(crate) fn staff<'scope>(&'scope self, scope: &'scope thread::Scope<'scope, '_>) {
-        // With a listener of its own, only one thread can test a server that opens connections.
-        let threads = if self.plan.target.listen.is_some() { 1 } else { THREADS };
+        let threads = if self.plan.is_lone() { 1 } else { THREADS };
         for _ in 0..threads {
             scope.spawn(move || self.work(threads));
         }
@@ -153,8 +152,8 @@ impl<'a> Desk<'a> {
 
     /// Takes a violation while the campaign goes on. It replaces an older case of the same violation that still waits.
     pub(crate) fn submit(&self, finding: &Finding) {
-        if self.plan.target.listen.is_some() {
-            return; // The campaign has the listener.
+        if self.plan.is_lone() {
+            return; // The campaign has the server.
         }
         let mut state = self.state();
         state.waiting.retain(|other| other.finding.number != finding.number);

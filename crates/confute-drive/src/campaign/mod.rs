@@ -112,6 +112,12 @@ impl Plan {
         plan
     }
 
+    /// Returns `true` if nothing else may run on the server beside a case: the cases of a service of one's own may meet in it,
+    /// and the listener of the tester serves one case at a time.
+    pub fn is_lone(&self) -> bool {
+        self.target.listen.is_some() || self.workers == Workers::Fixed(1)
+    }
+
     /// Returns `true` if the violation proves the server wrong in this run.
     pub fn refuted_by(&self, finding: &Finding) -> bool {
         let by_experiment = finding.experiment.as_ref().filter(|_| self.by_experiment && !finding.known);

@@ -137,16 +137,46 @@ pub(super) fn catch_up<'a>(server: &mut impl Server<'a>, mut entry: Entry) -> Ph
         }
         entry.late = entry.late.without(place);
         let present = server.io().branch(entry.present.holds())?;
-        if write.request.is_conditional() {
-            match server.evaluate(&write.request, &entry, present)? {
-                Decision::Perform(None) => {}
-                Decision::Perform(Some(strong_by)) => server.io().assume(strong_by.at_most(&write.at, 0))?,
-                Decision::Keep | Decision::Fail => continue,
-            }
+        if let Some(after) = server.perform_late(write, entry.clone(), present)? {
+            entry = after;
         }
-        entry = match write.request.method {
-            Method::Put => server.put_late(write, entry, present)?,
-            _ => Entry { late: entry.late, ..Entry::gone() },
-        };
+    }
+}
+
+/// Performs an open write: see [`Server::perform_late`].
+pub(super) fn perform<'a>(
+    server: &mut impl Server<'a>,
+    write: &LateWrite,
+    old: Entry,
+    present: bool,
+) -> Phase<Option<Entry>> {
+    if !holds(server, write, &old, present)? {
+        return Ok(None);
+    }
+    if write.request.method != Method::Put {
+        return Ok(Some(Entry { late: old.late, ..Entry::gone() }));
+    }
+    let body = write.request.content();
+    server.distinguish(&write.tag, (&old, present), &body)?;
+    Ok(Some(Entry::put(&body, write.tag.clone(), write.modified.clone(), old.late)))
+}
+
+/// Returns `true` if the preconditions of an open write hold of this state at the moment at which it is performed.
+pub(super) fn holds<'a>(
+    server: &mut impl Server<'a>,
+    write: &LateWrite,
+    state: &Entry,
+    present: bool,
+) -> Phase<bool> {
+    if !write.request.is_conditional() {
+        return Ok(true);
+    }
+    match server.evaluate(&write.request, state, present)? {
+        Decision::Perform(None) => Ok(true),
+        Decision::Perform(Some(strong_by)) => {
+            server.io().assume(strong_by.at_most(&write.at, 0))?;
+            Ok(true)
+        }
+        Decision::Keep | Decision::Fail => Ok(false),
     }
 }

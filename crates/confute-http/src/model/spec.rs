@@ -126,11 +126,9 @@ pub(super) trait Server<'a>: Sized {
         late::catch_up(self, stored)
     }
 
-    /// Returns the state that an open PUT stores when it is performed.
-    fn put_late(&mut self, write: &LateWrite, old: Entry, present: bool) -> Phase<Entry> {
-        let body = write.request.content();
-        self.distinguish(&write.tag, (&old, present), &body)?;
-        Ok(Entry::put(&body, write.tag.clone(), write.modified.clone(), old.late))
+    /// Performs an open write. Returns the state after it, or nothing if its preconditions are false.
+    fn perform_late(&mut self, write: &LateWrite, old: Entry, present: bool) -> Phase<Option<Entry>> {
+        late::perform(self, write, old, present)
     }
 
     /// Selects the representation that a read sends, and the validators that its preconditions compare: the same

@@ -66,6 +66,32 @@ fn an_open_removal() {
     }
 }
 
+/// A write may take effect between the preconditions and the effect of another one, also if it is answered by an error: that is a
+/// matter of the store, not of the standard.
+#[test]
+fn an_open_write_races_like_any_other() {
+    let racing = |story: &Story| {
+        let relaxed = vec!["store/serves", "store/one-winner"];
+        judge(&ORIGIN, &Tcp::default(), &story.events, &Options { relaxed, ..Options::default() })
+    };
+    let (put, delete) = (|| put("w").if_match("x"), || delete().if_match("x"));
+    let both = |one, two| with("v", "x").sent(0, one).sent(1, two).got(0, status(500));
+    // The open removal comes after the preconditions of the PUT, and before its effect.
+    let created = both(delete(), put()).got(1, status(201));
+    // The open PUT takes effect after the removal.
+    let back = both(put(), delete()).got(1, status(204)).ask(get(), ok("w").tag("y"));
+    for story in [created, back] {
+        refuted(&story);
+        assert!(racing(&story).is_unrefuted(), "{:?}", racing(&story));
+    }
+    // Without a race it is no explanation.
+    let after = with("v", "x").ask(delete(), status(500)).ask(get(), status(404)).ask(put(), status(201));
+    assert!(racing(&after).is_refuted());
+    let after =
+        with("v", "x").ask(delete(), status(204)).ask(put(), status(500)).ask(get(), ok("w").tag("y"));
+    assert!(racing(&after).is_refuted());
+}
+
 #[test]
 fn the_conditions_of_an_open_write_are_evaluated_when_it_is_performed() {
     let open = |write: Request| with("v", "x").ask(write, status(503));

@@ -20,6 +20,7 @@ use confute_testbed::embedded::{Bug, Config, Embedded};
 mod author;
 #[path = "sample/regression.rs"]
 mod exported;
+mod lone;
 mod plain;
 mod swap;
 

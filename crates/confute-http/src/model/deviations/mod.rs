@@ -237,8 +237,8 @@ impl<'a> Server<'a> for Deviating<'a> {
         Ok(old)
     }
 
-    fn put_late(&mut self, write: &LateWrite, old: Entry, present: bool) -> Phase<Entry> {
-        self.put_late_or_deviate(write, old, present)
+    fn perform_late(&mut self, write: &LateWrite, old: Entry, present: bool) -> Phase<Option<Entry>> {
+        self.perform_late_or_deviate(write, old, present)
     }
 
     fn select(&mut self, current: Entry) -> Phase<(Entry, Validators)> {

@@ -11,7 +11,7 @@ use crate::message::Method;
 use crate::model::condition::Decision;
 use crate::model::entry::{Entry, Validator};
 use crate::model::expected::{Kind, Put};
-use crate::model::late::{Late, LateWrite};
+use crate::model::late::{self, Late, LateWrite};
 use crate::model::spec::Server as _;
 use crate::model::transaction::{Performed, Phase};
 use crate::rules::{self, Bite};
@@ -96,12 +96,44 @@ impl Deviating<'_> {
         Ok(late)
     }
 
-    pub(super) fn put_late_or_deviate(
+    pub(super) fn perform_late_or_deviate(
         &mut self,
         write: &LateWrite,
         old: Entry,
         present: bool,
-    ) -> Phase<Entry> {
+    ) -> Phase<Option<Entry>> {
+        if !self.holds_or_did(write, &old, present)? {
+            return Ok(None);
+        }
+        // An open write may race with others like any other write.
+        let race = self.io().deviates(&rules::ONE_WINNER)?;
+        let race = race
+            .then(|| Rc::new(Aftermath::Race { changed: write.at.clone(), before: old.without_aftermath() }));
+        let mut entry = match write.request.method {
+            Method::Put => self.put_late(write, old, present)?,
+            _ => Entry { late: old.late, ..Entry::gone() },
+        };
+        if race.is_some() {
+            entry.defects.after = race;
+        }
+        Ok(Some(entry))
+    }
+
+    /// Returns `true` if the preconditions of an open write hold, or held before a write that it races with.
+    fn holds_or_did(&mut self, write: &LateWrite, old: &Entry, present: bool) -> Phase<bool> {
+        if let Some(Aftermath::Race { changed, before }) = old.defects.after.as_deref()
+            && write.request.is_conditional()
+            && self.io().choose(2)? == 1
+        {
+            self.io().assume(changed.at_most(&Sym::known(&write.request.at), 0).negate())?;
+            let was_there = self.io().branch(before.present.holds())?;
+            return late::holds(self, write, before, was_there);
+        }
+        late::holds(self, write, old, present)
+    }
+
+    /// Returns the state that an open PUT stores.
+    fn put_late(&mut self, write: &LateWrite, old: Entry, present: bool) -> Phase<Entry> {
         let body = write.request.content();
         let io = self.io();
         if write.is_torn {
