@@ -48,15 +48,8 @@ pub(crate) struct Flags {
     /// Do not require this rule; can be given several times.
     #[arg(long, value_name = "RULE")]
     pub(crate) allow: Vec<String>,
-    /// Lowest level at which a violation refutes the server; violations of weaker rules are warnings.
-    #[arg(long, value_enum, value_name = "LEVEL", default_value = "store", conflicts_with = "strict")]
-    pub(crate) level: From,
-    /// Also count violations of recommendations of a standard (--level should).
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Also count violations whose level is high enough only by experiment.
-    #[arg(long, conflicts_with = "no_shrink")]
-    pub(crate) by_experiment: bool,
+    #[command(flatten)]
+    pub(crate) counted: CountedFlags,
     /// Show violations as they were found, without shrinking and experiments.
     #[arg(long)]
     pub(crate) no_shrink: bool,
@@ -85,6 +78,20 @@ pub(crate) struct Flags {
     /// Print messages in full, and progress even if standard error is not a terminal.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// Flags for the violations that refute a server.
+#[derive(Debug, Args)]
+pub(crate) struct CountedFlags {
+    /// Lowest level at which a violation refutes the server; violations of weaker rules are warnings.
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "store", conflicts_with = "strict")]
+    pub(crate) level: From,
+    /// Also count violations of recommendations of a standard (--level should).
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Also count violations whose level is high enough only by experiment.
+    #[arg(long, conflicts_with = "no_shrink")]
+    pub(crate) by_experiment: bool,
 }
 
 /// Flags for campaigns over many machines, and for runs that are interrupted.
@@ -184,15 +191,15 @@ impl Flags {
             max_time: Some(self.max_time.unwrap_or(LONG)),
             max_failures: self.max_failures.max(1),
             allow,
-            level: match self.level {
-                _ if self.strict => Level::Should,
+            level: match self.counted.level {
+                _ if self.counted.strict => Level::Should,
                 From::Live => Level::Live,
                 From::Should => Level::Should,
                 From::Steady => Level::Steady,
                 From::Store => Level::Store,
                 From::Must => Level::Must,
             },
-            by_experiment: self.by_experiment,
+            by_experiment: self.counted.by_experiment,
             ..Plan::new(target)
         })
     }

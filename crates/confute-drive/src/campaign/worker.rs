@@ -225,25 +225,17 @@ pub(super) fn work(
         tell(WorkerReport::Ended(Box::new(report(&run, number, seed))));
         let restarted = run.trouble.as_ref().is_some_and(Trouble::is_restart);
         let is_done = run.trouble.is_none() && (run.ended != Ended::Stopped || run.verdict.is_refuted());
+        let mut is_known = false;
         if run.verdict.is_refuted() && !restarted {
-            let end = plan.limits.end.map(|end| end + HURRY);
-            let (time, memory) = (plan.blame_time, plan.limits.memory);
-            let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
             let _blaming = crew.map(|crew| crew.blaming(&shared.halt));
-            if is_known_by_now(protocol, &run, &relaxed, shared, plan) {
-                tell(WorkerReport::Settled(number));
-                continue;
+            is_known = is_known_by_now(protocol, &run, &relaxed, shared, plan);
+            if !is_known {
+                blame(protocol, plan, shared, run, ((number, seed), &relaxed), &tell);
             }
-            match diagnose(protocol, run, (number, seed), &relaxed, &budget) {
-                Some(mut finding) => {
-                    finding.occurrences = vec![Occurrence { run: None, case: Some(number), seed }];
-                    // The next case is to know the rules to relax.
-                    let (heard, hears) = mpsc::channel();
-                    tell(WorkerReport::Found(Box::new(finding), heard));
-                    let _ = hears.recv_timeout(BRIEF);
-                }
-                None => tell(WorkerReport::Doubt(number)),
-            }
+        }
+        if is_known {
+            tell(WorkerReport::Settled(number));
+            continue;
         }
         if is_done {
             tell(WorkerReport::Settled(number));
@@ -252,6 +244,28 @@ pub(super) fn work(
             shared.halt.store(true, Ordering::Relaxed);
         }
     }
+}
+
+/// Blames a refuted case, and reports the violation.
+fn blame(
+    protocol: &dyn AnyProtocol,
+    plan: &Plan,
+    shared: &Shared,
+    run: CaseRun,
+    ((number, seed), relaxed): ((u64, u64), &[&'static str]),
+    tell: &dyn Fn(WorkerReport),
+) {
+    let end = plan.limits.end.map(|end| end + HURRY);
+    let (time, memory) = (plan.blame_time, plan.limits.memory);
+    let budget = Budget { time, memory, halt: &shared.halt, end, depth: Depth::Level };
+    let Some(mut finding) = diagnose(protocol, run, (number, seed), relaxed, &budget) else {
+        return tell(WorkerReport::Doubt(number));
+    };
+    finding.occurrences = vec![Occurrence { run: None, case: Some(number), seed }];
+    // The next case is to know the rules to relax.
+    let (heard, hears) = mpsc::channel();
+    tell(WorkerReport::Found(Box::new(finding), heard));
+    let _ = hears.recv_timeout(BRIEF);
 }
 
 /// Returns `true` if the case would not be refuted if it began now: meanwhile a rule was relaxed that explains it. It may
