@@ -354,6 +354,15 @@ impl Case<'_> {
                 }
             }
         }
+        if let (Peer::Opened(_), Some(wire), true) =
+            (connection.peer, connection.wire, protocol.is_unasked(&message))
+        {
+            self.clock.note_news(now);
+            self.record.figures.answers += 1;
+            connection.history.unasked = 0;
+            self.record.tell(Event::Received(wire, message), self.outstanding.total);
+            return true;
+        }
         if let (Peer::Opened(_), Some(owed)) = (connection.peer, connection.owed.front())
             && let Some(request) = owed.exchange.and_then(|exchange| self.past.request(exchange))
         {
