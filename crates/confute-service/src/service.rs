@@ -54,7 +54,9 @@ where
     pub fn at(mut self, place: &str, mix: Mix<S::Msg>) -> Result<Subject, RunError> {
         self.wire.check().map_err(RunError::Usage)?;
         mix.check().map_err(RunError::Usage)?;
-        self.branches = mix.branches(&self.model);
+        let preview = mix.preview(&self.model);
+        let mix = mix.knowing(&preview);
+        self.branches = preview.branches;
         let name = short(self.model.name());
         let target = Target::new(address(place)?);
         let subject = Subject::new(&name, self, target, move |case| {
