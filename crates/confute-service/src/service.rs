@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use confute::lang::ServerModel;
-use confute_drive::{AnyGenerator, Asks, Dialogue, Evidence, Past, Protocol, Setup, Side, Talk, Target, Trouble};
+use confute_drive::{
+    AnyGenerator, Asks, Dialogue, Evidence, Past, Protocol, Setup, Side, Talk, Target, Trouble,
+};
 use confute_run::{RunError, Subject, address};
 
 use crate::field::PartMut;

@@ -104,7 +104,7 @@ impl Case<'_> {
     fn come_to_rest(&mut self) {
         let protocol = self.setup.protocol;
         let waits = |case: &Self| case.connections.iter().any(Connection::is_parked);
-        if !protocol.has_unasked() && !waits(self) {
+        if !self.setup.limits.rests || (!protocol.has_unasked() && !waits(self)) {
             return;
         }
         while self.owes() {

@@ -264,8 +264,17 @@ impl Case<'_> {
                 let asked = self.past.asked();
                 // Further responses are read later: this number is to stay outstanding, and not fewer.
                 self.outstanding.enough = Some(most);
-                let is_enough = |case: &Self| case.counted() <= most && !case.is_about_to_wake();
-                self.wait_for(None, |case| is_enough(case) || case.past.asked() > asked);
+                let is_enough = |case: &Self| case.counted() <= most || case.past.asked() > asked;
+                self.wait_for(None, is_enough);
+                while let Some(end) = self.waking()
+                    && is_enough(self)
+                {
+                    let before = self.clock.happened;
+                    self.wait_until(Some(end), |case| case.clock.happened != before);
+                    if self.is_over() {
+                        break;
+                    }
+                }
                 self.outstanding.enough = None;
                 if self.outstanding.total == 0 {
                     // With nothing outstanding, a barrier in the script implies these waits.
@@ -275,9 +284,8 @@ impl Case<'_> {
             Until::Answered(step) => {
                 let start = Instant::now();
                 // A request that waits may wait for later steps.
-                let is_vain = |case: &Self| {
-                    case.is_parked(step) && case.clock.news.max(start).elapsed() > STALEMATE
-                };
+                let is_vain =
+                    |case: &Self| case.is_parked(step) && case.clock.news.max(start).elapsed() > STALEMATE;
                 self.wait_for(None, |case| !case.is_owed(step) || is_vain(case));
             }
             Until::Something => {
@@ -338,12 +346,13 @@ impl Case<'_> {
         self.outstanding.total - unread
     }
 
-    /// Returns `true` if something has just happened that may have woken a request: its response deserves a moment, or a barrier
-    /// would not separate it from what follows.
-    fn is_about_to_wake(&self) -> bool {
+    /// Returns the time until which a request that has just been sent, or woken by what has just happened, is likely to be answered:
+    /// without that moment a barrier would not separate the response from what follows.
+    fn waking(&self) -> Option<Instant> {
         let first = self.connections.iter().filter_map(|connection| connection.owed.front());
         let latest = first.filter(|owed| owed.waits).map(|owed| owed.asked).max();
-        latest.is_some_and(|asked| asked.max(self.clock.news).elapsed() < WAKING)
+        let end = latest?.max(self.clock.news) + WAKING;
+        (Instant::now() < end && Instant::now() < self.clock.deadline).then_some(end)
     }
 
     fn patience(&self) -> Instant {

@@ -67,7 +67,8 @@ pub struct Mix<M> {
 
 impl<M> Clone for Mix<M> {
     fn clone(&self) -> Self {
-        let Self { kinds, sequences, last, names, requests, outstanding, is_flooding, weights, waiting } = self;
+        let Self { kinds, sequences, last, names, requests, outstanding, is_flooding, weights, waiting } =
+            self;
         Self {
             kinds: kinds.clone(),
             sequences: sequences.clone(),
@@ -94,7 +95,17 @@ impl<M: Message> Mix<M> {
         let weights = Weights { fresh: 12, stale: 3, foreign: 2, made_up: 1 };
         let (kinds, sequences, last) = (Vec::new(), Vec::new(), None);
         let (is_flooding, waiting) = (false, Waiting::default());
-        Self { kinds, sequences, last, names: 4, requests: 200, outstanding: 12, is_flooding, weights, waiting }
+        Self {
+            kinds,
+            sequences,
+            last,
+            names: 4,
+            requests: 200,
+            outstanding: 12,
+            is_flooding,
+            weights,
+            waiting,
+        }
     }
 
     /// Returns traffic of all kinds of requests, each as often as the others, with fields drawn by their types.

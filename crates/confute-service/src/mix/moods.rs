@@ -214,13 +214,14 @@ impl<M: Message> Traffic<M> {
         let first = pick(u64::from(connections)) as u32;
         let mut parts: Vec<(u32, VecDeque<M>)> = Vec::new();
         for rival in 0..rivals.min(connections) {
-            if parked.iter().any(|one| one.on == (first + rival) % connections) {
+            let on = (first + rival) % connections;
+            if parked.iter().any(|one| one.on == on) || self.has_plans_for(on) {
                 continue;
             }
             let mut draw = Draw::new(pick, self.names, focus, self.marks);
             let sequence = self.mix.draw_sequence(&mut draw);
             self.marks = draw.marks();
-            parts.push(((first + rival) % connections, sequence.into()));
+            parts.push((on, sequence.into()));
         }
         let is_flooding = self.mix.is_flooding;
         let mut plans = Vec::new();
@@ -246,6 +247,11 @@ impl<M: Message> Traffic<M> {
             plans.extend([Plan::BARRIER, Plan::Inquire(focus)]);
         }
         plans.into_iter().rev().for_each(|plan| self.plans.push_front(plan));
+    }
+
+    /// Returns `true` if a sequence goes on on this connection.
+    fn has_plans_for(&self, on: u32) -> bool {
+        self.plans.iter().any(|plan| matches!(plan, Plan::Fixed(Some(other), _) if *other == on))
     }
 
     /// Plans the requests that end the case. Returns `false` if there are no more.
@@ -292,7 +298,11 @@ impl<M: Message> Traffic<M> {
             None => {
                 let first = pick(u64::from(count)) as u32;
                 let all = || (0..count).map(|offset| (first + offset) % count);
-                all().find(|on| load(*on) == 0 && !self.held.contains(on))
+                let may_wait = kind_of(ask).waits;
+                let is_free = |on: &u32| {
+                    load(*on) == 0 && !self.held.contains(on) && !(may_wait && self.has_plans_for(*on))
+                };
+                all().find(is_free)
             }
         }
     }
@@ -311,11 +321,22 @@ impl<M: Message> Traffic<M> {
                 self.plan(view.connections, &parked, pick);
                 continue;
             };
+            let is_parked = |on: u32| parked.iter().any(|one| one.on == on);
             let (ask, on) = match plan.clone() {
+                // The rest of a sequence follows once its connection is woken.
+                Plan::Fixed(Some(on), _) if is_parked(on) => {
+                    let waking = parked.iter().find(|one| one.on == on);
+                    let waking = waking.map(|one| Plan::Wake(Some(one.kind), one.name));
+                    self.asked += 1;
+                    self.plans.push_front(Plan::BARRIER);
+                    waking.into_iter().for_each(|plan| self.plans.push_front(plan));
+                    self.plans.push_back(plan);
+                    continue;
+                }
                 Plan::Wait(until) => return Some(Step::Wait(until)),
                 Plan::Gather => return Some(Step::Gather),
                 // Others would have to wake it first: who waits stays.
-                Plan::HangUp(on) if parked.iter().any(|one| one.on == on) => continue,
+                Plan::HangUp(on) if is_parked(on) => continue,
                 Plan::HangUp(on) => return Some(Step::HangUp(Peer::Opened(on))),
                 Plan::Hold(on) => {
                     self.held.push(on);
@@ -356,8 +377,7 @@ impl<M: Message> Traffic<M> {
                 self.asked += 1;
                 continue;
             }
-            let is_parked = |on: usize| parked.iter().any(|one| one.on as usize == on);
-            let open = view.outstanding.iter().enumerate().filter(|(on, _)| !is_parked(*on));
+            let open = (0..).zip(view.outstanding).filter(|(on, _)| !is_parked(*on));
             let total: usize = open.map(|(_, count)| *count as usize).sum();
             let free = self.connection(view, &ask, (on, &parked), pick);
             let free = free.filter(|_| total < self.mix.outstanding);

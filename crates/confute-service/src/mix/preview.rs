@@ -93,7 +93,8 @@ impl<M: Message> Mix<M> {
                         _ if kind_of(&message).role == Role::Push => false,
                         Some(waiting) => {
                             let (_, waiting) = parked.swap_remove(waiting);
-                            preview.waiting.wakes(waiting, (place, kind)) | preview.answered(waiting, message.kind())
+                            preview.waiting.wakes(waiting, (place, kind))
+                                | preview.answered(waiting, message.kind())
                         }
                         None => {
                             replies.push(message);

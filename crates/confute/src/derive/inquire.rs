@@ -117,8 +117,8 @@ impl Composed<'_> {
             }
         };
         let (acted, fixed) = start.map_or((0, 0), |turn| (turn.acted, turn.path.len()));
-        let cause = start
-            .map_or(Cause::Delivery { sent: delivery.sent, copy: pending.taken }, |turn| turn.cause);
+        let cause =
+            start.map_or(Cause::Delivery { sent: delivery.sent, copy: pending.taken }, |turn| turn.cause);
         let mut fewest = None;
         loop {
             let start = Start {

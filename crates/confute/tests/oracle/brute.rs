@@ -615,12 +615,12 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// Returns the number of deviations by which packets that must still arrive are left waiting, if nothing else is in flight.
+    /// Returns the largest number of deviations by which a packet that must still arrive is left waiting, if nothing else is in flight.
     fn at_rest(&self, config: &Config<S>) -> Option<u32> {
         if config.outbox.values().flatten().any(|output| output.taken == 0) {
             return None;
         }
-        let mut broken = 0;
+        let mut broken: u32 = 0;
         for at in 0..config.inbox.len() {
             let packet = &config.inbox[at];
             let must_arrive = !self.may_be_lost(config, packet)
@@ -629,7 +629,7 @@ impl<'a, S: Judged> Brute<'a, S> {
             if must_arrive {
                 self.refused.set(None);
                 self.deliver(config, at);
-                broken += self.refused.get()? - config.deviations;
+                broken = broken.max(self.refused.get()? - config.deviations);
             }
         }
         Some(broken)

@@ -6,19 +6,23 @@
 #[path = "counters/server.rs"]
 mod counters;
 mod guide;
+#[path = "jobs/server.rs"]
+mod jobs;
 #[path = "notes/server.rs"]
 mod notes;
 #[path = "seats/server.rs"]
 mod seats;
 #[path = "todos/server.rs"]
 mod todos;
+#[path = "topics/server.rs"]
+mod topics;
 
 use std::time::Duration;
 
 use confute_test::Conclusion;
 use confute_test::prelude::*;
 use guide::Shows;
-use tutorial::{counters::Counters, notes::Notes, seats::Seats, todos::Todos};
+use tutorial::{counters::Counters, jobs::Jobs, notes::Notes, seats::Seats, todos::Todos, topics::Topics};
 
 /// Runs the tester on a server with a bug. The server is refuted, and the guide shows the report.
 fn refutes(check: Check, section: &str, shows: guide::Shows) {
@@ -65,6 +69,25 @@ fn step_4_counters() {
         "Another bug, another rule",
         Shows::Title("counters/current (level store)"),
     );
+}
+
+#[test]
+fn requests_that_wait() {
+    let check = |bug| {
+        let check = confute_test::service(&jobs::start(bug).unwrap(), Jobs, wire::lines(), Mix::all());
+        check.patience(Duration::from_millis(500))
+    };
+    passes(check(None));
+    refutes(check(Some(jobs::Bug::Twice)), "Responses that come later", Shows::Title("jobs/once"));
+    let silent = check(Some(jobs::Bug::LostWakeUp)).level(Level::Live);
+    refutes(silent, "A lost wake-up", Shows::Title("jobs/wakes (level live"));
+}
+
+#[test]
+fn messages_that_nobody_asks_for() {
+    let check = |bug| confute_test::service(&topics::start(bug).unwrap(), Topics, wire::lines(), Mix::all());
+    passes(check(false));
+    refutes(check(true), "Messages that nobody asks for", Shows::Title("topics/complete"));
 }
 
 /// Checks the claim that the messages, the model and the test of step 1 take 60 lines, comments aside.

@@ -64,8 +64,9 @@ impl Part {
         }
         let mut brood = Brood::new();
         let mut taken = false;
-        // Deviations of turns that let their requests wait though they need not.
-        let mut broken = 0;
+        // Deviations of turns that let their requests wait though they need not. Of several only one may have been able to go on, so they
+        // are not added up.
+        let mut broken: u32 = 0;
         for index in 0..shared.pending.len() {
             let delivery = &shared.pending[index].delivery;
             let conn =
@@ -77,7 +78,7 @@ impl Part {
             // Deliveries left behind by an ended connection may arrive, but need not.
             if took && (!world.has_ended(conn, place) || planted(Fault::LoosePacketsOwed)) {
                 match world.waits(&shared, index) {
-                    Some(deviations) => broken += deviations,
+                    Some(deviations) => broken = broken.max(deviations),
                     None => taken = true,
                 }
             }
