@@ -216,6 +216,10 @@ mod tests {
                 "enum Line { #[response(\"x\", reads)] Get(Name) }",
                 "a request that changes nothing also takes `reads`",
             ),
+            (
+                "enum Line { #[push(\"x\", waits)] Get(Name) }",
+                "one that may be answered later or never `waits`",
+            ),
             ("#[message(by_hand(Clone))] enum Line { }", "by hand can be `Display` and `Serde`"),
         ] {
             assert!(fails(source).contains(said), "{source}: {}", fails(source));

@@ -405,7 +405,7 @@ impl Case<'_> {
         };
         connection.history.announced |= protocol.announces_end(&message);
         let Some(owed) = connection.owed.front_mut() else { return true };
-        let (exchange, asked) = (owed.exchange, owed.asked);
+        let (exchange, asked, waits) = (owed.exchange, owed.asked, owed.waits);
         let mut done = false;
         if protocol.completes(&message) {
             owed.answers -= 1;
@@ -423,7 +423,8 @@ impl Case<'_> {
             connection.history.met.get_or_insert(now);
             self.health.downfall.answered(connection, asked);
             if let Some(shift) = &self.net.shift {
-                let is_first = connection.history.answers == 1;
+                // How long a request waits for others says nothing about the server.
+                let is_first = connection.history.answers == 1 && !waits;
                 shift.answered(is_first.then(|| now.saturating_duration_since(asked)));
             }
             connection.history.unasked = 0;

@@ -178,11 +178,13 @@ impl<M: Message> Traffic<M> {
         plans.extend([Plan::BARRIER, Plan::Inquire(woken.0)]);
     }
 
-    /// Plans the end of a case: first those are woken that still wait.
-    fn plan_end(&mut self, parked: &[Parked]) -> bool {
+    /// Plans the end of a case. In half of the cases those are woken first that still wait: it would also wake those whose wake-up was
+    /// lost, so in the other half they are left to the model.
+    fn plan_end(&mut self, parked: &[Parked], pick: &mut Pick<'_>) -> bool {
         if !self.is_waking {
             self.is_waking = true;
-            self.plans = parked.iter().map(|one| Plan::Wake(Some(one.kind), one.name)).collect();
+            let woken = if pick(2) == 0 { parked } else { &[] };
+            self.plans = woken.iter().map(|one| Plan::Wake(Some(one.kind), one.name)).collect();
         }
         !self.plans.is_empty() || self.end()
     }
@@ -314,7 +316,7 @@ impl<M: Message> Traffic<M> {
                 return Some(Step::Release(Peer::Opened(on)));
             }
             let parked = parked(view.past, view.outstanding);
-            if is_enough && !self.plan_end(&parked) {
+            if is_enough && !self.plan_end(&parked, pick) {
                 return None;
             }
             let Some(plan) = self.plans.pop_front() else {

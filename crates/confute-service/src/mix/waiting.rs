@@ -2,7 +2,7 @@
 //!
 //! A preview of the model tells both: it notes the request behind which a waiting one was answered. So an author says `waits` once, and
 //! nothing about the rest. Several clients then wait for one name and are woken at one moment, which is where a response gets lost or
-//! comes twice; and no client is left waiting at the end of a case, if it can be woken.
+//! comes twice.
 
 use confute_drive::{Exchange, Peer};
 

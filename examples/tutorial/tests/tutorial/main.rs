@@ -17,7 +17,7 @@ mod todos;
 #[path = "topics/server.rs"]
 mod topics;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confute_test::Conclusion;
 use confute_test::prelude::*;
@@ -73,14 +73,30 @@ fn step_4_counters() {
 
 #[test]
 fn requests_that_wait() {
-    let check = |bug| {
-        let check = confute_test::service(&jobs::start(bug).unwrap(), Jobs, wire::lines(), Mix::all());
-        check.patience(Duration::from_millis(500))
-    };
-    passes(check(None));
-    refutes(check(Some(jobs::Bug::Twice)), "Responses that come later", Shows::Title("jobs/once"));
-    let silent = check(Some(jobs::Bug::LostWakeUp)).level(Level::Live);
-    refutes(silent, "A lost wake-up", Shows::Title("jobs/wakes (level live"));
+    let check = |bug, mix| confute_test::service(&jobs::start(bug).unwrap(), Jobs, wire::lines(), mix);
+    check(None, Mix::all()).regressions(None).cases(8).max_time(Duration::from_mins(1)).run();
+    let twice = check(Some(jobs::Bug::Twice), Mix::all());
+    refutes(twice, "Responses that come later", Shows::Title("jobs/once"));
+    // What never comes is seen at the end of a case, so cases are short.
+    let silent = check(Some(jobs::Bug::LostWakeUp), Mix::all().requests(12));
+    let silent = silent.level(Level::Live).patience(Duration::from_millis(150));
+    let silent = silent.shrink_time(Duration::from_secs(2));
+    refutes(silent, "A lost wake-up", Shows::Title("jobs/wakes (level live)"));
+}
+
+/// Nobody puts a job, so every TAKE waits for ever. That is no violation, and no case takes as long as the patience.
+#[test]
+fn who_is_never_woken() {
+    let takes = Mix::new()
+        .kind(1, |draw| tutorial::jobs::Line::Take(draw.name()))
+        .kind(1, |draw| tutorial::jobs::Line::Count(draw.name()))
+        .requests(20);
+    let check = confute_test::service(&jobs::start(None).unwrap(), Jobs, wire::lines(), takes);
+    let check = check.level(Level::Live).patience(Duration::from_mins(1)).regressions(None);
+    let start = Instant::now();
+    let outcome = check.cases(10).max_time(Duration::from_mins(2)).run();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(outcome.tally.unrefuted, 10, "{:?}", outcome.tally);
 }
 
 #[test]
