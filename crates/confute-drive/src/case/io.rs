@@ -431,24 +431,32 @@ impl Case<'_> {
             self.outstanding.completed += 1;
             self.health.fruitless = 0;
         }
-        if let Some((exchange, request)) = exchange.and_then(|place| Some((place, self.past.request(place)?)))
-        {
-            if done && let Some(refusal) = protocol.refusal(request, &message) {
-                let refusals = &mut self.record.figures.refusals;
-                *refusals.statuses.entry(refusal.status).or_default() += 1;
-                if let Some(pause) = refusal.retry_after {
-                    refusals.retry_after += 1;
-                    self.clock.retry_at = self.clock.retry_at.max(now.checked_add(pause));
-                }
-            }
-            if let Some(how) = protocol.broken_off(&message) {
-                self.record.figures.broken_off.add(|| format!("{request:#}: {how}"));
-            }
-            self.past.reply(exchange, &message);
-            if done {
-                self.setup.gauge.reach(protocol.reached(&self.past, exchange));
-            }
+        if let Some(exchange) = exchange {
+            self.note_reply(exchange, &message, done.then_some(now));
         }
         true
+    }
+
+    /// Adds a response to its exchange, which is complete at `done`.
+    fn note_reply(&mut self, exchange: usize, message: &AnyMessage, done: Option<Instant>) {
+        let protocol = self.setup.protocol;
+        let Some(request) = self.past.request(exchange) else { return };
+        if let Some(now) = done
+            && let Some(refusal) = protocol.refusal(request, message)
+        {
+            let refusals = &mut self.record.figures.refusals;
+            *refusals.statuses.entry(refusal.status).or_default() += 1;
+            if let Some(pause) = refusal.retry_after {
+                refusals.retry_after += 1;
+                self.clock.retry_at = self.clock.retry_at.max(now.checked_add(pause));
+            }
+        }
+        if let Some(how) = protocol.broken_off(message) {
+            self.record.figures.broken_off.add(|| format!("{request:#}: {how}"));
+        }
+        self.past.reply(exchange, message);
+        if done.is_some() {
+            self.setup.gauge.reach(protocol.reached(&self.past, exchange));
+        }
     }
 }

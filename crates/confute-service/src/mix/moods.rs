@@ -174,7 +174,7 @@ impl<M: Message> Traffic<M> {
         if pick(2) == 0 {
             plans.push_back(Plan::Gather);
         }
-        plans.extend((0..1 + pick(3)).map(|_| Plan::Wake(woken.1, woken.0)));
+        plans.extend((0..=pick(3)).map(|_| Plan::Wake(woken.1, woken.0)));
         plans.extend([Plan::BARRIER, Plan::Inquire(woken.0)]);
     }
 
@@ -364,7 +364,7 @@ impl<M: Message> Traffic<M> {
                 Plan::Ask(on, focus) => (self.draw(view, focus, pick), on),
                 Plan::Inquire(focus) => (self.inquire(view, focus, pick), None),
                 Plan::Park(name) => {
-                    let waiting = self.made(Some(name), view, pick, |mix, draw| mix.draw_waiting(draw));
+                    let waiting = self.made(Some(name), view, pick, Mix::draw_waiting);
                     let Some(ask) = waiting else { continue };
                     (ask, None)
                 }

@@ -103,10 +103,8 @@ impl Composed<'_> {
     pub(crate) fn waits(&self, hypothesis: &Hypothesis, index: usize) -> Option<u32> {
         let pending = &hypothesis.pending[index];
         let delivery = &pending.delivery;
-        let conn = match delivery.accepted {
-            false => Conn::client(delivery.wire),
-            true => hypothesis.bound(delivery.wire)?,
-        };
+        let conn =
+            if delivery.accepted { hypothesis.bound(delivery.wire)? } else { Conn::client(delivery.wire) };
         let whole = Footprint { whole: true, ..Footprint::default() };
         let message = (conn, delivery.item.clone());
         let (inbox, start, mut path) = match &hypothesis.suspended {
