@@ -525,6 +525,20 @@ fn the_wrong_number_of_answers() {
 }
 
 #[test]
+fn waiting_after_a_response() {
+    finds!(
+        |_, io| {
+            let (conn, message) = io.recv()?;
+            io.send(conn, message.to_string())?;
+            io.wait()
+        },
+        Mistake::ActsAndWaits,
+        "the turn acts and then calls `io.wait`, which says that nothing has happened. Wait before the first `io.send`; a \
+         first response, and a second one later, are two turns"
+    );
+}
+
+#[test]
 fn nothing_to_choose_from() {
     finds!(
         |_, io| {

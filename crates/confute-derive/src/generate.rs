@@ -93,7 +93,7 @@ fn spanned(path: &TokenStream, span: Span) -> TokenStream {
 fn listed(kind: &KindOf<'_>, service: &TokenStream) -> TokenStream {
     let name = kind.ident.to_string();
     let role = format_ident!("{}", format!("{:?}", kind.role));
-    let (reads, fields) = (kind.reads, &kind.names);
+    let (reads, waits, fields) = (kind.reads, kind.waits, &kind.names);
     let pieces = kind.pieces.iter().map(|piece| match piece {
         Piece::Text(text) => quote!(#service::Piece::Text(#text)),
         Piece::Field(place) => quote!(#service::Piece::Field(#place)),
@@ -102,6 +102,7 @@ fn listed(kind: &KindOf<'_>, service: &TokenStream) -> TokenStream {
         name: #name,
         role: #service::Role::#role,
         reads: #reads,
+        waits: #waits,
         pieces: &[#(#pieces),*],
         fields: &[#(#fields),*],
     })
@@ -214,6 +215,10 @@ mod tests {
             (
                 "enum Line { #[response(\"x\", reads)] Get(Name) }",
                 "a request that changes nothing also takes `reads`",
+            ),
+            (
+                "enum Line { #[push(\"x\", waits)] Get(Name) }",
+                "one that may be answered later or never `waits`",
             ),
             ("#[message(by_hand(Clone))] enum Line { }", "by hand can be `Display` and `Serde`"),
         ] {

@@ -12,7 +12,7 @@ use syn::{DeriveInput, parse_macro_input};
 
 /// Derives `confute_service::Message` and, unless `#[message(by_hand(…))]` names them, `Display`, `Serialize` and
 /// `Deserialize`.
-#[proc_macro_derive(Message, attributes(message, request, response, unreadable))]
+#[proc_macro_derive(Message, attributes(message, request, response, push, unreadable))]
 pub fn derive_message(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     generate::message(&input).unwrap_or_else(|error| error.to_compile_error()).into()

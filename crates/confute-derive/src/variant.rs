@@ -10,6 +10,7 @@ use crate::template::{self, Piece};
 pub(crate) enum Role {
     Request,
     Response,
+    Push,
     Unreadable,
 }
 
@@ -19,6 +20,8 @@ pub(crate) struct KindOf<'a> {
     pub(crate) role: Role,
     /// `true` for a request that changes nothing.
     pub(crate) reads: bool,
+    /// `true` for a request that may be answered only once others have come, or never.
+    pub(crate) waits: bool,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) fields: &'a Fields,
     /// Names of the fields; those of a tuple are numbers.
@@ -34,6 +37,7 @@ impl<'a> KindOf<'a> {
             let role = match attribute.path().get_ident().map(ToString::to_string).as_deref() {
                 Some("request") => Role::Request,
                 Some("response") => Role::Response,
+                Some("push") => Role::Push,
                 Some("unreadable") => Role::Unreadable,
                 _ => continue,
             };
@@ -49,14 +53,14 @@ impl<'a> KindOf<'a> {
                 ident,
                 format!(
                     "`{ident}` has no direction: put `#[request(\"…\")]` above a message that the tester sends, \
-                     `#[response(\"…\")]` above one that the server sends"
+                     `#[response(\"…\")]` above one that the server sends, `#[push(\"…\")]` if no request asks for it"
                 ),
             ));
         };
         let names: Vec<String> = (variant.fields.iter().enumerate())
             .map(|(place, field)| field.ident.as_ref().map_or_else(|| place.to_string(), ToString::to_string))
             .collect();
-        let (text, reads) = arguments(attribute, role)?;
+        let Arguments { text, reads, waits } = arguments(attribute, role)?;
         let pieces = match text {
             Some(text) => template::parse(&text, &names)?,
             None => template::plain(&ident.to_string(), names.len()),
@@ -68,26 +72,34 @@ impl<'a> KindOf<'a> {
                 format!("`{ident}` holds bytes that nobody can read: declare it as `{ident}(String)`"),
             ));
         }
-        Ok(Self { ident, role, reads, pieces, fields: &variant.fields, names, types })
+        Ok(Self { ident, role, reads, waits, pieces, fields: &variant.fields, names, types })
     }
 }
 
-/// Returns the template in an attribute, and `true` if it says that the request reads only.
-fn arguments(attribute: &Attribute, role: Role) -> Result<(Option<LitStr>, bool)> {
+/// The arguments of the attribute of a variant.
+#[derive(Default)]
+struct Arguments {
+    text: Option<LitStr>,
+    reads: bool,
+    waits: bool,
+}
+
+fn arguments(attribute: &Attribute, role: Role) -> Result<Arguments> {
+    let mut found = Arguments::default();
     if matches!(attribute.meta, Meta::Path(_)) {
-        return Ok((None, false));
+        return Ok(found);
     }
-    let (mut text, mut reads) = (None, false);
     attribute.parse_args_with(|input: syn::parse::ParseStream<'_>| {
         while !input.is_empty() {
-            if input.peek(LitStr) && text.is_none() {
-                text = Some(input.parse::<LitStr>()?);
+            if input.peek(LitStr) && found.text.is_none() {
+                found.text = Some(input.parse::<LitStr>()?);
             } else {
                 let word: Ident = input.parse().map_err(|error| unknown(&error))?;
-                if word != "reads" || role != Role::Request {
-                    return Err(unknown(&Error::new_spanned(&word, "")));
+                match &*word.to_string() {
+                    "reads" if role == Role::Request => found.reads = true,
+                    "waits" if role == Role::Request => found.waits = true,
+                    _ => return Err(unknown(&Error::new_spanned(&word, ""))),
                 }
-                reads = true;
             }
             if !input.is_empty() {
                 input.parse::<syn::Token![,]>()?;
@@ -95,12 +107,12 @@ fn arguments(attribute: &Attribute, role: Role) -> Result<(Option<LitStr>, bool)
         }
         Ok(())
     })?;
-    Ok((text, reads))
+    Ok(found)
 }
 
 fn unknown(error: &Error) -> Error {
     let known = "an attribute takes a template, as in `#[request(\"GET {}\")]`, and a request that changes nothing also \
-                 takes `reads`: `#[request(\"GET {}\", reads)]`";
+                 takes `reads`, one that may be answered later or never `waits`: `#[request(\"GET {}\", reads)]`";
     Error::new(error.span(), known)
 }
 

@@ -233,7 +233,17 @@ pub fn proof_of(
     diagnoses: &[Diagnosis],
     options: &Options<'_>,
 ) -> Option<Reasons> {
-    protocol.model().reasons(protocol.network(), &all_shared(trace), diagnoses, options)
+    let options = Options { matched: is_matched(protocol, trace), ..options.clone() };
+    protocol.model().reasons(protocol.network(), &all_shared(trace), diagnoses, &options)
+}
+
+/// Returns `true` if every message from the server is a response to a request.
+pub(crate) fn is_matched(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> bool {
+    let is_unasked = |event: &Event<AnyMessage>| match event {
+        Event::Received(_, message) => protocol.is_unasked(message),
+        _ => false,
+    };
+    !protocol.has_unasked() || !trace.iter().any(is_unasked)
 }
 
 /// Returns `Some(true)` if nothing explains these events with these rules relaxed; `None` if that is too much

@@ -46,6 +46,8 @@ pub(crate) struct Owed {
     pub(crate) answers: u32,
     /// Time of the request.
     pub(crate) asked: Instant,
+    /// `true` if the server may answer later, or never.
+    pub(crate) waits: bool,
 }
 
 /// The state of one connection.
@@ -166,7 +168,12 @@ impl Connection {
 
     /// Returns `true` if the server has yet to act here: to take bytes, or to respond.
     pub(crate) fn is_waiting(&self) -> bool {
-        !self.owed.is_empty() || !self.outbox.is_empty()
+        (!self.owed.is_empty() && !self.is_parked()) || !self.outbox.is_empty()
+    }
+
+    /// Returns `true` if the next response may come later, or never. So may those behind it.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.owed.front().is_some_and(|owed| owed.waits)
     }
 
     /// Returns `true` if a response is outstanding of which a part was received.

@@ -268,6 +268,9 @@ pub trait AnyProtocol: Send + Sync {
     fn answers(&self, message: &AnyMessage) -> u32;
     fn parts(&self, message: &AnyMessage) -> Option<Vec<AnyMessage>>;
     fn completes(&self, reply: &AnyMessage) -> bool;
+    fn may_wait(&self, request: &AnyMessage) -> bool;
+    fn is_unasked(&self, message: &AnyMessage) -> bool;
+    fn has_unasked(&self) -> bool;
     fn announces_end(&self, reply: &AnyMessage) -> bool;
     fn close_is_free(&self) -> bool;
     fn is_last(&self, message: &AnyMessage) -> bool;
@@ -360,6 +363,15 @@ impl<P: Protocol> AnyProtocol for P {
     }
     fn completes(&self, reply: &AnyMessage) -> bool {
         self.dialogue().completes(reply.expect())
+    }
+    fn may_wait(&self, request: &AnyMessage) -> bool {
+        self.dialogue().may_wait(request.expect())
+    }
+    fn is_unasked(&self, message: &AnyMessage) -> bool {
+        self.dialogue().is_unasked(message.expect())
+    }
+    fn has_unasked(&self) -> bool {
+        self.dialogue().has_unasked()
     }
     fn announces_end(&self, reply: &AnyMessage) -> bool {
         self.dialogue().announces_end(reply.expect())

@@ -64,6 +64,8 @@ pub struct Limits {
     /// Moment at which everything has to be over, whatever is under way: from then on no response is waited
     /// for, and cases that are not judged yet stay inconclusive. `None` for no such moment.
     pub end: Option<Instant>,
+    /// `true` if the end of a case waits for what the model still expects. Without it, what never comes is not noticed.
+    pub rests: bool,
     /// The crew that the case belongs to. `None` if it runs whatever else runs.
     pub crew: Option<Arc<Crew>>,
 }
@@ -100,6 +102,7 @@ impl Default for Limits {
             raw: 1 << 20,
             fruitless: 16,
             end: None,
+            rests: true,
             crew: None,
         }
     }

@@ -57,7 +57,7 @@ pub enum Redis {
     #[request("LPOP {}")]
     LPop(Name),
     /// Removes the head of a list as soon as there is one, and returns it with the key.
-    #[request("BLPOP {} {}")]
+    #[request("BLPOP {} {}", waits)]
     BlPop(Name, Timeout),
     /// Returns a list.
     #[request("LRANGE {} 0 -1", reads)]
@@ -209,9 +209,14 @@ impl Field for Millis {
     }
 }
 
-/// The longest time that BLPOP waits, in milliseconds. Zero would be for ever.
+/// The longest time that BLPOP waits, in milliseconds. Zero is for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Timeout(pub u32);
+
+impl Timeout {
+    /// No end.
+    pub const FOREVER: Self = Self(0);
+}
 
 impl Field for Timeout {
     fn text(&self) -> String {

@@ -22,6 +22,11 @@ pub fn traffic() -> Mix<Redis> {
             command(draw, key)
         })
         .kind(1, |draw| draw.one_of(&[Redis::Incomplete, Redis::Ping]))
+        .kind(2, |draw| {
+            let key = draw.name();
+            let is_list = usual_type(&key) == LIST;
+            if is_list { Redis::BlPop(key, Timeout::FOREVER) } else { command(draw, key) }
+        })
         .sequence(4, |draw| vec![Redis::Exec { commands: commands(draw), watched: Vec::new() }])
         .sequence(2, |draw| vec![Redis::Discard { commands: commands(draw), watched: Vec::new() }])
         .sequence(8, |draw| {

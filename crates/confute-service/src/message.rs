@@ -32,8 +32,10 @@ use crate::field::{Field, Part, PartMut};
 /// }
 /// ```
 ///
-/// Every variant is a `#[request]`, which the tester sends, or a `#[response]`. `#[request("GET {}", reads)]` is a request that
-/// changes nothing: experiments look at the server with it. One variant is `#[unreadable]`: it holds bytes that are no message.
+/// Every variant is a `#[request]`, which the tester sends, a `#[response]`, or a `#[push]`, which the server sends without a request.
+/// `#[request("GET {}", reads)]` is a request that changes nothing: experiments look at the server with it.
+/// `#[request("TAKE {}", waits)]` is one that the server may answer only once others have come, or never: the traffic goes on on other
+/// connections, and nothing is missing unless the model says so. One variant is `#[unreadable]`: it holds bytes that are no message.
 ///
 /// The text is a template: `{}` is the next field, `{name}` the field of that name. Wires of text send it, JSON takes from it the
 /// word that tells kinds apart, and reports show it. Without a text the template is the name of the variant in snake case,
@@ -76,6 +78,8 @@ pub struct Kind {
     pub role: Role,
     /// `true` for a request that changes nothing.
     pub reads: bool,
+    /// `true` for a request that may be answered only once others have come, or never.
+    pub waits: bool,
     /// The template.
     pub pieces: &'static [Piece],
     /// Names of the fields; those of a tuple are numbers.
@@ -87,10 +91,19 @@ pub struct Kind {
 pub enum Role {
     /// From the tester to the server.
     Request,
-    /// From the server to the tester.
+    /// From the server to the tester, as the response to a request.
     Response,
+    /// From the server to the tester, without a request.
+    Push,
     /// Bytes that are no message.
     Unreadable,
+}
+
+impl Role {
+    /// Returns `true` if the server sends such messages.
+    pub fn is_from_server(self) -> bool {
+        matches!(self, Role::Response | Role::Push)
+    }
 }
 
 /// Part of a template.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use confute_drive::Reader;
 
-use crate::message::Message;
+use crate::message::{Message, Role, kind_of};
 use crate::wire::{Read, Wire};
 
 /// Number of bytes of nonsense that a report shows.
@@ -57,7 +57,9 @@ impl<M: Message, W: Wire<M>> Reader<M> for WireReader<M, W> {
             if std::mem::take(&mut self.is_greeting) {
                 continue;
             }
-            self.asked.pop_front();
+            if kind_of(&message).role != Role::Push {
+                self.asked.pop_front();
+            }
             messages.push(message);
         }
         self.bytes.drain(..used);

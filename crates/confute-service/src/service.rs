@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use confute::lang::ServerModel;
-use confute_drive::{AnyGenerator, Asks, Evidence, Past, Protocol, Setup, Side, Talk, Target, Trouble};
+use confute_drive::{
+    AnyGenerator, Asks, Dialogue, Evidence, Past, Protocol, Setup, Side, Talk, Target, Trouble,
+};
 use confute_run::{RunError, Subject, address};
 
 use crate::field::PartMut;
-use crate::message::{self, Message, change_parts};
+use crate::message::{self, Message, Role, change_parts};
 use crate::mix::{Draw, Mix, Traffic, references};
 use crate::outside::{Nothing, Outside};
 use crate::reader::WireReader;
@@ -54,7 +56,9 @@ where
     pub fn at(mut self, place: &str, mix: Mix<S::Msg>) -> Result<Subject, RunError> {
         self.wire.check().map_err(RunError::Usage)?;
         mix.check().map_err(RunError::Usage)?;
-        self.branches = mix.branches(&self.model);
+        let preview = mix.preview(&self.model);
+        let mix = mix.knowing(&preview);
+        self.branches = preview.branches;
         let name = short(self.model.name());
         let target = Target::new(address(place)?);
         let subject = Subject::new(&name, self, target, move |case| {
@@ -98,6 +102,10 @@ where
         bytes.extend(self.outside.greeting());
     }
 
+    fn dialogue(&self) -> &dyn Dialogue<Self> {
+        self
+    }
+
     fn asks(&self) -> &dyn Asks<Self> {
         self
     }
@@ -108,6 +116,28 @@ where
 
     fn setup(&self) -> &dyn Setup<Self> {
         self
+    }
+}
+
+impl<S, W> Dialogue<Self> for Service<S, W>
+where
+    S: ServerModel<Msg: Message> + Send + Sync + 'static,
+    W: Wire<S::Msg>,
+{
+    fn completes(&self, reply: &S::Msg) -> bool {
+        !self.is_unasked(reply)
+    }
+
+    fn may_wait(&self, request: &S::Msg) -> bool {
+        message::kind_of(request).waits
+    }
+
+    fn is_unasked(&self, message: &S::Msg) -> bool {
+        message::kind_of(message).role == Role::Push
+    }
+
+    fn has_unasked(&self) -> bool {
+        S::Msg::KINDS.iter().any(|kind| kind.role == Role::Push)
     }
 }
 
@@ -232,9 +262,9 @@ where
     }
 }
 
-/// Returns the kinds of requests that change nothing.
+/// Returns the kinds of requests that change nothing, and are answered at once.
 fn reads<M: Message>() -> impl Iterator<Item = usize> {
-    M::KINDS.iter().enumerate().filter(|(_, kind)| kind.reads).map(|(number, _)| number)
+    M::KINDS.iter().enumerate().filter(|(_, kind)| kind.reads && !kind.waits).map(|(number, _)| number)
 }
 
 /// Returns the numbers of the names in requests of a script, in order.

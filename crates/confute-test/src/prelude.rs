@@ -1,7 +1,8 @@
 //! Everything that a test of a service of one's own needs: `use confute_test::prelude::*`.
 
 pub use confute::lang::{
-    Formula, HasVars, Io, Level, Objects, Register, Rule, ServerModel, Stop, Table, Text, Turn, Versions,
+    Conn, Formula, HasVars, Incoming, Io, Level, Objects, Register, Rule, ServerModel, Stop, Table, Text,
+    Turn, Versions,
 };
 pub use confute::{plain, secrets};
 pub use confute_service::{

@@ -68,6 +68,7 @@ fn figures(triple: &Triple, events: &[Event<Msg>]) -> Option<bool> {
             | Family::Evict
             | Family::Bump
             | Family::Push
+            | Family::Waits
     );
     let mut known = Vec::new();
     for event in events {

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of a test")]
 
 use confute::knowledge::{Knowledge, Value, Var};
-use confute::lang::{Conn, Incoming, Io, Mismatch, Number, Pattern, Register, ServerModel, Sym, Table, Turn};
+use confute::lang::{
+    Conn, Incoming, Io, Level, Mismatch, Number, Pattern, Register, Rule, ServerModel, Sym, Table, Turn,
+};
 use confute::network::Tcp;
 use confute::trace::{Event, WireConn};
 use confute::{Options, judge};
@@ -85,6 +87,84 @@ fn who_waits_may_hang_up() {
     assert!(!then(&[received(1, "a")]), "the server has noticed");
     assert!(!then(&[Event::Quiescent]), "the value went to who is gone");
     assert!(then(&[received(1, "b")]));
+}
+
+const FORGETS: Rule = Rule { name: "takes/forgets", level: Level::Live, summary: "Who waits is woken." };
+const TWICE: Rule = Rule::must("takes/twice", "A value is taken once.");
+
+/// Queues as above, in the short form: a `pop` that finds nothing waits. Nobody can tell who waits longest.
+struct Takes;
+
+const TAKES: Table<String, Vec<String>> = Table::new("takes");
+
+impl ServerModel for Takes {
+    type Msg = String;
+    type Out = String;
+    fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+        let (conn, request) = io.recv()?;
+        let words: Vec<&str> = request.split(' ').collect();
+        let cell = TAKES.edit(io, &words[1].to_owned())?;
+        let mut values = cell.get(io)?.unwrap_or_default();
+        match words[..] {
+            ["push", _, value] => {
+                values.push(value.to_owned());
+                cell.set(io, values)?;
+                io.send(conn, "pushed")
+            }
+            ["size", _] => io.send(conn, values.len().to_string()),
+            _ if values.is_empty() || io.deviates(&FORGETS)? => io.wait(),
+            _ => {
+                let value = values.remove(0);
+                if !io.deviates(&TWICE)? {
+                    cell.set(io, values)?;
+                }
+                io.send(conn, value)
+            }
+        }
+    }
+    fn rules(&self) -> &'static [Rule] {
+        &[FORGETS, TWICE]
+    }
+}
+
+#[test]
+fn a_request_waits() {
+    let waits = [sent(0, "pop k"), Event::Quiescent];
+    assert!(!refuted(&Takes, tcp(), &waits), "nothing is owed to who waits");
+    let then = |more: &[Event<String>]| refuted(&Takes, tcp(), &[&waits[..], more].concat());
+    assert!(!then(&[sent(1, "push k a"), received(0, "a"), received(1, "pushed"), Event::Quiescent]));
+    assert!(then(&[received(0, "a")]), "nothing was pushed");
+    assert!(then(&[sent(1, "push k a"), received(1, "pushed"), Event::Quiescent]), "it is owed now");
+    assert!(then(&[sent(1, "push l a"), received(0, "a")]), "another queue");
+    assert!(!then(&[sent(1, "push k a"), received(1, "pushed"), sent(1, "push l a"), received(1, "pushed")]));
+    // What is behind it on its connection waits too.
+    assert!(!then(&[sent(0, "push k a"), sent(0, "size k"), Event::Quiescent]));
+    assert!(then(&[sent(0, "push k a"), received(0, "a")]));
+    // A second one waits for a second value.
+    let two = [sent(1, "pop k"), sent(2, "push k a"), received(2, "pushed")];
+    let then = |more: &[Event<String>]| refuted(&Takes, tcp(), &[&waits[..], &two[..], more].concat());
+    assert!(!then(&[received(0, "a"), Event::Quiescent]));
+    assert!(!then(&[received(1, "a"), Event::Quiescent]));
+    assert!(then(&[Event::Quiescent]));
+    assert!(then(&[received(0, "a"), received(1, "a")]));
+    assert!(then(&[received(1, "a"), sent(2, "size k"), received(2, "1")]));
+    // Who is gone may have been served, or not.
+    let then =
+        |more: &[Event<String>]| then(&[&[hung_up(0), received(1, "a"), sent(2, "push k b")], more].concat());
+    assert!(!then(&[received(2, "pushed"), sent(2, "size k"), received(2, "0"), Event::Quiescent]));
+    assert!(!then(&[received(2, "pushed"), sent(2, "size k"), received(2, "1"), Event::Quiescent]));
+}
+
+#[test]
+fn a_request_that_is_never_woken_is_blamed() {
+    let both = [sent(0, "pop k"), sent(1, "pop k"), sent(2, "push k a"), received(2, "pushed")];
+    let blamed = |last: &[Event<String>]| {
+        let events = [&both[..], last].concat();
+        let blame = confute::blame(&Takes, &Tcp { breaks: false }, &events, &Options::default());
+        blame.diagnoses.iter().map(|one| (one.rules.clone(), one.deviations)).collect::<Vec<_>>()
+    };
+    assert_eq!(blamed(&[Event::Quiescent]), [(vec![FORGETS.name], 1)]);
+    assert_eq!(blamed(&[received(0, "a"), received(1, "a")]), [(vec![TWICE.name], 1)]);
 }
 
 /// Topics: `subscribe T`, `unsubscribe T`, `publish T M`, which responds with the number of subscribers.

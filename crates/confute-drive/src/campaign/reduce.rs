@@ -161,6 +161,7 @@ fn chosen<M: Clone>(trace: &[Event<M>], kept: &[bool]) -> Vec<Event<M>> {
 fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
     let mut lines: BTreeMap<WireConn, Option<Vec<Pair>>> = BTreeMap::new();
     let mut opened: BTreeMap<WireConn, Errand> = BTreeMap::new();
+    let mut is_asked = true;
     for (at, event) in trace.iter().enumerate() {
         if let Event::Accepted(conn) = event {
             opened.insert(*conn, Errand::default());
@@ -187,6 +188,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
                     _ => *line = None,
                 }
             }
+            Event::Received(_, message) if protocol.is_unasked(message) => is_asked = false,
             Event::Received(conn, reply) => {
                 let Some(line) = lines.get_mut(conn) else { continue };
                 let asked =
@@ -206,7 +208,10 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
         }
     }
     let mut pairs: Vec<Pair> = lines.into_values().flatten().flatten().collect();
-    group(protocol, trace, &mut pairs);
+    // A message that nobody asked for is part of no pair, so a subject cannot be removed with all that it caused.
+    if is_asked {
+        group(protocol, trace, &mut pairs);
+    }
     if protocol.has_single_exchanges() {
         for errand in opened.into_values().filter(|errand| errand.subject.is_some()) {
             if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject == errand.subject) {

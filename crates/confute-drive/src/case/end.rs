@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 
 use confute::trace::Event;
 
-use super::Case;
+use confute::{Options, Pulse};
+
+use super::{Case, CaseSetup};
 use crate::connection::Connection;
+use crate::erased::all_shared;
 use crate::script::{Peer, Step};
 use crate::trouble::Trouble;
 
@@ -54,6 +57,9 @@ impl Case<'_> {
                 !case.questions.open.is_empty() || !case.connections.iter().any(Connection::is_waiting)
             });
             let late = self.setup.limits.is_over();
+            if came && !late && !stopped && !self.record.is_over() && self.health.trouble.is_none() {
+                self.come_to_rest();
+            }
             if came
                 || late
                 || self.record.is_over()
@@ -89,6 +95,55 @@ impl Case<'_> {
             // The server was only slow.
         }
         self.report_silence(true);
+    }
+
+    /// Waits for what the model still expects after all requests but those that wait were answered: responses to these, and messages that
+    /// nobody asked for. If nothing more comes from a live server, that is recorded.
+    ///
+    /// Usually nothing is expected: who waits may wait for ever. So the model is asked first, and the end of a case takes no time.
+    fn come_to_rest(&mut self) {
+        let protocol = self.setup.protocol;
+        let waits = |case: &Self| case.connections.iter().any(Connection::is_parked);
+        if !self.setup.limits.rests || (!protocol.has_unasked() && !waits(self)) {
+            return;
+        }
+        while self.owes() {
+            let before = self.clock.happened;
+            let patience = self.setup.limits.patience;
+            self.clock.deadline = self.setup.limits.in_time(patience);
+            let is_news = self.wait_until(None, |case| case.clock.happened != before);
+            if self.setup.limits.is_over() || self.record.is_over() || self.health.trouble.is_some() {
+                return;
+            }
+            if is_news {
+                continue;
+            }
+            let is_alive = self.is_alive(&[]);
+            // The response to the probe is news, too.
+            if self.clock.happened > before + u64::from(is_alive) {
+                continue;
+            }
+            if is_alive && self.is_all_out() {
+                self.record.tell(Event::Quiescent, self.outstanding.total);
+            }
+            return;
+        }
+    }
+
+    /// Returns `true` if the server still has to send something, as the model says about everything that was observed.
+    fn owes(&self) -> bool {
+        let CaseSetup { protocol, limits, relaxed, .. } = *self.setup;
+        let start = Instant::now();
+        let watch = |_: &Pulse| start.elapsed() > limits.thought || limits.is_over();
+        let options = Options {
+            memory: limits.memory,
+            watch: Some(&watch),
+            relaxed: relaxed.to_vec(),
+            ..Options::default()
+        };
+        let mut events = all_shared(&self.record.trace);
+        events.push(Event::Quiescent);
+        protocol.model().judge(protocol.network(), &events, &options).is_refuted()
     }
 
     /// Sends a request behind each response that broke off, if the protocol has one. A correct server

@@ -354,6 +354,15 @@ impl Case<'_> {
                 }
             }
         }
+        if let (Peer::Opened(_), Some(wire), true) =
+            (connection.peer, connection.wire, protocol.is_unasked(&message))
+        {
+            self.clock.note_news(now);
+            self.record.figures.answers += 1;
+            connection.history.unasked = 0;
+            self.record.tell(Event::Received(wire, message), self.outstanding.total);
+            return true;
+        }
         if let (Peer::Opened(_), Some(owed)) = (connection.peer, connection.owed.front())
             && let Some(request) = owed.exchange.and_then(|exchange| self.past.request(exchange))
         {
@@ -396,7 +405,7 @@ impl Case<'_> {
         };
         connection.history.announced |= protocol.announces_end(&message);
         let Some(owed) = connection.owed.front_mut() else { return true };
-        let (exchange, asked) = (owed.exchange, owed.asked);
+        let (exchange, asked, waits) = (owed.exchange, owed.asked, owed.waits);
         let mut done = false;
         if protocol.completes(&message) {
             owed.answers -= 1;
@@ -414,31 +423,40 @@ impl Case<'_> {
             connection.history.met.get_or_insert(now);
             self.health.downfall.answered(connection, asked);
             if let Some(shift) = &self.net.shift {
-                let is_first = connection.history.answers == 1;
+                // How long a request waits for others says nothing about the server.
+                let is_first = connection.history.answers == 1 && !waits;
                 shift.answered(is_first.then(|| now.saturating_duration_since(asked)));
             }
             connection.history.unasked = 0;
             self.outstanding.completed += 1;
             self.health.fruitless = 0;
         }
-        if let Some((exchange, request)) = exchange.and_then(|place| Some((place, self.past.request(place)?)))
-        {
-            if done && let Some(refusal) = protocol.refusal(request, &message) {
-                let refusals = &mut self.record.figures.refusals;
-                *refusals.statuses.entry(refusal.status).or_default() += 1;
-                if let Some(pause) = refusal.retry_after {
-                    refusals.retry_after += 1;
-                    self.clock.retry_at = self.clock.retry_at.max(now.checked_add(pause));
-                }
-            }
-            if let Some(how) = protocol.broken_off(&message) {
-                self.record.figures.broken_off.add(|| format!("{request:#}: {how}"));
-            }
-            self.past.reply(exchange, &message);
-            if done {
-                self.setup.gauge.reach(protocol.reached(&self.past, exchange));
-            }
+        if let Some(exchange) = exchange {
+            self.note_reply(exchange, &message, done.then_some(now));
         }
         true
+    }
+
+    /// Adds a response to its exchange, which is complete at `done`.
+    fn note_reply(&mut self, exchange: usize, message: &AnyMessage, done: Option<Instant>) {
+        let protocol = self.setup.protocol;
+        let Some(request) = self.past.request(exchange) else { return };
+        if let Some(now) = done
+            && let Some(refusal) = protocol.refusal(request, message)
+        {
+            let refusals = &mut self.record.figures.refusals;
+            *refusals.statuses.entry(refusal.status).or_default() += 1;
+            if let Some(pause) = refusal.retry_after {
+                refusals.retry_after += 1;
+                self.clock.retry_at = self.clock.retry_at.max(now.checked_add(pause));
+            }
+        }
+        if let Some(how) = protocol.broken_off(message) {
+            self.record.figures.broken_off.add(|| format!("{request:#}: {how}"));
+        }
+        self.past.reply(exchange, message);
+        if done.is_some() {
+            self.setup.gauge.reach(protocol.reached(&self.past, exchange));
+        }
     }
 }

@@ -16,6 +16,9 @@ const FRESH: Duration = Duration::from_millis(1);
 /// Longest wait without news while the server may be waiting for the tester.
 const STALEMATE: Duration = Duration::from_millis(100);
 
+/// Time for the response to a request that was waiting, after the last news or the last such request.
+const WAKING: Duration = Duration::from_millis(3);
+
 /// Delay by which a request of the server may come after another one in a replay, though it came first in the
 /// original run.
 const LATE: Duration = Duration::from_millis(20);
@@ -101,7 +104,9 @@ impl Case<'_> {
         let mut message = protocol.resolve(&ask, name, &self.past);
         while message.is_none() && waits_for_references && self.outstanding.total > 0 && !self.is_over() {
             let before = self.clock.happened;
-            if !self.wait_for(Some(self.patience()), |case| case.clock.happened != before) {
+            // A request that waits may wait for this one.
+            let end = if self.counted() > 0 { self.patience() } else { Instant::now() + STALEMATE };
+            if !self.wait_for(Some(end), |case| case.clock.happened != before) {
                 break;
             }
             message = protocol.resolve(&ask, name, &self.past);
@@ -215,7 +220,8 @@ impl Case<'_> {
         connection.history.answered = false;
         let answers = protocol.answers(message);
         if let (Peer::Opened(number), 1..) = (connection.peer, answers) {
-            connection.owed.push_back(Owed { exchange, answers, asked: now });
+            let waits = protocol.may_wait(message);
+            connection.owed.push_back(Owed { exchange, answers, asked: now, waits });
             self.outstanding.owe(number, answers);
         }
         connection.outbox.push(
@@ -258,7 +264,17 @@ impl Case<'_> {
                 let asked = self.past.asked();
                 // Further responses are read later: this number is to stay outstanding, and not fewer.
                 self.outstanding.enough = Some(most);
-                self.wait_for(None, |case| case.counted() <= most || case.past.asked() > asked);
+                let is_enough = |case: &Self| case.counted() <= most || case.past.asked() > asked;
+                self.wait_for(None, is_enough);
+                while let Some(end) = self.waking()
+                    && is_enough(self)
+                {
+                    let before = self.clock.happened;
+                    self.wait_until(Some(end), |case| case.clock.happened != before);
+                    if self.is_over() {
+                        break;
+                    }
+                }
                 self.outstanding.enough = None;
                 if self.outstanding.total == 0 {
                     // With nothing outstanding, a barrier in the script implies these waits.
@@ -266,7 +282,11 @@ impl Case<'_> {
                 }
             }
             Until::Answered(step) => {
-                self.wait_for(None, |case| !case.is_owed(step));
+                let start = Instant::now();
+                // A request that waits may wait for later steps.
+                let is_vain =
+                    |case: &Self| case.is_parked(step) && case.clock.news.max(start).elapsed() > STALEMATE;
+                self.wait_for(None, |case| !case.is_owed(step) || is_vain(case));
             }
             Until::Something => {
                 let (before, patience) = (self.clock.happened, self.patience());
@@ -310,12 +330,29 @@ impl Case<'_> {
             .any(|owed| owed.exchange == Some(place))
     }
 
-    /// Returns the number of outstanding responses on connections that are read.
+    /// Returns `true` if the response to this step is outstanding, and may come later or never.
+    fn is_parked(&self, step: usize) -> bool {
+        let Some(place) = self.past.place(step) else { return false };
+        let parked = self.connections.iter().filter(|connection| connection.is_parked());
+        parked.flat_map(|connection| &connection.owed).any(|owed| owed.exchange == Some(place))
+    }
+
+    /// Returns the number of outstanding responses on connections that are read, without those that may come later or never.
     fn counted(&self) -> usize {
-        let held = self.connections.iter().filter(|connection| connection.held);
+        let open = |connection: &&Connection| connection.held || connection.is_parked();
+        let unread = self.connections.iter().filter(open);
         let unread: usize =
-            held.flat_map(|connection| &connection.owed).map(|owed| owed.answers as usize).sum();
+            unread.flat_map(|connection| &connection.owed).map(|owed| owed.answers as usize).sum();
         self.outstanding.total - unread
+    }
+
+    /// Returns the time until which a request that has just been sent, or woken by what has just happened, is likely to be answered:
+    /// without that moment a barrier would not separate the response from what follows.
+    fn waking(&self) -> Option<Instant> {
+        let first = self.connections.iter().filter_map(|connection| connection.owed.front());
+        let latest = first.filter(|owed| owed.waits).map(|owed| owed.asked).max();
+        let end = latest?.max(self.clock.news) + WAKING;
+        (Instant::now() < end && Instant::now() < self.clock.deadline).then_some(end)
     }
 
     fn patience(&self) -> Instant {

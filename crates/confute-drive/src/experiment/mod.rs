@@ -166,7 +166,7 @@ impl Laboratory<'_, '_> {
             return None;
         }
         let past = PastRun { script: steps, name: &finding.counterexample.name, seed: finding.seed, relaxed };
-        let mut run = self.shrinker.again(self.end).run(&mut self.net, &past).ok()?;
+        let mut run = self.shrinker.again(self.end, finding).run(&mut self.net, &past).ok()?;
         let is_sound = run.trouble.is_none() && matches!(run.ended, Ended::Done | Ended::Judged);
         self.shrinker.protocol.annotate(&mut run.trace);
         is_sound.then_some(run)
@@ -247,7 +247,7 @@ impl Laboratory<'_, '_> {
         }
         let past =
             PastRun { script: &[], name: &run.name.clone(), seed: finding.seed, relaxed: &finding.relaxed };
-        let found = self.shrinker.again(self.end).blamed(run, &past, Depth::Level)?;
+        let found = self.shrinker.again(self.end, finding).blamed(run, &past, Depth::Level)?;
         let known = |one: &Diagnosis| finding.diagnoses.iter().any(|other| other.rules == one.rules);
         let names_fewer = found.diagnoses.len() < finding.diagnoses.len()
             && found.diagnoses.iter().all(known)

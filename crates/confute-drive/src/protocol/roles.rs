@@ -42,6 +42,26 @@ pub trait Dialogue<P: Protocol>: Send + Sync {
         true
     }
 
+    /// Returns `true` if a correct server may answer this request only once others have come, or never: a blocking pop. Such
+    /// a response is not waited for, and nothing is missing without it unless the model says so at the end of the case.
+    fn may_wait(&self, request: &Msg<P>) -> bool {
+        let _ = request;
+        false
+    }
+
+    /// Returns `true` if this message answers no request: the server sent it because of something else, such as a publish on
+    /// another connection.
+    fn is_unasked(&self, message: &Msg<P>) -> bool {
+        let _ = message;
+        false
+    }
+
+    /// Returns `true` if the server sends messages that answer no request. At the end of a case the tester then waits for those that
+    /// the model expects.
+    fn has_unasked(&self) -> bool {
+        false
+    }
+
     /// Returns `true` if the server announces with this response that it will end the connection. The end
     /// itself then adds no information.
     fn announces_end(&self, reply: &Msg<P>) -> bool {

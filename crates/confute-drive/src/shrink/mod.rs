@@ -130,18 +130,20 @@ impl Shrinker<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn again(&self, end: Instant) -> Again<'_> {
+    /// Returns the runner of variants of a finding's case. Unless the violation is that something never came, it is not looked for:
+    /// each run would take as long as the patience.
+    pub(crate) fn again(&self, end: Instant, finding: &Finding) -> Again<'_> {
         let Shrinker { protocol, target, limits, blame_time, prefix, stop, .. } = *self;
         let left = end.saturating_duration_since(Instant::now());
-        let limits = Limits { time: limits.time.min(left), end: Some(end), ..limits.clone() };
+        let rests = is_silent(finding);
+        let limits = Limits { time: limits.time.min(left), end: Some(end), rests, ..limits.clone() };
         Again { protocol, target, limits, blame_time: blame_time.min(left), prefix, stop }
     }
 
     /// Makes the case of a finding smaller. Reports the number of requests that are left to `tell`.
     pub fn shrink(&self, finding: &Finding, tell: &mut dyn FnMut(usize)) -> Result<Shrunk, Unshrunk> {
         // A missing response is seen by waiting, which takes as long as the patience each time.
-        let silent = matches!(finding.counterexample.trace.last(), Some(Event::Quiescent));
-        if silent && self.time < self.limits.patience * WAITS {
+        if is_silent(finding) && self.time < self.limits.patience * WAITS {
             return Err(Unshrunk::NoTime);
         }
         let requests = finding.requests();
@@ -177,6 +179,11 @@ impl Shrinker<'_> {
         search.make_smaller();
         search.conclude(requests, start + self.time)
     }
+}
+
+/// Returns `true` if the violation is that something never came.
+fn is_silent(finding: &Finding) -> bool {
+    matches!(finding.counterexample.trace.last(), Some(Event::Quiescent))
 }
 
 /// Returns the past run of a finding, with another script.
@@ -487,7 +494,7 @@ impl Search<'_, '_> {
     }
 
     fn run(&mut self, steps: &Steps) -> Option<CaseRun> {
-        match self.shrinker.again(self.end).run(&mut self.net, &deed(self.finding, steps)) {
+        match self.shrinker.again(self.end, self.finding).run(&mut self.net, &deed(self.finding, steps)) {
             Ok(run) => {
                 self.gone = run.trouble.clone().filter(Trouble::is_absence);
                 Some(run)
@@ -505,7 +512,7 @@ impl Search<'_, '_> {
         if restarted || !matches!(run.verdict, Verdict::Refuted(_)) {
             return None;
         }
-        self.shrinker.again(self.end).blamed(run, &deed(self.finding, &[]), Depth::Names)
+        self.shrinker.again(self.end, self.finding).blamed(run, &deed(self.finding, &[]), Depth::Names)
     }
 
     /// Returns `true` if a violation is the one that is looked for.

@@ -5,7 +5,7 @@ use confute::lang::{Io, Number, Stop, Turn};
 use super::RedisModel;
 use super::answer::Answer;
 use super::entry::{Death, Entry, Value};
-use crate::message::{Batch, Redis};
+use crate::message::{Batch, Redis, Timeout};
 use crate::rules;
 
 type Performed = Result<Answer, Stop>;
@@ -41,8 +41,8 @@ pub(crate) fn perform(io: &mut Io<'_, RedisModel>, entry: &mut Entry, command: &
         Redis::Ttl(_) => ttl(io, entry),
         Redis::RPush(_, text) => push(io, entry, text, true),
         Redis::LPush(_, text) => push(io, entry, text, false),
-        Redis::LPop(_) => pop(io, entry),
-        Redis::BlPop(key, _) => Ok(match pop(io, entry)? {
+        Redis::LPop(_) => pop(io, entry, false),
+        Redis::BlPop(key, timeout) => Ok(match pop(io, entry, *timeout == Timeout::FOREVER)? {
             Answer::Is(Redis::Nil) => Redis::Nil.into(),
             other @ (Answer::Error(_) | Answer::Any) => other,
             popped => Answer::Popped(key.clone(), Box::new(popped)),
@@ -207,8 +207,10 @@ fn push(io: &mut Io<'_, RedisModel>, entry: &mut Entry, text: &str, at_tail: boo
 /// A BLPOP that waits is one that arrives when there is an element. Nothing that a client can observe tells the two apart: requests
 /// take any time to arrive, and which of two waiting clients came first is known to the server only. So the model needs no list of
 /// those who wait, and BLPOP touches its own key only. For the same reason a client that gets nothing arrived while the list was empty.
-fn pop(io: &mut Io<'_, RedisModel>, entry: &mut Entry) -> Performed {
+/// One without a timeout (`waits`) gets nothing for ever. If it waits when the key becomes a string, it goes on waiting.
+fn pop(io: &mut Io<'_, RedisModel>, entry: &mut Entry, waits: bool) -> Performed {
     let mut list = match &entry.value {
+        Some(Value::Text(_)) if waits && io.choose(2)? == 1 => return io.wait().map(|()| Answer::Any),
         Some(Value::Text(_)) => return wrong_type(io),
         Some(Value::List(list)) => list.clone(),
         None => Vec::new(),
@@ -221,7 +223,7 @@ fn pop(io: &mut Io<'_, RedisModel>, entry: &mut Entry) -> Performed {
         });
     }
     if list.is_empty() || io.deviates(&rules::BLPOP_FINDS)? {
-        return Ok(Answer::bulk(None));
+        return if waits { io.wait().map(|()| Answer::Any) } else { Ok(Answer::bulk(None)) };
     }
     let place =
         if list.len() > 1 && io.deviates(&rules::LIST_ORDER)? { 1 + io.choose(list.len() - 1)? } else { 0 };

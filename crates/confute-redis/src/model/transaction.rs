@@ -7,7 +7,7 @@ use super::answer::{self, Answer};
 use super::command::perform;
 use super::entry::Entry;
 use super::{KEYS, RedisModel, WATCHED};
-use crate::message::Redis;
+use crate::message::{Redis, Timeout};
 use crate::rules;
 
 /// Begins to watch a key. If the connection watches it already, nothing changes: a change that happened before still counts.
@@ -49,6 +49,14 @@ fn open(io: &mut Io<'_, RedisModel>, commands: &[Redis], watched: &[Name]) -> Re
     cells.into_iter().map(read).collect()
 }
 
+/// Returns the command as a transaction performs it: without waiting.
+fn at_once(command: &Redis) -> Redis {
+    match command {
+        Redis::BlPop(key, Timeout::FOREVER) => Redis::BlPop(key.clone(), Timeout(1)),
+        other => other.clone(),
+    }
+}
+
 /// Performs the commands, and returns their results.
 fn run(io: &mut Io<'_, RedisModel>, commands: &[Redis], keys: &mut [Open]) -> Result<Answer, Stop> {
     let is_torn = io.deviates(&rules::EXEC_ATOMIC)?;
@@ -56,7 +64,7 @@ fn run(io: &mut Io<'_, RedisModel>, commands: &[Redis], keys: &mut [Open]) -> Re
     for command in commands {
         let open = command.key().and_then(|key| keys.iter_mut().find(|open| open.key == *key));
         let result = match open {
-            Some(open) => perform(io, &mut open.entry, command)?,
+            Some(open) => perform(io, &mut open.entry, &at_once(command))?,
             None => Answer::Any,
         };
         results.push(if is_torn { Answer::Any } else { result });

@@ -4,11 +4,14 @@
 //! sent at one moment, requests that meet at one name, pipelines, responses that are read late, barriers; references to values
 //! that are current, outdated, of other names, or made up; and requests about which the live hypotheses disagree, so that the response
 //! decides between them.
+//!
+//! Where requests wait for others, the traffic goes on on other connections: see [`waiting`].
 
 mod draw;
 mod moods;
 mod preview;
 pub(crate) mod references;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -18,6 +21,7 @@ use crate::name::Name;
 pub use draw::Draw;
 pub(crate) use moods::Traffic;
 use references::Weights;
+use waiting::Waiting;
 
 type Maker<M> = Arc<dyn Fn(&mut Draw<'_>) -> M + Send + Sync>;
 type SequenceMaker<M> = Arc<dyn Fn(&mut Draw<'_>) -> Vec<M> + Send + Sync>;
@@ -57,11 +61,14 @@ pub struct Mix<M> {
     outstanding: usize,
     is_flooding: bool,
     pub(crate) weights: Weights,
+    /// Requests that wait, and those that wake them, as the model has shown.
+    waiting: Waiting,
 }
 
 impl<M> Clone for Mix<M> {
     fn clone(&self) -> Self {
-        let Self { kinds, sequences, last, names, requests, outstanding, is_flooding, weights } = self;
+        let Self { kinds, sequences, last, names, requests, outstanding, is_flooding, weights, waiting } =
+            self;
         Self {
             kinds: kinds.clone(),
             sequences: sequences.clone(),
@@ -71,6 +78,7 @@ impl<M> Clone for Mix<M> {
             outstanding: *outstanding,
             is_flooding: *is_flooding,
             weights: *weights,
+            waiting: waiting.clone(),
         }
     }
 }
@@ -86,7 +94,18 @@ impl<M: Message> Mix<M> {
     pub fn new() -> Self {
         let weights = Weights { fresh: 12, stale: 3, foreign: 2, made_up: 1 };
         let (kinds, sequences, last) = (Vec::new(), Vec::new(), None);
-        Self { kinds, sequences, last, names: 4, requests: 200, outstanding: 12, is_flooding: false, weights }
+        let (is_flooding, waiting) = (false, Waiting::default());
+        Self {
+            kinds,
+            sequences,
+            last,
+            names: 4,
+            requests: 200,
+            outstanding: 12,
+            is_flooding,
+            weights,
+            waiting,
+        }
     }
 
     /// Returns traffic of all kinds of requests, each as often as the others, with fields drawn by their types.
@@ -172,26 +191,29 @@ impl<M: Message> Mix<M> {
 
     /// Returns a random request. References to values that the server chose are left open.
     pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> M {
-        match weighted(&self.kinds, draw) {
-            Some(make) => make(draw),
-            None => M::unreadable(String::new()),
-        }
+        self.draw_with_place(draw).1
+    }
+
+    /// Returns a random request with the index of its kind in this mix.
+    fn draw_with_place(&self, draw: &mut Draw<'_>) -> (usize, M) {
+        let place = weighted(&self.kinds, draw).unwrap_or(0);
+        let made = self.kinds.get(place).map(|(_, make)| make(draw));
+        (place, made.unwrap_or_else(|| M::unreadable(String::new())))
     }
 
     /// Returns random requests that belong together. Empty if the author has given none.
     fn draw_sequence(&self, draw: &mut Draw<'_>) -> Vec<M> {
-        weighted(&self.sequences, draw).map_or_else(Vec::new, |make| make(draw))
+        weighted(&self.sequences, draw).map_or_else(Vec::new, |place| (self.sequences[place].1)(draw))
     }
 }
 
-/// Returns one of these values at random, by weight.
-fn weighted<'k, T>(values: &'k [(u32, T)], draw: &mut Draw<'_>) -> Option<&'k T> {
+/// Returns the index of one of these values at random, by weight.
+fn weighted<T>(values: &[(u32, T)], draw: &mut Draw<'_>) -> Option<usize> {
     let all: u64 = values.iter().map(|(weight, _)| u64::from(*weight)).sum();
     let mut number = draw.below(all);
-    let chosen = values.iter().find(|(weight, _)| {
+    values.iter().position(|(weight, _)| {
         let here = number < u64::from(*weight);
         number = number.saturating_sub(u64::from(*weight));
         here
-    });
-    chosen.map(|(_, value)| value)
+    })
 }

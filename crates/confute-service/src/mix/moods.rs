@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use confute::lang::ServerModel;
 use confute_drive::{Generator, Peer, Step, Until, View};
 
+use super::waiting::{Parked, parked};
 use super::{Draw, Mix, references};
-use crate::message::{Message, Role, names};
+use crate::message::{Message, Role, kind_of, names};
 use crate::name::Name;
 use crate::service::Service;
 use crate::wire::Wire;
@@ -33,6 +34,10 @@ enum Plan<M> {
     Plain(usize),
     /// A request about which the hypotheses disagree.
     Inquire(Option<u32>),
+    /// A request that waits, about this name.
+    Park(u32),
+    /// A request that wakes one of this kind, or of any, about this name.
+    Wake(Option<usize>, Option<u32>),
     Gather,
     Hold(u32),
     Release(u32),
@@ -55,6 +60,8 @@ pub(crate) struct Traffic<M> {
     marks: u64,
     /// Number of names in this case.
     names: u32,
+    /// The requests that wake those that still wait at the end are planned.
+    is_waking: bool,
     /// The requests that end the case are planned.
     is_ending: bool,
 }
@@ -73,12 +80,16 @@ impl<M: Message> Traffic<M> {
             1 => mix.names.min(2),
             _ => mix.names.div_ceil(2),
         };
-        Self { mix, plans, held: Vec::new(), asked: 0, marks: 0, names, is_ending: false }
+        Self { mix, plans, held: Vec::new(), asked: 0, marks: 0, names, is_waking: false, is_ending: false }
     }
 
     /// Adds a pattern of a few requests.
-    fn plan(&mut self, connections: u32, pick: &mut Pick<'_>) {
+    fn plan(&mut self, connections: u32, parked: &[Parked], pick: &mut Pick<'_>) {
         let connections = connections.max(1);
+        if self.mix.waiting.is_known() && pick(3) == 0 {
+            self.plan_waking(connections, parked, pick);
+            return;
+        }
         let name = pick(u64::from(self.names)) as u32;
         let plans = &mut self.plans;
         let (one_in, most) = if self.mix.is_flooding { (8, 8) } else { (2, 4) };
@@ -146,6 +157,38 @@ impl<M: Message> Traffic<M> {
         }
     }
 
+    /// Adds requests that wait for one name, and others that wake them at one moment; or only the latter, if some wait already.
+    fn plan_waking(&mut self, connections: u32, parked: &[Parked], pick: &mut Pick<'_>) {
+        let plans = &mut self.plans;
+        let woken = if parked.is_empty() || pick(2) == 0 {
+            let name = pick(u64::from(self.names)) as u32;
+            let waiting = 1 + pick(u64::from(most_parked(connections)).max(1));
+            plans.push_back(Plan::BARRIER);
+            plans.extend((0..waiting).map(|_| Plan::Park(name)));
+            plans.push_back(Plan::BARRIER);
+            (Some(name), None)
+        } else {
+            let one = parked[pick(parked.len() as u64) as usize];
+            (one.name, Some(one.kind))
+        };
+        if pick(2) == 0 {
+            plans.push_back(Plan::Gather);
+        }
+        plans.extend((0..=pick(3)).map(|_| Plan::Wake(woken.1, woken.0)));
+        plans.extend([Plan::BARRIER, Plan::Inquire(woken.0)]);
+    }
+
+    /// Plans the end of a case. In half of the cases those are woken first that still wait: it would also wake those whose wake-up was
+    /// lost, so in the other half they are left to the model.
+    fn plan_end(&mut self, parked: &[Parked], pick: &mut Pick<'_>) -> bool {
+        if !self.is_waking {
+            self.is_waking = true;
+            let woken = if pick(2) == 0 { parked } else { &[] };
+            self.plans = woken.iter().map(|one| Plan::Wake(Some(one.kind), one.name)).collect();
+        }
+        !self.plans.is_empty() || self.end()
+    }
+
     /// Returns a random request.
     fn draw(&mut self, view: &Seen<'_, M>, focus: Option<u32>, pick: &mut Pick<'_>) -> M {
         let mut best = None;
@@ -163,14 +206,24 @@ impl<M: Message> Traffic<M> {
     }
 
     /// Plans requests that belong together, for each of these connections, interleaved.
-    fn interleave(&mut self, rivals: u32, focus: Option<u32>, connections: u32, pick: &mut Pick<'_>) {
+    fn interleave(
+        &mut self,
+        rivals: u32,
+        focus: Option<u32>,
+        (connections, parked): (u32, &[Parked]),
+        pick: &mut Pick<'_>,
+    ) {
         let first = pick(u64::from(connections)) as u32;
         let mut parts: Vec<(u32, VecDeque<M>)> = Vec::new();
         for rival in 0..rivals.min(connections) {
+            let on = (first + rival) % connections;
+            if parked.iter().any(|one| one.on == on) || self.has_plans_for(on) {
+                continue;
+            }
             let mut draw = Draw::new(pick, self.names, focus, self.marks);
             let sequence = self.mix.draw_sequence(&mut draw);
             self.marks = draw.marks();
-            parts.push(((first + rival) % connections, sequence.into()));
+            parts.push((on, sequence.into()));
         }
         let is_flooding = self.mix.is_flooding;
         let mut plans = Vec::new();
@@ -196,6 +249,11 @@ impl<M: Message> Traffic<M> {
             plans.extend([Plan::BARRIER, Plan::Inquire(focus)]);
         }
         plans.into_iter().rev().for_each(|plan| self.plans.push_front(plan));
+    }
+
+    /// Returns `true` if a sequence goes on on this connection.
+    fn has_plans_for(&self, on: u32) -> bool {
+        self.plans.iter().any(|plan| matches!(plan, Plan::Fixed(Some(other), _) if *other == on))
     }
 
     /// Plans the requests that end the case. Returns `false` if there are no more.
@@ -226,9 +284,10 @@ impl<M: Message> Traffic<M> {
         &self,
         view: &Seen<'_, M>,
         ask: &M,
-        wanted: Option<u32>,
+        (wanted, parked): (Option<u32>, &[Parked]),
         pick: &mut Pick<'_>,
     ) -> Option<u32> {
+        let is_parked = |on: u32| parked.iter().any(|one| one.on == on);
         let load = |on: u32| view.outstanding.get(on as usize).copied().unwrap_or(0) as usize;
         let about = names(ask);
         let is_same = |on: &u32| {
@@ -236,12 +295,16 @@ impl<M: Message> Traffic<M> {
             on_it.take(load(*on)).all(|exchange| names(&exchange.ask) == about)
         };
         let count = view.connections.max(1);
-        match wanted.filter(|on| *on < count) {
+        match wanted.filter(|on| *on < count && !is_parked(*on)) {
             Some(on) => Some(on).filter(|on| load(*on) == 0 || is_same(on)),
             None => {
                 let first = pick(u64::from(count)) as u32;
                 let all = || (0..count).map(|offset| (first + offset) % count);
-                all().find(|on| load(*on) == 0 && !self.held.contains(on))
+                let may_wait = kind_of(ask).waits;
+                let is_free = |on: &u32| {
+                    load(*on) == 0 && !self.held.contains(on) && !(may_wait && self.has_plans_for(*on))
+                };
+                all().find(is_free)
             }
         }
     }
@@ -252,16 +315,30 @@ impl<M: Message> Traffic<M> {
             if is_enough && let Some(on) = self.held.pop() {
                 return Some(Step::Release(Peer::Opened(on)));
             }
-            if is_enough && (!self.is_ending || self.plans.is_empty()) && !self.end() {
+            let parked = parked(view.past, view.outstanding);
+            if is_enough && !self.plan_end(&parked, pick) {
                 return None;
             }
             let Some(plan) = self.plans.pop_front() else {
-                self.plan(view.connections, pick);
+                self.plan(view.connections, &parked, pick);
                 continue;
             };
+            let is_parked = |on: u32| parked.iter().any(|one| one.on == on);
             let (ask, on) = match plan.clone() {
+                // The rest of a sequence follows once its connection is woken.
+                Plan::Fixed(Some(on), _) if is_parked(on) => {
+                    let waking = parked.iter().find(|one| one.on == on);
+                    let waking = waking.map(|one| Plan::Wake(Some(one.kind), one.name));
+                    self.asked += 1;
+                    self.plans.push_front(Plan::BARRIER);
+                    waking.into_iter().for_each(|plan| self.plans.push_front(plan));
+                    self.plans.push_back(plan);
+                    continue;
+                }
                 Plan::Wait(until) => return Some(Step::Wait(until)),
                 Plan::Gather => return Some(Step::Gather),
+                // Others would have to wake it first: who waits stays.
+                Plan::HangUp(on) if is_parked(on) => continue,
                 Plan::HangUp(on) => return Some(Step::HangUp(Peer::Opened(on))),
                 Plan::Hold(on) => {
                     self.held.push(on);
@@ -281,14 +358,31 @@ impl<M: Message> Traffic<M> {
                     (ask, on)
                 }
                 Plan::Sequences(rivals, focus) => {
-                    self.interleave(rivals, focus, view.connections.max(1), pick);
+                    self.interleave(rivals, focus, (view.connections.max(1), &parked), pick);
                     continue;
                 }
                 Plan::Ask(on, focus) => (self.draw(view, focus, pick), on),
                 Plan::Inquire(focus) => (self.inquire(view, focus, pick), None),
+                Plan::Park(name) => {
+                    let waiting = self.made(Some(name), view, pick, Mix::draw_waiting);
+                    let Some(ask) = waiting else { continue };
+                    (ask, None)
+                }
+                Plan::Wake(kind, name) => {
+                    let waking = self.made(name, view, pick, |mix, draw| mix.draw_waking(kind, draw));
+                    let Some(ask) = waking else { continue };
+                    (ask, None)
+                }
             };
-            let total: usize = view.outstanding.iter().map(|count| *count as usize).sum();
-            let free = self.connection(view, &ask, on, pick).filter(|_| total < self.mix.outstanding);
+            if kind_of(&ask).waits && parked.len() >= most_parked(view.connections) as usize {
+                // With fewer connections nobody would wake those that wait. It counts, so that a case with nothing else ends.
+                self.asked += 1;
+                continue;
+            }
+            let open = (0..).zip(view.outstanding).filter(|(on, _)| !is_parked(*on));
+            let total: usize = open.map(|(_, count)| *count as usize).sum();
+            let free = self.connection(view, &ask, (on, &parked), pick);
+            let free = free.filter(|_| total < self.mix.outstanding);
             let Some(on) = free else {
                 self.plans.push_front(plan);
                 // Only held connections may be left: then no response would be read.
@@ -302,10 +396,31 @@ impl<M: Message> Traffic<M> {
         }
     }
 
+    /// Returns the request that `make` makes about this name.
+    fn made(
+        &mut self,
+        focus: Option<u32>,
+        view: &Seen<'_, M>,
+        pick: &mut Pick<'_>,
+        make: impl Fn(&Mix<M>, &mut Draw<'_>) -> Option<M>,
+    ) -> Option<M> {
+        let mut draw = Draw::new(pick, self.names, focus, self.marks);
+        let made = make(&self.mix, &mut draw);
+        self.marks = draw.marks();
+        let mut ask = made?;
+        references::choose(&mut ask, self.mix.weights, view.past, pick);
+        Some(ask)
+    }
+
     /// Returns the place where a request is cut, for a few of them.
     fn cuts(&self, pick: &mut Pick<'_>) -> Vec<(usize, u64)> {
         if pick(32) == 0 { vec![(1 + pick(8) as usize, pick(2))] } else { Vec::new() }
     }
+}
+
+/// Returns the number of connections that may wait for others at a time.
+fn most_parked(connections: u32) -> u32 {
+    connections / 2
 }
 
 /// The part of a view that the traffic uses.

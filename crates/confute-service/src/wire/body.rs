@@ -50,7 +50,7 @@ pub(super) fn written<M: Message>(message: &M) -> String {
 
 /// Reads a response by the templates; the first one that fits counts.
 pub(super) fn parsed<M: Message>(text: &str) -> Result<M, String> {
-    let responses = M::KINDS.iter().enumerate().filter(|(_, kind)| kind.role == Role::Response);
+    let responses = M::KINDS.iter().enumerate().filter(|(_, kind)| kind.role.is_from_server());
     responses.clone().find_map(|(number, kind)| M::build(number, &mut Texts(split(kind, text)?))).ok_or_else(
         || {
             let known: Vec<_> = responses.map(|(_, kind)| format!("`{}`", kind.template())).collect();
@@ -134,10 +134,10 @@ impl<M: Message> Body<M> for Json {
         let value: Value = serde_json::from_slice(body).map_err(|error| format!("it is no JSON: {error}"))?;
         let word = value.get(self.word).and_then(Value::as_str).unwrap_or_default();
         let fits =
-            |kind: &Kind| kind.role == Role::Response && (kind.word().is_empty() || kind.word() == word);
+            |kind: &Kind| kind.role.is_from_server() && (kind.word().is_empty() || kind.word() == word);
         let mut fitting = M::KINDS.iter().enumerate().filter(|(_, kind)| fits(kind));
         fitting.find_map(|(number, kind)| object(number, kind, &value)).ok_or_else(|| {
-            let known = M::KINDS.iter().filter(|kind| kind.role == Role::Response);
+            let known = M::KINDS.iter().filter(|kind| kind.role.is_from_server());
             let known = known.map(|kind| format!("`{}` with {:?}", kind.word(), kind.fields));
             format!("no response looks like this; the protocol has {}", known.collect::<Vec<_>>().join(", "))
         })
@@ -157,6 +157,7 @@ mod tests {
         name: "Value",
         role: Role::Response,
         reads: false,
+        waits: false,
         pieces: &[
             Piece::Text("VALUE "),
             Piece::Field(1),

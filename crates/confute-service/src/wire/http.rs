@@ -166,7 +166,9 @@ impl<M: Message> Wire<M> for HttpJson {
         for kind in M::KINDS {
             let is_right = match kind.role {
                 Role::Request => kind.word().split_once(' ').is_some_and(|(_, path)| path.starts_with('/')),
-                Role::Response => kind.word().parse::<u16>().is_ok_and(|status| (200..600).contains(&status)),
+                Role::Response | Role::Push => {
+                    kind.word().parse::<u16>().is_ok_and(|status| (200..600).contains(&status))
+                }
                 Role::Unreadable => true,
             };
             if !is_right {

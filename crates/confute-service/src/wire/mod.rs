@@ -50,8 +50,8 @@ pub trait Wire<M>: Clone + Send + Sync + 'static {
     /// Appends the bytes of a request.
     fn encode(&self, message: &M, bytes: &mut Vec<u8>);
 
-    /// Reads the first response in the bytes received so far. `request` is the one that it answers, unless the server sends
-    /// something unasked.
+    /// Reads the first response in the bytes received so far. `request` is the oldest one that is not answered, which it
+    /// answers unless the server sends it [unasked](crate::Role::Push).
     fn read(&self, bytes: &[u8], request: Option<&M>) -> Read<M>;
 
     /// Returns the reason why this wire cannot carry these messages, and the next step. It is reported before anything is sent.

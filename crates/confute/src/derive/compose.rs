@@ -111,8 +111,7 @@ impl Composed<'_> {
             return self.resume(&hypothesis, index, message, place, brood);
         }
         if pending.delivery.foot.is_reader() {
-            self.deliver_reader(hypothesis, index, None, place, brood);
-            return true;
+            return self.deliver_reader(hypothesis, index, None, place, brood);
         }
         let copy = if planted(Fault::OneNameForTwoCopies) { 0 } else { pending.taken };
         let cause = Cause::Delivery { sent: pending.delivery.sent, copy };

@@ -10,7 +10,7 @@ use super::book::Seen;
 use super::compose::Composed;
 use super::fault::{Fault, planted};
 use super::hypothesis::{Delivery, Footprint, Hypothesis, Ids};
-use super::turn::{Act, Path, Ran, Start};
+use super::turn::{Act, Path, Ran, Start, next_path};
 use crate::erased::Message;
 use crate::fingerprint::Fingerprint;
 use crate::knowledge::Value;
@@ -98,6 +98,45 @@ impl Composed<'_> {
         .complete()
     }
 
+    /// Returns the smallest number of counted deviations with which the turn of a pending message can let it wait; `None` if it
+    /// cannot.
+    pub(crate) fn waits(&self, hypothesis: &Hypothesis, index: usize) -> Option<u32> {
+        let pending = &hypothesis.pending[index];
+        let delivery = &pending.delivery;
+        let conn =
+            if delivery.accepted { hypothesis.bound(delivery.wire)? } else { Conn::client(delivery.wire) };
+        let whole = Footprint { whole: true, ..Footprint::default() };
+        let message = (conn, delivery.item.clone());
+        let (inbox, start, mut path) = match &hypothesis.suspended {
+            None => (vec![message], None, Path::new()),
+            Some(turn) => {
+                let inbox = turn.inbox.iter().cloned().chain([message]).collect();
+                (inbox, Some(turn), turn.path.clone())
+            }
+        };
+        let (acted, fixed) = start.map_or((0, 0), |turn| (turn.acted, turn.path.len()));
+        let cause =
+            start.map_or(Cause::Delivery { sent: delivery.sent, copy: pending.taken }, |turn| turn.cause);
+        let mut fewest = None;
+        loop {
+            let start = Start {
+                foot: Some(if start.is_some() { &whole } else { &delivery.foot }),
+                may_break: self.allowance.may_break(delivery.place),
+                acted,
+                fixed,
+                ..Start::of(cause, &inbox)
+            };
+            let ran = self.run(hypothesis, start, &mut path);
+            if ran.waits(inbox.len()) && self.allowance.may_deviate(&ran, delivery.place) {
+                let counted = ran.deviations.iter().filter(|rule| self.allowance.counts(rule)).count() as u32;
+                fewest = Some(fewest.map_or(counted, |fewest: u32| fewest.min(counted)));
+            }
+            if fewest == Some(0) || self.tally.mistake.borrow().is_some() || !next_path(&mut path, fixed) {
+                return fewest;
+            }
+        }
+    }
+
     /// Determines if the model has internal turns, and if they keep to the cell they pick.
     pub(crate) fn internal_kind(&self) -> InternalKind {
         let nothing = Hypothesis::default();
@@ -160,6 +199,9 @@ impl Composed<'_> {
         }
         // A choice would open alternatives, and a fact or a write would change the hypothesis.
         let plain = ran.end.is_ok() && path.iter().all(|answer| answer.options == 1);
+        if ran.waits(inbox.len()) && path.is_empty() {
+            return Fit::No;
+        }
         let ([Act::Send(to, message)], true) = (ran.acts.as_slice(), plain) else { return Fit::Perhaps };
         if *to != conn {
             return Fit::Perhaps;
@@ -232,6 +274,11 @@ impl Composed<'_> {
             ..Start::of(Cause::Delivery { sent: delivery.sent, copy: 0 }, &inbox)
         };
         let mut ran = self.run(&nothing, start, &mut path);
+        if ran.waits(inbox.len()) && path.is_empty() && ran.facts.is_empty() && delivery.alone {
+            // The delivery is not taken at this content.
+            let answered = self.answer(delivery).is_some();
+            return Some(Effect { matches: false, never: false, answered, after: None });
+        }
         let plain = ran.end.is_ok() && path.is_empty() && ran.facts.is_empty() && delivery.alone;
         let ([Act::Send(_, message)], true) = (ran.acts.as_slice(), plain) else { return None };
         let answered = self.answer(delivery);

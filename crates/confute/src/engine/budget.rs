@@ -31,6 +31,9 @@ pub struct Options<'a> {
     /// Reductions of the search: what it leaves out without changing a verdict. With none, the search is the paper's;
     /// it may then take too long.
     pub reductions: Reductions,
+    /// `true` if each message from the server is the response to the oldest request of its connection that has none. Otherwise a proof
+    /// leaves out no request, because it is unknown which messages would be left out with it.
+    pub matched: bool,
     /// Log of the search, for people: see [`SearchAccount`](crate::SearchAccount).
     pub log: Option<&'a dyn SearchLog>,
 }
@@ -48,6 +51,7 @@ impl Default for Options<'_> {
             at: None,
             repeat_all: false,
             reductions: Reductions::ALL,
+            matched: true,
             log: None,
         }
     }

@@ -246,7 +246,8 @@ pub(crate) fn core_of(
     let options = Options { turns, ..options.clone() };
     let bench = Bench { model, network, options, left: Cell::new(MOST_JUDGED), short: Cell::new(false) };
     let parts = Exchanges::new(events);
-    if bench.refuted(events) != Some(true) || !(network.is_reliable() || parts.is_single) {
+    let is_known = bench.options.matched && (network.is_reliable() || parts.is_single);
+    if bench.refuted(events) != Some(true) || !is_known {
         return None;
     }
     let fates = conflict(&bench, &parts);
@@ -271,7 +272,7 @@ pub(crate) fn reasons_of(
     let ways: Vec<(&Diagnosis, u32)> =
         diagnoses.iter().filter_map(|one| Some((one, bench.times(events, one)?))).collect();
     // If responses get lost, duplicated or reordered, it is not known to which request of a connection they belong.
-    let is_known = network.is_reliable() || parts.is_single;
+    let is_known = bench.options.matched && (network.is_reliable() || parts.is_single);
     let fates = if is_known { conflict(&bench, &parts) } else { vec![Fate::Kept; parts.all.len()] };
     let kept: Vec<usize> = (0..fates.len()).filter(|one| fates[*one] == Fate::Kept).collect();
     let matters = |event: &usize| match parts.owner(*event) {

@@ -21,8 +21,8 @@ pub type Turn = Result<(), Stop>;
 pub enum Stop {
     /// The turn waits for a message that has not arrived.
     Blocked,
-    /// The turn does not accept this message now (it waits for another connection, or does not handle
-    /// closing).
+    /// The turn does not accept this message now: it waits for another connection, does not handle closing, or lets the request
+    /// wait ([`Io::wait`](super::Io::wait)).
     Refused,
     /// The hypothesis contradicts itself.
     Dead,

@@ -205,6 +205,11 @@ pub enum Mistake {
         /// Description of the effect before the first receive.
         what: String,
     },
+    /// The turn sends something, and then lets its request wait.
+    #[error(
+        "the turn acts and then calls `io.wait`, which says that nothing has happened. Wait before the first `io.send`; a first response, and a second one later, are two turns"
+    )]
+    ActsAndWaits,
     /// A turn that is not whole receives a second message.
     #[error("the turn receives a second message. Begin the turn with `io.whole()?`")]
     SecondReceive,

@@ -19,8 +19,9 @@
 //!
 //! A server that does not fit (a proxy, a broadcast, a scan over all keys) calls [`Io::whole`] first, or
 //! calls [`Io::connect`] before its first read or choice; its turns are then searched together with
-//! everything else. So does a turn whose response comes later, or on another connection: a blocking pop stores its connection in a
-//! cell and sends nothing, and the push that follows sends to it. `models/tests/litmus/waiting.rs` has such models.
+//! everything else. So does a turn that sends to another connection: a publish sends to all subscribers, whose connections are kept in a
+//! cell. A response that comes later needs no such turn: a request that cannot be handled yet waits ([`Io::wait`]).
+//! `models/tests/litmus/waiting.rs` has models of both kinds.
 //!
 //! Keys that the server chooses, and tables that are listed, are [`Objects`].
 
@@ -314,6 +315,55 @@ impl<'a, S: ServerModel + ?Sized> Io<'a, S> {
         let now = self.fresh::<Number>()?;
         self.assume(Sym::<Number>::known(&sent).at_most(&now, 0))?;
         Ok(now)
+    }
+
+    /// Ends the turn and lets its request wait: nothing has happened, and the server takes the request up once the state is another.
+    ///
+    /// A request that waits is one that arrives later. Requests take any time to arrive, so no client can tell the two apart, and a
+    /// model needs no list of those who wait: this is a queue whose `take` waits for an item, however many clients wait for
+    /// it, and it may serve them in any order.
+    ///
+    /// ```
+    /// # use confute::lang::{Io, ServerModel, Table, Turn};
+    /// const ITEMS: Table<String, Vec<String>> = Table::new("items");
+    ///
+    /// # struct Queues;
+    /// # impl ServerModel for Queues {
+    /// #     type Msg = String;
+    /// #     type Out = String;
+    /// fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+    ///     let (conn, request) = io.recv()?;
+    ///     let (queue, item) = request.split_once(' ').unwrap_or((&request, ""));
+    ///     let cell = ITEMS.edit(io, &queue.to_owned())?;
+    ///     let mut items = cell.get(io)?.unwrap_or_default();
+    ///     if !item.is_empty() {
+    ///         items.push(item.to_owned());
+    ///         cell.set(io, items)?;
+    ///         return io.send(conn, "done");
+    ///     }
+    ///     if items.is_empty() {
+    ///         return io.wait();
+    ///     }
+    ///     let first = items.remove(0);
+    ///     cell.set(io, items)?;
+    ///     io.send(conn, first)
+    /// }
+    /// # }
+    /// # use confute::{Options, judge, network::Tcp, trace::{Event, WireConn}};
+    /// # let refuted = |events: &[_]| judge(&Queues, &Tcp { breaks: false }, events, &Options::default()).is_refuted();
+    /// # let sent = |conn, line: &str| Event::Sent(WireConn(conn), line.to_owned());
+    /// # let received = |conn, line: &str| Event::Received(WireConn(conn), line.to_owned());
+    /// # let waits = [sent(0, "q"), Event::Quiescent, sent(1, "q a"), received(1, "done"), received(0, "a")];
+    /// # assert!(!refuted(&waits));
+    /// # assert!(refuted(&[sent(0, "q"), received(0, "a")]));
+    /// # assert!(refuted(&[&waits[..4], &[Event::Quiescent]].concat()), "it is owed");
+    /// ```
+    ///
+    /// Requests behind it on its connection wait too. At rest ([`Event::Quiescent`](crate::trace::Event::Quiescent)) no request may be
+    /// left that need not wait. A turn that sends something first does not wait but handles its request: nothing that it did before it
+    /// waits takes place.
+    pub fn wait(&mut self) -> Turn {
+        Err(Stop::Refused)
     }
 
     /// Declares that this turn may touch anything: any cell, any connection, several messages.

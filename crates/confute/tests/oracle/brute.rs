@@ -109,6 +109,8 @@ pub struct Brute<'a, S: Judged> {
     footprints: BTreeSet<Cell>,
     sent: u32,
     known: RefCell<FxHashMap<Rc<Facts>, bool>>,
+    /// The fewest deviations of a configuration in which the last turn left its request waiting.
+    refused: std::cell::Cell<Option<u32>>,
     /// Size of the largest set of configurations so far.
     pub peak: StdCell<usize>,
 }
@@ -152,6 +154,7 @@ impl<'a, S: Judged> Brute<'a, S> {
             footprints: BTreeSet::new(),
             sent: 0,
             known: RefCell::default(),
+            refused: std::cell::Cell::new(None),
             peak: StdCell::new(0),
         }
     }
@@ -244,7 +247,9 @@ impl<'a, S: Judged> Brute<'a, S> {
                         config.outbox.clear();
                     }
                     if owed {
-                        if !self.at_rest(&config) {
+                        let Some(broken) = self.at_rest(&config) else { continue };
+                        config.deviations += broken;
+                        if self.most_deviations.is_some_and(|most| config.deviations > most) {
                             continue;
                         }
                         config.inbox.retain(|packet| packet.taken == 0);
@@ -436,7 +441,12 @@ impl<'a, S: Judged> Brute<'a, S> {
                     all.extend(self.done(config, &turn, step, internal));
                     continue;
                 }
-                Node::Refused | Node::Idle | Node::Dead => continue,
+                Node::Refused => {
+                    let fewest = self.refused.get().unwrap_or(u32::MAX);
+                    self.refused.set(Some(fewest.min(config.deviations)));
+                    continue;
+                }
+                Node::Idle | Node::Dead => continue,
                 Node::Send(conn, message) => {
                     assert!(!config.closed.contains(&conn), "sends on a connection that it closed");
                     self.post(&mut config, conn, Some(message));
@@ -605,16 +615,24 @@ impl<'a, S: Judged> Brute<'a, S> {
         }
     }
 
-    /// Returns `true` if nothing that must still arrive is in flight.
-    fn at_rest(&self, config: &Config<S>) -> bool {
-        let unseen = config.outbox.values().flatten().any(|output| output.taken == 0);
-        let undelivered = (0..config.inbox.len()).any(|at| {
+    /// Returns the largest number of deviations by which a packet that must still arrive is left waiting, if nothing else is in flight.
+    fn at_rest(&self, config: &Config<S>) -> Option<u32> {
+        if config.outbox.values().flatten().any(|output| output.taken == 0) {
+            return None;
+        }
+        let mut broken: u32 = 0;
+        for at in 0..config.inbox.len() {
             let packet = &config.inbox[at];
-            !self.may_be_lost(config, packet)
+            let must_arrive = !self.may_be_lost(config, packet)
                 && self.before(config, at).iter().all(|i| self.may_be_lost(config, &config.inbox[*i]))
-                && !self.takers(config, packet).is_empty()
-        });
-        !unseen && !undelivered
+                && !self.takers(config, packet).is_empty();
+            if must_arrive {
+                self.refused.set(None);
+                self.deliver(config, at);
+                broken = broken.max(self.refused.get()? - config.deviations);
+            }
+        }
+        Some(broken)
     }
 }
 

@@ -42,6 +42,7 @@ families!(
     Wild,
     Objects,
     Items,
+    Waits,
 );
 
 const NONE: Source = Source::None;
@@ -264,8 +265,35 @@ fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
             let add = Op::new(&[(This, W)], vec![Do::Add(0), answer(110)]);
             vec![take.clone(), add.clone(), if dice.percent(25) { read() } else { take }, add]
         }
+        Family::Waits => waits(mini, dice),
         family => unreachable!("{family:?} is among the other families"),
     }
+}
+
+/// Returns operations of which some wait: a take that waits for a value, a read that does, a write that waits for room, a swap that
+/// waits for its value. Now and then they wait by choice, against the rule, or for a secret.
+fn waits(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
+    let when = |cond, then| vec![Do::If(cond, vec![Do::Wait], then)];
+    let take = Op::new(&[(This, W)], when(Cond::Empty(0), vec![Do::Take { front: dice.percent(50) }]));
+    let look = Op::new(&[(This, R)], when(Cond::Empty(0), vec![show(100, 0)]));
+    let room = vec![Do::If(Cond::Empty(0), vec![put(0), answer(110)], vec![Do::Wait])];
+    let room = Op::new(&[(This, W)], room);
+    let swap = vec![Do::If(Cond::Holds(0), vec![put(0), answer(111)], vec![Do::Wait])];
+    let swap = Op::new(&[(This, W)], swap);
+    let far = Op::new(&[(This, W), (Next, W)], when(Cond::Empty(1), vec![put(0), answer(112)]));
+    let mine = vec![take.clone(), look, room, swap, far];
+    let rare = match dice.below(6) {
+        0 => Op::new(&[(This, W)], vec![Do::Choose(vec![vec![Do::Wait], vec![put(0), answer(113)]])]),
+        1 => Op::new(&[(This, W)], when(Cond::Deviates, vec![put(0), answer(113)])),
+        2 => Op::new(&[(This, W)], when(Cond::Deviates, when(Cond::Empty(0), vec![put(0), answer(113)]))),
+        3 => {
+            mini.unknown = true;
+            Op::new(&[(This, R)], when(Cond::NumBelow(0), vec![answer(120)]))
+        }
+        4 => Op::new(&[(This, W)], vec![Do::Clear(0), answer(110)]),
+        _ => dice.of(&mine).clone(),
+    };
+    vec![read(), if dice.percent(50) { write() } else { append() }, take, dice.of(&mine).clone(), rare]
 }
 
 /// Returns operations on objects, which create, find, change, remove and list them.

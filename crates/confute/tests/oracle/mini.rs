@@ -194,6 +194,8 @@ pub enum Do {
     Take {
         front: bool,
     },
+    /// Leaves the request waiting.
+    Wait,
     Copy {
         from: usize,
         to: usize,
@@ -282,12 +284,17 @@ impl Op {
                 | Do::Replace
                 | Do::Remove
                 | Do::Roster => 1,
-                Do::If(_, a, b) => same([Op::answers(a), Op::answers(b)])?,
-                Do::Choose(ways) => same(ways.iter().map(|way| Op::answers(way)))?,
+                Do::If(_, a, b) => same([a, b].map(|way| Op::answers_unless_it_waits(way)))?,
+                Do::Choose(ways) => same(ways.iter().map(|way| Op::answers_unless_it_waits(way)))?,
                 _ => 0,
             };
         }
         Some(count)
+    }
+
+    /// Returns the number of responses of an alternative; one that waits may have any.
+    fn answers_unless_it_waits(body: &[Do]) -> Option<u32> {
+        if matches!(body, [Do::Wait]) { Some(1) } else { Op::answers(body) }
     }
 
     /// Returns `true` if the operation concerns more than one cell.
@@ -484,6 +491,7 @@ impl Mini {
             }),
             Do::Clear(slot) => frame.slots[*slot].clear(io),
             Do::Take { front } => Self::take(io, *front, frame),
+            Do::Wait => io.wait(),
             Do::Copy { from, to } => match frame.slots[*from].get(io)? {
                 Some(entry) => frame.slots[*to].set(io, entry),
                 None => frame.slots[*to].clear(io),

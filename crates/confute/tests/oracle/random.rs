@@ -101,7 +101,7 @@ pub fn triple(seed: u64) -> Triple {
     let net = net(family, &mut dice);
     let share = match family {
         Family::Deviant => 50,
-        Family::Objects => 20,
+        Family::Objects | Family::Waits => 20,
         _ => 0,
     };
     let relaxed: &[&str] = if share > 0 && dice.percent(share) { &["mini/rule"] } else { &[] };
@@ -396,7 +396,7 @@ fn mini_uses_numbers(mini: &Mini) -> bool {
     matches!(
         mini.family,
         Family::Conditional | Family::Counter | Family::Unknown | Family::Wild | Family::Objects
-    )
+    ) || (mini.family == Family::Waits && mini.unknown)
 }
 
 /// Turns a message of the model into an observed one, with values chosen at random among the possible ones

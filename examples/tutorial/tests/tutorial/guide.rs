@@ -3,16 +3,18 @@
 const GUIDE: &str = include_str!("../../../../GUIDE.md");
 
 /// The files that the guide quotes.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 7] = [
     ("src/notes.rs", include_str!("../../src/notes.rs")),
     ("src/seats.rs", include_str!("../../src/seats.rs")),
     ("src/todos.rs", include_str!("../../src/todos.rs")),
     ("src/counters.rs", include_str!("../../src/counters.rs")),
+    ("src/jobs.rs", include_str!("../../src/jobs.rs")),
+    ("src/topics.rs", include_str!("../../src/topics.rs")),
     ("tester.rs.txt", include_str!("../../../../crates/confute-cli/src/new/tester.rs.txt")),
 ];
 
-/// The chapter of the guide that quotes them.
-const CHAPTER: &str = "## Tutorial";
+/// The chapters of the guide that quote them, and the number of blocks of code in each.
+const CHAPTERS: [(&str, usize); 2] = [("## Tutorial", 5), ("## Messages, wires and traffic", 4)];
 
 /// Returns the part of the guide below the heading that begins like this, up to the next heading.
 fn section(heading: &str) -> &'static str {
@@ -44,9 +46,12 @@ fn pieces(block: &str) -> Vec<String> {
 
 #[test]
 fn the_code_of_the_tutorial_is_tested() {
-    let chapter = GUIDE.split_once(CHAPTER).unwrap().1.split_once("\n## ").unwrap().0;
-    let code = blocks(chapter, "rust,ignore");
-    assert!(code.len() >= 5, "{} blocks", code.len());
+    let code = CHAPTERS.into_iter().flat_map(|(chapter, least)| {
+        let chapter = GUIDE.split_once(chapter).unwrap().1.split_once("\n## ").unwrap().0;
+        let code = blocks(chapter, "rust,ignore");
+        assert!(code.len() >= least, "{} blocks", code.len());
+        code
+    });
     for block in code {
         let is_in = |text: &str| {
             let text = pieces(text).concat();

@@ -6,19 +6,23 @@
 #[path = "counters/server.rs"]
 mod counters;
 mod guide;
+#[path = "jobs/server.rs"]
+mod jobs;
 #[path = "notes/server.rs"]
 mod notes;
 #[path = "seats/server.rs"]
 mod seats;
 #[path = "todos/server.rs"]
 mod todos;
+#[path = "topics/server.rs"]
+mod topics;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use confute_test::Conclusion;
 use confute_test::prelude::*;
 use guide::Shows;
-use tutorial::{counters::Counters, notes::Notes, seats::Seats, todos::Todos};
+use tutorial::{counters::Counters, jobs::Jobs, notes::Notes, seats::Seats, todos::Todos, topics::Topics};
 
 /// Runs the tester on a server with a bug. The server is refuted, and the guide shows the report.
 fn refutes(check: Check, section: &str, shows: guide::Shows) {
@@ -65,6 +69,41 @@ fn step_4_counters() {
         "Another bug, another rule",
         Shows::Title("counters/current (level store)"),
     );
+}
+
+#[test]
+fn requests_that_wait() {
+    let check = |bug, mix| confute_test::service(&jobs::start(bug).unwrap(), Jobs, wire::lines(), mix);
+    check(None, Mix::all()).regressions(None).cases(8).max_time(Duration::from_mins(1)).run();
+    let twice = check(Some(jobs::Bug::Twice), Mix::all());
+    refutes(twice, "Responses that come later", Shows::Title("jobs/once"));
+    // What never comes is seen at the end of a case, so cases are short.
+    let silent = check(Some(jobs::Bug::LostWakeUp), Mix::all().requests(12));
+    let silent = silent.level(Level::Live).patience(Duration::from_millis(150));
+    let silent = silent.shrink_time(Duration::from_secs(2));
+    refutes(silent, "A lost wake-up", Shows::Title("jobs/wakes (level live)"));
+}
+
+/// Nobody puts a job, so every TAKE waits for ever. That is no violation, and no case takes as long as the patience.
+#[test]
+fn who_is_never_woken() {
+    let takes = Mix::new()
+        .kind(1, |draw| tutorial::jobs::Line::Take(draw.name()))
+        .kind(1, |draw| tutorial::jobs::Line::Count(draw.name()))
+        .requests(20);
+    let check = confute_test::service(&jobs::start(None).unwrap(), Jobs, wire::lines(), takes);
+    let check = check.level(Level::Live).patience(Duration::from_mins(1)).regressions(None);
+    let start = Instant::now();
+    let outcome = check.cases(10).max_time(Duration::from_mins(2)).run();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert_eq!(outcome.tally.unrefuted, 10, "{:?}", outcome.tally);
+}
+
+#[test]
+fn messages_that_nobody_asks_for() {
+    let check = |bug| confute_test::service(&topics::start(bug).unwrap(), Topics, wire::lines(), Mix::all());
+    passes(check(false));
+    refutes(check(true), "Messages that nobody asks for", Shows::Title("topics/complete"));
 }
 
 /// Checks the claim that the messages, the model and the test of step 1 take 60 lines, comments aside.

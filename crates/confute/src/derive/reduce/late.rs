@@ -151,7 +151,7 @@ impl Composed<'_> {
         version: Option<usize>,
         place: u64,
         brood: &mut Brood,
-    ) {
+    ) -> bool {
         let pending = &hypothesis.pending[index];
         let foot = &pending.delivery.foot;
         let cell = foot.cells.first().map(|(cell, _)| *cell);
@@ -166,6 +166,7 @@ impl Composed<'_> {
         };
         let inbox = [(Conn::client(pending.delivery.wire), pending.delivery.item.clone())];
         let mut path = Path::new();
+        let mut took = false;
         loop {
             let start = Start {
                 foot: Some(foot),
@@ -174,6 +175,7 @@ impl Composed<'_> {
                 ..Start::of(Cause::Delivery { sent: pending.delivery.sent, copy: pending.taken }, &inbox)
             };
             let ran = self.run(&hypothesis, start, &mut path);
+            took |= ran.took(1);
             match &ran.end {
                 Ok(()) if !self.allowance.may_deviate(&ran, pending.delivery.place) => {}
                 Ok(()) => {
@@ -189,7 +191,7 @@ impl Composed<'_> {
                 Err(_) => {}
             }
             if self.tally.mistake.borrow().is_some() || !next_path(&mut path, 0) {
-                return;
+                return took;
             }
         }
     }

@@ -64,6 +64,9 @@ impl Part {
         }
         let mut brood = Brood::new();
         let mut taken = false;
+        // Deviations of turns that let their requests wait though they need not. Of several only one may have been able to go on, so they
+        // are not added up.
+        let mut broken: u32 = 0;
         for index in 0..shared.pending.len() {
             let delivery = &shared.pending[index].delivery;
             let conn =
@@ -73,7 +76,12 @@ impl Part {
             }
             let took = world.deliver(Rc::clone(&shared), index, place, &mut brood);
             // Deliveries left behind by an ended connection may arrive, but need not.
-            taken |= took && (!world.has_ended(conn, place) || planted(Fault::LoosePacketsOwed));
+            if took && (!world.has_ended(conn, place) || planted(Fault::LoosePacketsOwed)) {
+                match world.waits(&shared, index) {
+                    Some(deviations) => broken = broken.max(deviations),
+                    None => taken = true,
+                }
+            }
         }
         if world.has_internal {
             self.escaped |= world.internal(&shared, !self.whole, place, &mut brood);
@@ -83,6 +91,13 @@ impl Part {
             return None;
         }
         let rested = Rc::make_mut(&mut shared);
+        rested.deviations += broken;
+        if rested.deviations > world.allowance.most {
+            return None;
+        }
+        // What waits was not handled before the rest: its response would have come.
+        let turns = rested.turns;
+        rested.pending.iter_mut().for_each(|pending| pending.since = pending.since.max(turns));
         // Spare copies are not in flight either.
         if !planted(Fault::CopiesAfterRest) {
             rested.pending.retain(|pending| pending.taken == 0);

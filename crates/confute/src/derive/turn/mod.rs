@@ -190,6 +190,10 @@ impl<'a> Runner<'a> {
             // missing, and a correct server refuted.
             self.ran.end = Err(Mistake::NotReceived { what: "ends".to_owned() }.into());
         }
+        let all = self.start.inbox.len();
+        if !internal && self.ran.waits(all) && self.acted > self.start.acted {
+            self.ran.end = Err(Mistake::ActsAndWaits.into());
+        }
         if !self.ran.whole && !internal && self.ran.end.is_ok() {
             // The number of responses on which the search relies: the one declared with `replies`, or else that of the dry
             // run. In the dry run itself it is one if the turn looked at state, and what the turn sent if it did not.

@@ -128,7 +128,7 @@ impl Ran {
         match self.end {
             Ok(()) => "came to its end",
             Err(Stop::Blocked) => "waited for another message",
-            Err(Stop::Refused) => "did not take the message",
+            Err(Stop::Refused) => "left the message waiting",
             Err(Stop::Dead) => "contradicted what is known",
             Err(Stop::Idle) => "did nothing",
             Err(Stop::Looked) => "looked at the state",
@@ -145,7 +145,12 @@ fn in_words(parts: impl Iterator<Item = String>, none: &str) -> String {
 impl Ran {
     /// Returns `true` if the server took all of these messages, whatever came of it.
     pub(crate) fn took(&self, messages: usize) -> bool {
-        self.received >= messages && !matches!(self.end, Err(Stop::Mistake(_)))
+        self.received >= messages && !matches!(self.end, Err(Stop::Mistake(_) | Stop::Refused))
+    }
+
+    /// Returns `true` if the turn has looked at the last of these messages, and leaves it where it is: it waits.
+    pub(crate) fn waits(&self, messages: usize) -> bool {
+        self.received >= messages && matches!(self.end, Err(Stop::Refused))
     }
 
     /// Returns a table in which the run created an object whose id the response does not tell, though it is this response.
