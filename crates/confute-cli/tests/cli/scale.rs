@@ -288,6 +288,42 @@ fn done(journal: &Path) -> BTreeSet<u64> {
     cases.flatten().filter_map(|number| number.as_u64()).collect()
 }
 
+/// Shards of `confute rest`: each has its cases, one that is complete is only reported, and a missing one is named.
+#[test]
+fn rest_in_shards() {
+    let root = folder("scale-rest");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/todo/openapi.yaml");
+    let url = todo::start(Some(todo::Bug::IfMatchIgnored)).unwrap();
+    let shard = |index: usize, folder: &Path| {
+        let run = confute()
+            .arg("rest")
+            .arg(&document)
+            .args([&url, "--seed", "7", "--cases", "12", "--max-time", "1m", "--shrink-time", "2s", "-q"])
+            .args(["--workers", "1", "--shard", &format!("{index}/3"), "--resume"])
+            .arg(folder);
+        said(run)
+    };
+    let folders: Vec<PathBuf> = (0..3).map(|index| root.join(index.to_string())).collect();
+    let mut numbers = Vec::new();
+    for (index, folder) in folders.iter().enumerate() {
+        let (code, out, err) = shard(index, folder);
+        assert!([0, 1].contains(&code), "{out}{err}");
+        numbers.extend(cases(folder));
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+    let (_, out, err) = shard(1, &folders[1]);
+    assert!(err.contains("nothing was run again"), "{out}{err}");
+    let merged = root.join("merged");
+    let (code, out, err) = merge(&folders, &["--report-dir", &merged.display().to_string()]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("= shards:   3 of 3 shards"), "{out}");
+    let rules = blamed(&merged);
+    assert!(rules.iter().all(|rule| rule.contains("rest/if-match")) && !rules.is_empty(), "{rules:?}");
+    let (code, out, _) = merge(&folders[..2], &[]);
+    assert!(code == 1 && out.contains("missing: shard 2 of 3"), "{out}");
+}
+
 /// All scripts of an exhaustive run are in the shards, each once; only all shards together claim that all ran.
 #[test]
 fn exhaustive_runs_in_shards() {

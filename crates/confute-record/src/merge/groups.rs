@@ -192,7 +192,8 @@ fn fold<'a>(
 }
 
 /// Returns the first of these violations whose rules are needed to explain the group, and the rules that suffice. None of them may
-/// prove less than the group, or count for less.
+/// prove less than the group, or count for less. What experiments left of several alternatives explains only what has alternatives
+/// itself: the others may be what was broken, and may not explain a violation of one rule.
 fn explained_by<'a>(
     group: &Group<'a>,
     candidates: &[&Group<'a>],
@@ -200,7 +201,8 @@ fn explained_by<'a>(
 ) -> Option<(usize, BTreeSet<&'a str>)> {
     let is_able = |other: &Group<'_>| {
         let (one, known) = (group.violation(), other.violation());
-        known.level >= one.level && weight(known.standing) <= weight(one.standing)
+        let is_as_sure = group.proven().is_none() || known.diagnoses.len() == 1;
+        known.level >= one.level && weight(known.standing) <= weight(one.standing) && is_as_sure
     };
     let mut able: Vec<usize> = (0..candidates.len()).filter(|place| is_able(candidates[*place])).collect();
     let rules = |places: &[usize]| -> BTreeSet<&'a str> {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::evidence::Evidence;
 use super::fabricated::{record, violation};
 use super::{Judge, Merge, PartState, Question};
-use crate::{Conclusion, Exit, RunRecord, Shard, Standing, Tally};
+use crate::{Conclusion, Exit, ExperimentRecord, RunRecord, Shard, Standing, Tally};
 
 /// Merges records, each from a folder of its own.
 fn merged(records: &[(RunRecord, String)]) -> Merge {
@@ -279,6 +279,17 @@ fn rules_that_other_shards_found_broken_explain_a_violation() {
         shards[1..].iter_mut().flat_map(|shard| &mut shard.violations).for_each(spoil);
         assert_eq!(judged(&shards, &by_first).0.len(), 2);
     }
+    // Nor does one that only experiments narrowed hide one that a single rule explains, but it explains one with alternatives.
+    let narrow = |one: &mut crate::Violation| {
+        let left = one.diagnoses.clone();
+        one.diagnoses.push(violation(1, &[2], 1, &[0]).diagnoses.remove(0));
+        one.experiment = Some(ExperimentRecord { set_aside: Vec::new(), left, level: Level::Must });
+    };
+    let mut narrowed = shards.clone();
+    narrowed[1..].iter_mut().flat_map(|shard| &mut shard.violations).for_each(narrow);
+    assert_eq!(judged(&narrowed, &by_first).0.len(), 2);
+    narrowed[0].violations = vec![violation(1, &[3, 4], 2, &[0])];
+    assert_eq!(judged(&narrowed, &by_first).0.len(), 1);
     // All rules of a set are broken: no judge is needed.
     let mut two = violation(1, &[3], 2, &[0]);
     two.diagnoses[0].rules = vec!["rule/1".to_owned(), "rule/2".to_owned()];
