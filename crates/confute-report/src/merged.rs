@@ -24,6 +24,7 @@ pub(crate) fn shards(run: &RunRecord) -> Vec<String> {
     if let Some(merged) = &run.merged {
         lines.extend(merged_runs(run, merged));
         lines.extend(merged.problems.iter().cloned());
+        lines.extend(merged.explained.iter().map(|one| format!("not listed: {one}")));
     }
     lines
 }
@@ -148,6 +149,7 @@ pub(crate) fn json(merged: &MergedRecord) -> Value {
     json!({
         "runs": runs.collect::<Vec<_>>(),
         "problems": merged.problems,
+        "explained": merged.explained,
         "incomplete": merged.incomplete,
         "unread": merged.unread,
     })

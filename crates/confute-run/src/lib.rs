@@ -17,6 +17,7 @@ pub mod proof;
 pub mod quantity;
 pub mod record;
 pub mod regressions;
+pub mod rejudge;
 pub mod replay;
 mod rust_test;
 mod secrets;

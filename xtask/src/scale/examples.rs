@@ -56,7 +56,7 @@ pub(crate) fn run() -> Result<bool> {
         fs::write(&broken, text.replacen(from, to, 1))?;
         Ok(broken)
     };
-    let job = validate(&broken(&job, "backoffLimitPerIndex", "backoffLimitPerIndices")?)?.success();
+    let job = validate(&broken(&job, "backoffLimitPerIndex:", "backoffLimitPerIndices:")?)?.success();
     let workflow = lint(&broken(&workflow, "runs-on", "runs_on")?)?.success();
     println!(
         "the same with a misspelt key: {}",

@@ -9,13 +9,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use confute_kits::KITS;
 use confute_record::journal::{self, JOURNAL};
 use confute_record::merge::Merge;
 use confute_record::{Exit, RunRecord};
 use confute_report::files::{RECORD, Reports, Written, read_record};
 use confute_report::lines;
 use confute_report::summary::{self, Manner};
-use confute_run::merged;
+use confute_run::{merged, rejudge};
 
 use crate::args::{self, Color, Format};
 use crate::check::folder::ROWS;
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &args::Merge, color: Color, out: &mut dyn Write) -> Resu
             }
         }
     }
-    let Some(mut record) = merge.record() else {
+    let Some(mut record) = merge.record(&rejudge::judge(KITS)) else {
         bail!("nothing to merge: no folder has a record or a journal that can be read");
     };
     drop(merge);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use confute_testbed::embedded::{Bug, Config, Embedded};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{confute, said};
 
@@ -108,8 +108,41 @@ fn shards_are_the_whole_campaign() {
     assert_eq!(code, 1, "{err}");
     let read = |name: &str| fs::read(root.join(name).join("record.json")).unwrap();
     assert!(read("again") == read("merged"));
+    explained_elsewhere(&root, &folders);
     missing_and_broken(&root, &folders);
     kept(&root, &folders);
+}
+
+/// A case that a shard blames on another rule is no violation of that rule if other shards found a rule broken that explains the
+/// case. The records are those of the shards; only the name of the rule is another one.
+fn explained_elsewhere(root: &Path, folders: &[PathBuf]) {
+    let (known, other) = (json!(["rfc9110-13.1.1/if-match"]), json!(["rfc9110-9.3.4/replaced"]));
+    let place = |name: &str| root.join(name).display().to_string();
+    let store = |name: &str, shard: usize, change: &dyn Fn(&mut Vec<Value>)| {
+        let text = fs::read_to_string(folders[shard].join("record.json")).unwrap();
+        let mut record: Value = serde_json::from_str(&text).unwrap();
+        change(record["violations"].as_array_mut().unwrap());
+        fs::create_dir_all(root.join(name)).unwrap();
+        fs::write(root.join(name).join("record.json"), record.to_string()).unwrap();
+        root.join(name)
+    };
+    let renamed = store("renamed", 0, &|violations| {
+        let sets = violations.iter_mut().flat_map(|one| one["diagnoses"].as_array_mut().unwrap());
+        sets.filter(|set| set["rules"] == known).for_each(|set| set["rules"] = other.clone());
+    });
+    let ignorant = store("ignorant", 1, &|violations| {
+        violations.retain(|one| one["diagnoses"][0]["rules"] != known);
+    });
+    for (second, expected) in [(&folders[1], &known), (&ignorant, &other)] {
+        let (code, out, err) =
+            merge(&[renamed.clone(), second.clone()], &["--report-dir", &place("explained")]);
+        assert_eq!(code, 1, "{out}{err}");
+        let allow = json!(["rfc9110-15.5.6/allow"]).to_string();
+        assert_eq!(blamed(&root.join("explained")), BTreeSet::from([allow, expected.to_string()]), "{out}");
+        let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let told = "not listed: rfc9110-9.3.4/replaced (level must): explained by rfc9110-13.1.1/if-match";
+        assert_eq!(flat.contains(told), expected == &known, "{out}");
+    }
 }
 
 /// Shards that are missing, interrupted, broken, doubled or foreign are named, and nothing else is lost.
@@ -253,6 +286,42 @@ fn done(journal: &Path) -> BTreeSet<u64> {
     let lines = whole.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let cases = lines.filter_map(|line| line["done"]["cases"].as_array().cloned());
     cases.flatten().filter_map(|number| number.as_u64()).collect()
+}
+
+/// Shards of `confute rest`: each has its cases, one that is complete is only reported, and a missing one is named.
+#[test]
+fn rest_in_shards() {
+    let root = folder("scale-rest");
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/todo/openapi.yaml");
+    let url = todo::start(Some(todo::Bug::WrongType)).unwrap();
+    let shard = |index: usize, folder: &Path| {
+        let run = confute()
+            .arg("rest")
+            .arg(&document)
+            .args([&url, "--seed", "7", "--cases", "12", "--max-time", "1m", "--no-shrink"])
+            .args(["--strict", "--workers", "1", "--shard", &format!("{index}/3"), "--resume"])
+            .arg(folder);
+        said(run)
+    };
+    let folders: Vec<PathBuf> = (0..3).map(|index| root.join(index.to_string())).collect();
+    let mut numbers = Vec::new();
+    for (index, folder) in folders.iter().enumerate() {
+        let (code, out, err) = shard(index, folder);
+        assert!([0, 1].contains(&code), "{out}{err}");
+        numbers.extend(cases(folder));
+    }
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+    let (_, out, err) = shard(1, &folders[1]);
+    assert!(err.contains("nothing was run again"), "{out}{err}");
+    let merged = root.join("merged");
+    let (code, out, err) = merge(&folders, &["--report-dir", &merged.display().to_string()]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(out.contains("= shards:   3 of 3 shards"), "{out}");
+    // Responses of a wrong type are also no responses to what was asked.
+    assert!(blamed(&merged).iter().any(|rules| rules.contains("rest/schema")), "{out}");
+    let (code, out, _) = merge(&folders[..2], &[]);
+    assert!(code == 1 && out.contains("missing: shard 2 of 3"), "{out}");
 }
 
 /// All scripts of an exhaustive run are in the shards, each once; only all shards together claim that all ran.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use confute::lang::Level;
 
+use super::evidence::Evidences;
 use super::shape::shape;
 use crate::{Standing, Violation};
 
@@ -44,11 +45,24 @@ pub(super) struct Cause {
     pub(super) smallest: Box<Violation>,
     /// The occurrences by shape and by run.
     pub(super) shapes: BTreeMap<String, BTreeMap<Arc<str>, Seen>>,
+    /// The cases to judge again, of a few runs.
+    pub(super) evidence: Evidences,
 }
 
 impl Cause {
     /// Creates a cause from the violation of one run.
-    pub(super) fn of(mut violation: Violation, run: &Arc<str>) -> Self {
+    pub(super) fn of(violation: Violation, run: &Arc<str>) -> Self {
+        let evidence = Evidences::of(&violation);
+        Self { evidence, ..Self::without_evidence(violation, run) }
+    }
+
+    /// Adds the violation of another run, or of the same run in another state.
+    pub(super) fn add(&mut self, violation: Violation, run: &Arc<str>) {
+        self.evidence.offer(&violation);
+        self.join(Self::without_evidence(violation, run));
+    }
+
+    fn without_evidence(mut violation: Violation, run: &Arc<str>) -> Self {
         let occurrences = std::mem::take(&mut violation.occurrences);
         let mut cases: Vec<_> = occurrences.iter().map(|one| (one.case, one.seed)).collect();
         if cases.is_empty() {
@@ -59,12 +73,13 @@ impl Cause {
         let seen = Seen { times: violation.times, cases };
         (violation.number, violation.times) = (0, 0);
         let shapes = BTreeMap::from([(shape(&violation), BTreeMap::from([(Arc::clone(run), seen)]))]);
-        Self { smallest: Box::new(violation), shapes }
+        Self { smallest: Box::new(violation), shapes, evidence: Evidences::default() }
     }
 
     /// Adds the occurrences of another run, or of the same run in another state.
     pub(super) fn join(&mut self, other: Self) {
         self.offer(other.smallest);
+        self.evidence.join(other.evidence);
         for (shape, runs) in other.shapes {
             let known = self.shapes.entry(shape).or_default();
             for (run, seen) in runs {

@@ -5,14 +5,16 @@
 //! Therefore merging is associative, commutative and idempotent, merged records can be merged again, and a run that is
 //! merged twice counts once. Of one run in two states (interrupted, and later completed) the later state counts.
 //!
-//! Memory is bounded by what is distinct: one smallest case for each cause, a few hundred numbers for each run, two numbers
-//! for each occurrence.
+//! Memory is bounded by what is distinct: one smallest case for each cause and the traces of a few more, a few hundred numbers for
+//! each run, two numbers for each occurrence.
 
 mod campaign;
 mod cause;
 mod conclude;
+mod evidence;
 #[doc(hidden)]
 pub mod fabricated;
+mod groups;
 mod part;
 mod shape;
 mod stored;
@@ -24,6 +26,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use conclude::conclude;
+pub use evidence::Evidence;
+pub use groups::{Judge, Question};
 pub use part::{PartRecord, PartState};
 pub use shape::shape;
 pub use stored::{CampaignRecord, CauseRecord, MergedRecord, SeenRecord, ShapeRecord, UnreadRecord};
@@ -107,10 +111,13 @@ impl Merge {
         self.intern(&mut part.own);
         for violation in violations {
             let cause = CauseKey::of(&violation, &key);
-            let new = Cause::of(violation, &id);
             match self.causes.entry(cause) {
-                std::collections::btree_map::Entry::Vacant(free) => drop(free.insert(new)),
-                std::collections::btree_map::Entry::Occupied(mut known) => known.get_mut().join(new),
+                std::collections::btree_map::Entry::Vacant(free) => {
+                    free.insert(Cause::of(violation, &id));
+                }
+                std::collections::btree_map::Entry::Occupied(mut known) => {
+                    known.get_mut().add(violation, &id);
+                }
             }
         }
         self.join_part(id, part);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Merge;
 use super::campaign::Campaign;
 use super::cause::{Cause, CauseKey, Seen};
+use super::evidence::{Evidence, Evidences};
 use super::part::{Part, PartRecord};
 use crate::{PlanRecord, RuleRecord, RunRecord, Violation};
 
@@ -30,6 +31,9 @@ pub struct MergedRecord {
     pub incomplete: Option<String>,
     /// Why the first run without a verdict among those that are counted has none.
     pub unclear: Option<String>,
+    /// Violations of single runs that are not listed, because rules that other cases prove broken explain them, in words.
+    #[serde(default)]
+    pub explained: Vec<String>,
 }
 
 /// A folder without a record that can be read.
@@ -83,6 +87,8 @@ pub struct CauseRecord {
     pub smallest: Option<Box<Violation>>,
     /// Its occurrences by the shape of their cases.
     pub shapes: Vec<ShapeRecord>,
+    /// The cases to judge again, of a few runs.
+    pub evidence: Vec<Evidence>,
 }
 
 /// The occurrences of a cause with cases of one shape.
@@ -136,6 +142,7 @@ pub(super) fn of(merge: &Merge, main: &str, shown: &BTreeMap<&CauseKey, (usize, 
                     ShapeRecord { shape: shape.clone(), seen }
                 })
                 .collect(),
+            evidence: cause.evidence.kept(),
         }
     };
     let mut causes: Vec<CauseRecord> = merge.causes.iter().map(cause).collect();
@@ -154,6 +161,7 @@ pub(super) fn of(merge: &Merge, main: &str, shown: &BTreeMap<&CauseKey, (usize, 
         problems: Vec::new(),
         incomplete: None,
         unclear: None,
+        explained: Vec::new(),
     }
 }
 
@@ -214,7 +222,9 @@ pub(super) fn add(merge: &mut Merge, record: RunRecord) -> Result<(), String> {
         }
         let campaign = key_of(cause.campaign)?;
         let key = CauseKey { campaign, named: cause.named, unexplained: cause.unexplained };
-        other.causes.insert(key, Cause { smallest, shapes });
+        let mut evidence = Evidences::default();
+        evidence.join(cause.evidence);
+        other.causes.insert(key, Cause { smallest, shapes, evidence });
     }
     other.unread = stored.unread.into_iter().collect();
     merge.merge(other);

@@ -1,10 +1,12 @@
 //! Merging is a union: the order, the grouping and the repetition of merges do not matter, and nothing is lost.
 
+use confute::lang::Level;
 use proptest::prelude::*;
 
+use super::evidence::Evidence;
 use super::fabricated::{record, violation};
-use super::{Merge, PartState};
-use crate::{Conclusion, Exit, RunRecord, Shard, Standing, Tally};
+use super::{Judge, Merge, PartState, Question};
+use crate::{Conclusion, Exit, ExperimentRecord, RunRecord, Shard, Standing, Tally};
 
 /// Merges records, each from a folder of its own.
 fn merged(records: &[(RunRecord, String)]) -> Merge {
@@ -15,14 +17,29 @@ fn merged(records: &[(RunRecord, String)]) -> Merge {
     merge
 }
 
+/// Judge that knows no model.
+fn nothing(_: &Question<'_>) -> bool {
+    false
+}
+
+/// Judge for whom a rule explains the cases of some lengths, and two rules together those of others.
+fn some(question: &Question<'_>) -> bool {
+    let has = |rule| question.broken.contains(rule);
+    match question.evidence.events {
+        2 => has("rule/0"),
+        4 => has("rule/1"),
+        _ => has("rule/0") && has("rule/2"),
+    }
+}
+
 /// Returns the record of a merge as text.
-fn text(merge: &Merge) -> String {
-    serde_json::to_string(&merge.record()).unwrap()
+fn text(merge: &Merge, judge: Judge<'_>) -> String {
+    serde_json::to_string(&merge.record(judge)).unwrap()
 }
 
 /// Stores the record of a merge, reads it, and adds it to another merge.
-fn add_again(to: &mut Merge, from: &Merge) {
-    let Some(record) = from.record() else { return };
+fn add_again(to: &mut Merge, from: &Merge, judge: Judge<'_>) {
+    let Some(record) = from.record(judge) else { return };
     let stored = serde_json::to_string(&record).unwrap();
     to.add(serde_json::from_str(&stored).unwrap(), "merged").unwrap();
 }
@@ -43,7 +60,9 @@ fn records() -> impl Strategy<Value = Vec<(RunRecord, String)>> {
             .map(|(id, shard, seed, state, found, cases)| {
                 let shard = shard.map(|index| Shard { index, of: 3 });
                 let mut record = record(&format!("run-{id}"), shard, seed);
-                for (number, (rules, requests, cases, standing)) in found.into_iter().enumerate() {
+                for (number, (mut rules, requests, cases, standing)) in found.into_iter().enumerate() {
+                    rules.sort_unstable();
+                    rules.dedup();
                     let mut one = violation(number + 1, &rules, requests, &cases);
                     one.standing = [Standing::Refutes, Standing::Known, Standing::Undecided][standing];
                     record.violations.push(one);
@@ -66,34 +85,45 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn merging_is_a_union(all in records(), first in 0_usize..7, second in 0_usize..7, order in any::<u64>()) {
-        let whole = text(&merged(&all));
+    fn merging_is_a_union(
+        all in records(),
+        first in 0_usize..7,
+        second in 0_usize..7,
+        order in any::<u64>(),
+        knows in any::<bool>(),
+    ) {
+        let judge: Judge<'_> = if knows { &some } else { &nothing };
+        let whole = text(&merged(&all), judge);
         // Commutative: another order, which follows from a number.
         let mut shuffled = all.clone();
         shuffled.sort_by_key(|(record, folder)| {
             let bytes = record.id.bytes().chain(folder.bytes());
             bytes.fold(order, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
         });
-        prop_assert_eq!(&text(&merged(&shuffled)), &whole);
+        prop_assert_eq!(&text(&merged(&shuffled), judge), &whole);
         // Associative, through stored records: parts that overlap are merged by themselves first.
         let (first, second) = (first.min(all.len()), second.min(all.len()));
         let (low, high) = (first.min(second), first.max(second));
         let mut grouped = Merge::default();
         for part in [&all[low..], &all[..high]] {
-            add_again(&mut grouped, &merged(part));
+            add_again(&mut grouped, &merged(part), judge);
         }
-        prop_assert_eq!(&text(&grouped), &whole);
+        prop_assert_eq!(&text(&grouped, judge), &whole);
         // Idempotent: everything again, as it was and as merged.
         let mut twice = merged(&all);
-        add_again(&mut twice, &merged(&all));
+        add_again(&mut twice, &merged(&all), judge);
         twice.merge(merged(&shuffled));
-        prop_assert_eq!(&text(&twice), &whole);
+        prop_assert_eq!(&text(&twice, judge), &whole);
     }
 
-    /// Nothing that a run of the campaign found is missing in the list: one of the rules is named.
+    /// Nothing that a run of the campaign found is missing in the list: one of the rules is named, or all rules of the list
+    /// together explain it.
     #[test]
-    fn nothing_found_is_lost(all in records()) {
-        let Some(record) = merged(&all).record() else { return Ok(()) };
+    fn nothing_found_is_lost(all in records(), knows in any::<bool>()) {
+        let judge: Judge<'_> = if knows { &some } else { &nothing };
+        let Some(record) = merged(&all).record(judge) else { return Ok(()) };
+        let broken = record.violations.iter().filter(|one| one.named().len() == 1);
+        let broken = broken.flat_map(|one| &one.named()[0].rules).map(|rule| &**rule).collect();
         let main = Merge::campaign_of(&all.iter().find(|(one, _)| {
             let key = Merge::campaign_of(one);
             record.merged.as_ref().unwrap().campaigns[0].key == key
@@ -103,7 +133,11 @@ proptest! {
                 let named = |other: &crate::Violation| {
                     other.named().iter().all(|set| one.named().iter().any(|own| own.rules == set.rules))
                 };
-                prop_assert!(record.violations.iter().any(named), "{:?}", one.named());
+                let evidence = Evidence::of(one);
+                let (model, settings) = (&*record.model, &record.settings);
+                let question =
+                    Question { model, settings, server: "", evidence: &evidence, broken: &broken };
+                prop_assert!(record.violations.iter().any(named) || judge(&question), "{:?}", one.named());
                 if one.standing == Standing::Refutes {
                     prop_assert_eq!(&record.conclusion, &Conclusion::Refuted);
                 }
@@ -122,7 +156,7 @@ fn shard(index: u64) -> RunRecord {
 fn merge_of(shards: &[RunRecord]) -> RunRecord {
     let all: Vec<_> =
         shards.iter().enumerate().map(|(place, one)| (one.clone(), format!("out/{place}"))).collect();
-    merged(&all).record().unwrap()
+    merged(&all).record(&nothing).unwrap()
 }
 
 #[test]
@@ -204,6 +238,82 @@ fn the_same_cause_is_one_violation() {
     assert_eq!(shapes, ["c0: PUT 204", "c0: PUT 204 PUT 204", "c0: PUT 204 PUT 204 PUT 204"]);
 }
 
+/// Merges shards by this judge. Returns the rules of the violations with the numbers of their cases, and what is explained.
+fn judged(shards: &[RunRecord], judge: Judge<'_>) -> (Vec<(String, u64)>, Vec<String>) {
+    let all: Vec<_> = shards.iter().map(|one| (one.clone(), one.id.clone())).collect();
+    let all = merged(&all).record(judge).unwrap();
+    let told = all.violations.iter().map(|one| (one.named_rules().join(" | "), one.times)).collect();
+    (told, all.merged.unwrap().explained)
+}
+
+/// A shard does not know which rules others found broken. The merge does, as a single run would.
+#[test]
+fn rules_that_other_shards_found_broken_explain_a_violation() {
+    let mut shards = [0, 1, 2, 3].map(shard);
+    shards[0].violations.push(violation(1, &[3], 2, &[0]));
+    for (index, shard) in (0..).zip(&mut shards).skip(1) {
+        shard.violations.push(violation(1, &[1], 1, &[index]));
+    }
+    let list = |told: &[(&str, u64)]| {
+        told.iter().map(|(name, times)| (String::from(*name), *times)).collect::<Vec<_>>()
+    };
+    let by_first = |question: &Question<'_>| question.broken.contains("rule/1");
+    let (told, explained) = judged(&shards, &by_first);
+    assert_eq!(told, list(&[("rule/1", 4)]));
+    let expected = "rule/3 (level must): explained by rule/1, which other cases show to be broken";
+    assert_eq!(explained, [expected]);
+    // Of two that explain each other the one stays that more runs showed.
+    let by_any = |_: &Question<'_>| true;
+    assert_eq!(judged(&shards, &by_any).0, list(&[("rule/1", 4)]));
+    let by_third = |question: &Question<'_>| question.broken.contains("rule/3");
+    let both = list(&[("rule/1", 3), ("rule/3", 1)]);
+    assert_eq!(judged(&shards, &by_third).0, both);
+    assert_eq!(judged(&shards, &nothing).0, both);
+    // A violation that is known, or proves less, does not hide one that refutes.
+    for spoil in [
+        |one: &mut crate::Violation| one.standing = Standing::Known,
+        |one: &mut crate::Violation| one.level = Some(Level::Store),
+        |one: &mut crate::Violation| one.incomplete = true,
+    ] {
+        let mut shards = shards.clone();
+        shards[1..].iter_mut().flat_map(|shard| &mut shard.violations).for_each(spoil);
+        assert_eq!(judged(&shards, &by_first).0.len(), 2);
+    }
+    // Nor does one that only experiments narrowed hide one that a single rule explains, but it explains one with alternatives.
+    let narrow = |one: &mut crate::Violation| {
+        let left = one.diagnoses.clone();
+        one.diagnoses.push(violation(1, &[2], 1, &[0]).diagnoses.remove(0));
+        one.experiment = Some(ExperimentRecord { set_aside: Vec::new(), left, level: Level::Must });
+    };
+    let mut narrowed = shards.clone();
+    narrowed[1..].iter_mut().flat_map(|shard| &mut shard.violations).for_each(narrow);
+    assert_eq!(judged(&narrowed, &by_first).0.len(), 2);
+    narrowed[0].violations = vec![violation(1, &[3, 4], 2, &[0])];
+    assert_eq!(judged(&narrowed, &by_first).0.len(), 1);
+    // All rules of a set are broken: no judge is needed.
+    let mut two = violation(1, &[3], 2, &[0]);
+    two.diagnoses[0].rules = vec!["rule/1".to_owned(), "rule/2".to_owned()];
+    shards[0].violations = vec![two];
+    shards[2].violations.push(violation(2, &[2], 1, &[6]));
+    assert_eq!(judged(&shards, &nothing).0, list(&[("rule/1", 4), ("rule/2", 1)]));
+}
+
+/// What many runs showed is listed: the evidence of some of them was not kept, and may not be explained.
+#[test]
+fn what_many_runs_showed_is_listed() {
+    for (runs, listed) in [(8, 1), (9, 2)] {
+        let mut shards = Vec::new();
+        for index in 0..30 {
+            let mut run = record(&format!("run-{index}"), Some(Shard { index, of: 30 }), 7);
+            let rule = if index < runs { 3 } else { 1 };
+            run.violations.push(violation(1, &[rule], 2, &[index]));
+            shards.push(run);
+        }
+        let by_first = |question: &Question<'_>| question.broken.contains("rule/1");
+        assert_eq!(judged(&shards, &by_first).0.len(), listed);
+    }
+}
+
 /// A small version of `cargo xtask scale merge`: of many occurrences of few causes all are listed, and one case of each is kept.
 #[test]
 fn many_runs_of_few_causes() {
@@ -218,7 +328,7 @@ fn many_runs_of_few_causes() {
         }
         merge.add(run, &index.to_string()).unwrap();
     }
-    let all = merge.record().unwrap();
+    let all = merge.record(&nothing).unwrap();
     assert_eq!(all.violations.len(), causes);
     assert_eq!(all.violations.iter().map(|one| one.times).sum::<u64>(), runs * 10);
     assert_eq!(all.violations.iter().map(|one| one.occurrences.len()).sum::<usize>(), runs as usize * 10);

@@ -7,25 +7,16 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::campaign::{Campaign, difference};
-use super::cause::{Cause, CauseKey, weight};
+use super::groups::{Group, Judge};
 use super::part::{Part, PartState};
 use super::{Merge, conclude, stored};
 use crate::{
-    BoundRecord, Conclusion, Exit, Figures, Log, Occurrence, RunNotes, RunRecord, Shard, Tally, Tried,
-    TroubleRecord, VERSION, Violation,
+    BoundRecord, Conclusion, Exit, Figures, Log, RunNotes, RunRecord, Shard, Tally, Tried, TroubleRecord,
+    VERSION, Violation,
 };
 
 /// Maximum number of folders that one problem names.
 const NAMED: usize = 8;
-
-/// A cause with its key.
-type Keyed<'a> = (&'a CauseKey, &'a Cause);
-
-/// A violation of the record: the cause that it is named after, and those that it explains as well.
-struct Group<'a> {
-    named: Keyed<'a>,
-    absorbed: Vec<Keyed<'a>>,
-}
 
 /// The runs of the campaign that the record is about.
 struct Runs<'a> {
@@ -37,11 +28,12 @@ struct Runs<'a> {
 }
 
 impl Merge {
-    /// Returns the record. `None` if no run was read.
-    pub fn record(&self) -> Option<RunRecord> {
+    /// Returns the record. `None` if no run was read. The judge finds out which violations are explained by rules that others
+    /// prove broken.
+    pub fn record(&self, judge: Judge<'_>) -> Option<RunRecord> {
         let (key, campaign) = self.main()?;
         let runs = self.runs_of(key);
-        let groups = self.groups(key);
+        let groups = self.groups(key, campaign, judge);
         let mut shown = BTreeMap::new();
         let mut violations = Vec::new();
         for (place, group) in groups.iter().enumerate() {
@@ -53,13 +45,14 @@ impl Merge {
         let places: BTreeMap<String, usize> =
             merged.parts.iter().enumerate().map(|(place, part)| (part.id.clone(), place)).collect();
         for (group, violation) in groups.iter().zip(&mut violations) {
-            violation.occurrences = occurrences(group, &places);
+            violation.occurrences = group.occurrences(&places);
         }
         merged.unclear = runs.counted.iter().find_map(|(_, part)| match &part.own.conclusion {
             Conclusion::Inconclusive(why) => Some(format!("{}: {why}", part.own.folder)),
             Conclusion::Refuted | Conclusion::Unrefuted => None,
         });
         (merged.problems, merged.incomplete) = (runs.problems, runs.incomplete);
+        merged.explained = groups.into_iter().flat_map(|group| group.explained).collect();
         let mut record = summed(campaign, &runs.counted);
         (record.violations, record.merged) = (violations, Some(merged));
         conclude(&mut record);
@@ -149,39 +142,11 @@ impl Merge {
         }
     }
 
-    /// Groups the causes of a campaign: one that names a single set of rules, and is proven, explains those that name it
-    /// among others and prove no more. That anything else was broken is not proven.
-    fn groups(&self, key: &Arc<str>) -> Vec<Group<'_>> {
-        let mut causes: Vec<Keyed<'_>> = self.causes.iter().filter(|(own, _)| own.campaign == *key).collect();
-        causes.sort_by(|one, other| {
-            let levels = |cause: &Cause| {
-                let Violation { level, experiment, .. } = &*cause.smallest;
-                (*level, experiment.as_ref().map(|one| one.level).or(*level))
-            };
-            levels(other.1).cmp(&levels(one.1)).then_with(|| one.0.cmp(other.0))
-        });
-        let mut groups: Vec<Group<'_>> = Vec::new();
-        let mut gone = BTreeSet::new();
-        for one in &causes {
-            if let [only] = &one.0.named[..] {
-                let free = causes.iter().filter(|other| !gone.contains(other.0));
-                let absorbed: Vec<Keyed<'_>> =
-                    free.filter(|other| explains(*one, only, **other)).copied().collect();
-                gone.extend(absorbed.iter().map(|other| other.0));
-                groups.push(Group { named: *one, absorbed });
-            } else {
-                groups.push(Group { named: *one, absorbed: Vec::new() });
-            }
-        }
-        groups.retain(|group| !gone.contains(group.named.0));
-        groups
-    }
-
     /// Returns the violation of a group, with its number and the number of its cases.
     fn violation(&self, number: usize, group: &Group<'_>, runs: &Runs<'_>) -> Violation {
-        let causes = || std::iter::once(&group.named).chain(&group.absorbed);
-        let times =
-            |run: &str| causes().flat_map(|one| one.1.seen_by(run)).map(|seen| seen.times).sum::<u64>();
+        let times = |run: &str| {
+            group.causes().flat_map(|(_, cause)| cause.seen_by(run)).map(|seen| seen.times).sum::<u64>()
+        };
         let counted: u64 = runs.counted.iter().map(|(id, _)| times(id)).sum();
         // A violation that only a run showed that is not counted is shown all the same.
         let all = || self.parts.keys().map(|id| times(id)).sum();
@@ -246,30 +211,6 @@ impl Runs<'_> {
         }
         self.problems.extend(shortened);
     }
-}
-
-/// Returns `true` if the violation that is named after `only` explains the other one too.
-fn explains((key, one): Keyed<'_>, only: &Vec<String>, (other_key, other): Keyed<'_>) -> bool {
-    let (one, other) = (&one.smallest, &other.smallest);
-    let is_named = other_key != key && other_key.named.contains(only);
-    let level = one.named().iter().map(|set| set.level).max();
-    let names_stronger = other.named().iter().any(|set| Some(set.level) > level);
-    let proves_no_more = other.level <= one.level && !other.incomplete && !one.incomplete;
-    // A violation that is known must not hide one that refutes.
-    let counts_as_much = weight(one.standing) <= weight(other.standing);
-    is_named && proves_no_more && counts_as_much && (one.diagnoses.len() == 1 || !names_stronger)
-}
-
-/// Returns the occurrences of a group, each with the run.
-fn occurrences(group: &Group<'_>, places: &BTreeMap<String, usize>) -> Vec<Occurrence> {
-    let mut all = BTreeSet::new();
-    for (_, cause) in std::iter::once(&group.named).chain(&group.absorbed) {
-        for (run, seen) in cause.shapes.values().flatten() {
-            let run = places.get(&**run).copied();
-            all.extend(seen.cases.iter().map(|(case, seed)| Occurrence { run, case: *case, seed: *seed }));
-        }
-    }
-    all.into_iter().collect()
 }
 
 /// Returns a record with the sums of these runs, without violations and conclusion.
