@@ -188,7 +188,7 @@ pub fn read(path: &Path) -> io::Result<Progress> {
     }
     let head: Head<RunRecord> = serde_json::from_slice(&line)
         .map_err(|why| io::Error::other(format!("the first line is not that of a journal: {why}")))?;
-    if head.confute != "journal" || (head.version, head.record.version) != (JOURNAL_VERSION, VERSION) {
+    if head.confute != "journal" || (head.version, head.record.head.version) != (JOURNAL_VERSION, VERSION) {
         let version = head.version;
         return Err(io::Error::other(format!(
             "version {version} of journals is not known here, only {JOURNAL_VERSION}"

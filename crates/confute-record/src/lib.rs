@@ -43,9 +43,9 @@ pub use violation::{
 /// The version of records that this crate writes and reads.
 pub const VERSION: u32 = 1;
 
-/// All data of the reports about a run.
+/// The kind, the format and the origin of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct RunRecord {
+pub struct RecordHead {
     /// Always `record`.
     pub confute: String,
     /// The version of the format.
@@ -53,6 +53,24 @@ pub struct RunRecord {
     /// Identity of the run, which stays the same when it is resumed; empty in records that have none.
     #[serde(default)]
     pub id: String,
+    /// The program that started the run.
+    #[serde(default)]
+    pub door: Door,
+}
+
+impl RecordHead {
+    /// Creates the head of the record of a run.
+    pub fn new(id: String, door: Door) -> Self {
+        Self { confute: "record".to_owned(), version: VERSION, id, door }
+    }
+}
+
+/// All data of the reports about a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The kind, the format and the origin of the record.
+    #[serde(flatten)]
+    pub head: RecordHead,
     /// Name of the model.
     pub model: String,
     /// The server, as the user named it.
@@ -64,9 +82,6 @@ pub struct RunRecord {
     pub premise: String,
     /// Rules of the model, in its order.
     pub rules: Vec<RuleRecord>,
-    /// The program that started the run.
-    #[serde(default)]
-    pub door: Door,
     /// Parameters of the run.
     pub plan: PlanRecord,
     /// The verdict on the server.

@@ -96,7 +96,7 @@ fn only_by_experiment(run: &RunRecord) -> Option<String> {
     let numbers: Vec<String> =
         run.violations.iter().filter(counts).map(|one| one.number.to_string()).collect();
     let warnings = if numbers.len() == 1 { "warning" } else { "warnings" };
-    let flag = run.door.setting("by-experiment");
+    let flag = run.head.door.setting("by-experiment");
     (!numbers.is_empty()).then(|| format!("`{flag}` also counts {warnings} {}", numbers.join(", ")))
 }
 

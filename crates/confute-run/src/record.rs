@@ -11,8 +11,8 @@ use confute_drive::{
 };
 use confute_record::{
     CaseRecord, DiagnosisRecord, Door, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord,
-    PlanRecord, ProofRecord, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard, ShrunkRecord, Standing,
-    TroubleRecord, VERSION, Violation, name_of,
+    PlanRecord, ProofRecord, RecordHead, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard,
+    ShrunkRecord, Standing, TroubleRecord, Violation, name_of,
 };
 use serde_json::{Value, json};
 
@@ -59,15 +59,12 @@ pub fn of(
     let mistake =
         outcome.troubles.iter().map(|(trouble, _)| trouble).find(|one| matches!(one, Trouble::Mistake(_)));
     RunRecord {
-        confute: "record".to_owned(),
-        version: VERSION,
-        id: beside.id.clone(),
+        head: RecordHead::new(beside.id.clone(), subject.door),
         model: subject.model.clone(),
         server: subject.shown.clone(),
         settings: subject.settings.clone(),
         premise: subject.premise.clone(),
         rules,
-        door: subject.door,
         plan: PlanRecord {
             seed: plan.seed,
             level: plan.level,

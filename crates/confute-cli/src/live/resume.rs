@@ -36,7 +36,7 @@ pub(super) fn before(subject: &Subject, plan: &mut Plan, flags: &Flags) -> Resul
         plan.seed = record.plan.seed;
     }
     let shown = folder.display();
-    let blank = record::blank(subject, plan, &record.id);
+    let blank = record::blank(subject, plan, &record.head.id);
     let differ = Merge::difference(record, &blank);
     if !differ.is_empty() {
         bail!(
@@ -111,7 +111,7 @@ pub(super) fn prepare<'a>(
     progress: Option<&Progress>,
 ) -> Result<Place<'a>> {
     let random = format!("{:016x}", RandomState::new().hash_one(plan.seed));
-    let id = progress.map_or(random, |progress| progress.record.id.clone());
+    let id = progress.map_or(random, |progress| progress.record.head.id.clone());
     let cannot = || format!("cannot write to {}", folder.display());
     fs::create_dir_all(folder).with_context(cannot)?;
     let path: PathBuf = folder.join(JOURNAL);

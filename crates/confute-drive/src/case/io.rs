@@ -404,10 +404,22 @@ impl Case<'_> {
             return true;
         };
         connection.history.announced |= protocol.announces_end(&message);
-        let Some(owed) = connection.owed.front_mut() else { return true };
+        self.responded((number, connection), &message, now);
+        true
+    }
+
+    /// Notes a response to the oldest request of a connection.
+    fn responded(
+        &mut self,
+        (number, connection): (u32, &mut Connection),
+        message: &AnyMessage,
+        now: Instant,
+    ) {
+        let protocol = self.setup.protocol;
+        let Some(owed) = connection.owed.front_mut() else { return };
         let (exchange, asked, waits) = (owed.exchange, owed.asked, owed.waits);
         let mut done = false;
-        if protocol.completes(&message) {
+        if protocol.completes(message) {
             owed.answers -= 1;
             done = owed.answers == 0;
             if done {
@@ -432,9 +444,8 @@ impl Case<'_> {
             self.health.fruitless = 0;
         }
         if let Some(exchange) = exchange {
-            self.note_reply(exchange, &message, done.then_some(now));
+            self.note_reply(exchange, message, done.then_some(now));
         }
-        true
     }
 
     /// Adds a response to its exchange, which is complete at `done`.

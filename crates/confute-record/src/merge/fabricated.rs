@@ -7,8 +7,8 @@ use confute::trace::{Event, WireConn};
 use serde_json::json;
 
 use crate::{
-    CaseRecord, Conclusion, DiagnosisRecord, Figures, Log, MessageRecord, Occurrence, PlanRecord,
-    RefutationRecord, RuleRecord, RunNotes, RunRecord, Shard, ShrunkRecord, Standing, Tally, VERSION,
+    CaseRecord, Conclusion, DiagnosisRecord, Door, Figures, Log, MessageRecord, Occurrence, PlanRecord,
+    RecordHead, RefutationRecord, RuleRecord, RunNotes, RunRecord, Shard, ShrunkRecord, Standing, Tally,
     Violation,
 };
 
@@ -24,15 +24,12 @@ pub fn record(id: &str, shard: Option<Shard>, seed: u64) -> RunRecord {
     let cases = 10;
     let figures = Figures { requests: 30, answers: 30, ..Figures::default() };
     RunRecord {
-        confute: "record".to_owned(),
-        version: VERSION,
-        id: id.to_owned(),
+        head: RecordHead::new(id.to_owned(), Door::default()),
         model: "made-up".to_owned(),
         server: "127.0.0.1:1".to_owned(),
         settings: json!({}),
         premise: "nobody else writes".to_owned(),
         rules: (0..12).map(|number| rule(&format!("rule/{number}"))).collect(),
-        door: crate::Door::default(),
         plan: PlanRecord {
             seed,
             level: Level::Store,

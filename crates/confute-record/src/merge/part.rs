@@ -82,7 +82,7 @@ impl Part {
         names: &[String],
         folder: &str,
     ) -> (Arc<str>, Self) {
-        let id = if record.id.is_empty() { id_of(&record) } else { record.id };
+        let id = if record.head.id.is_empty() { id_of(&record) } else { record.head.id };
         let mut figures = record.figures;
         figures.rules.clear();
         debug_assert!(record.branches.iter().all(|(name, _)| names.contains(name)), "the campaign has them");

@@ -97,7 +97,7 @@ proptest! {
         // Commutative: another order, which follows from a number.
         let mut shuffled = all.clone();
         shuffled.sort_by_key(|(record, folder)| {
-            let bytes = record.id.bytes().chain(folder.bytes());
+            let bytes = record.head.id.bytes().chain(folder.bytes());
             bytes.fold(order, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
         });
         prop_assert_eq!(&text(&merged(&shuffled), judge), &whole);
@@ -197,13 +197,13 @@ fn interrupted_doubled_and_foreign_runs_are_named() {
     shards[2].notes.stopped = true;
     shards[2].tally.cases = 4;
     let mut again = shard(1);
-    again.id = "another".to_owned();
+    again.head.id = "another".to_owned();
     // A violation that only the run showed that is not counted.
     again.notes.stopped = true;
     again.violations.push(violation(1, &[5], 2, &[1]));
     shards.push(again);
     let mut foreign = shard(3);
-    (foreign.plan.seed, foreign.id) = (8, "foreign".to_owned());
+    (foreign.plan.seed, foreign.head.id) = (8, "foreign".to_owned());
     foreign.violations.push(violation(1, &[6], 2, &[3]));
     shards.push(foreign);
     let all = merge_of(&shards);
@@ -240,7 +240,7 @@ fn the_same_cause_is_one_violation() {
 
 /// Merges shards by this judge. Returns the rules of the violations with the numbers of their cases, and what is explained.
 fn judged(shards: &[RunRecord], judge: Judge<'_>) -> (Vec<(String, u64)>, Vec<String>) {
-    let all: Vec<_> = shards.iter().map(|one| (one.clone(), one.id.clone())).collect();
+    let all: Vec<_> = shards.iter().map(|one| (one.clone(), one.head.id.clone())).collect();
     let all = merged(&all).record(judge).unwrap();
     let told = all.violations.iter().map(|one| (one.named_rules().join(" | "), one.times)).collect();
     (told, all.merged.unwrap().explained)

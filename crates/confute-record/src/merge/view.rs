@@ -11,8 +11,8 @@ use super::groups::{Group, Judge};
 use super::part::{Part, PartState};
 use super::{Merge, conclude, stored};
 use crate::{
-    BoundRecord, Conclusion, Exit, Figures, Log, RunNotes, RunRecord, Shard, Tally, Tried, TroubleRecord,
-    VERSION, Violation,
+    BoundRecord, Conclusion, Door, Exit, Figures, Log, RecordHead, RunNotes, RunRecord, Shard, Tally, Tried,
+    TroubleRecord, Violation,
 };
 
 /// Maximum number of folders that one problem names.
@@ -262,16 +262,13 @@ fn summed(campaign: &Campaign, runs: &[(&Arc<str>, &Part)]) -> RunRecord {
     };
     let scripts = |(requests, scripts)| BoundRecord { requests, scripts, of: None };
     RunRecord {
-        confute: "record".to_owned(),
-        version: VERSION,
-        id: String::new(),
+        // Records are merged on the command line.
+        head: RecordHead::new(String::new(), Door::CommandLine),
         model: campaign.model.clone(),
         server,
         settings: campaign.settings.clone(),
         premise: campaign.premise.clone(),
         rules: campaign.rules.clone(),
-        // Records are merged on the command line.
-        door: crate::Door::CommandLine,
         plan: campaign.plan.clone(),
         conclusion: Conclusion::Unrefuted,
         violations: Vec::new(),

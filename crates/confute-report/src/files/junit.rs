@@ -83,7 +83,7 @@ fn rule_status(run: &RunRecord, rule: &str, standing: &RuleStanding) -> TestCase
         RuleStanding::SetAside(_) => {
             skipped(&format!("set aside by experiment as an explanation: see {list}"))
         }
-        RuleStanding::Allowed => skipped(&format!("not required ({})", run.door.setting("allow"))),
+        RuleStanding::Allowed => skipped(&format!("not required ({})", run.head.door.setting("allow"))),
         RuleStanding::Never => skipped("never tested"),
         RuleStanding::Respected => TestCaseStatus::success(),
     }

@@ -212,8 +212,8 @@ fn write_file(path: &Path, file: &FileRecord) -> io::Result<()> {
 /// Reads the record of a run that [`Reports::write`] stored.
 pub fn read_record(path: &Path) -> io::Result<RunRecord> {
     let record: RunRecord = serde_json::from_slice(&fs::read(path)?).map_err(io::Error::other)?;
-    if record.confute != "record" || record.version != confute_record::VERSION {
-        let (is, known) = (record.version, confute_record::VERSION);
+    if record.head.confute != "record" || record.head.version != confute_record::VERSION {
+        let (is, known) = (record.head.version, confute_record::VERSION);
         return Err(io::Error::other(format!("version {is} of records is not known here, only {known}")));
     }
     Ok(record)
