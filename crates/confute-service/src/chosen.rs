@@ -22,6 +22,57 @@ pub type Id = Chosen<Number>;
 /// - In the state of a model and in the messages that a model sends it may be unknown: [`Chosen::fresh`]. Observing a message
 ///   reveals it.
 /// - In a script it is "the one in the response to step n", or a value that nobody chose.
+///
+/// ```
+/// use confute::lang::{Io, Register, ServerModel, Turn};
+/// use confute_service::{Expected, Message, Secret};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Lock {
+///     #[request("LOCK")]
+///     Lock,
+///     #[request("UNLOCK {}")]
+///     Unlock(Secret),
+///     #[response("TOKEN {}")]
+///     Token(Secret),
+///     #[response("{}")]
+///     Freed(bool),
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// const HELD: Register<Secret> = Register::new("held");
+///
+/// struct Locks;
+///
+/// impl ServerModel for Locks {
+///     type Msg = Lock;
+///     type Out = Expected<Lock>;
+///
+///     fn serve(&self, io: &mut Io<'_, Self>) -> Turn {
+///         let (conn, request) = io.recv()?;
+///         let held = HELD.edit(io)?;
+///         match &*request {
+///             // The server chooses the token; the response will tell it.
+///             Lock::Lock => {
+///                 let token = Secret::fresh(io)?;
+///                 held.set(io, token.clone())?;
+///                 io.send(conn, Lock::Token(token))
+///             }
+///             // Which of the two it is may not be known yet, so the turn asks.
+///             Lock::Unlock(told) => {
+///                 let is_right = match held.get(io)? {
+///                     Some(token) => io.branch(token.equals(told))?,
+///                     None => false,
+///                 };
+///                 io.send(conn, Lock::Freed(is_right))
+///             }
+///             _ => io.replies(0),
+///         }
+///     }
+/// }
+/// ```
 pub struct Chosen<T: Kind>(Form<T>);
 
 enum Form<T: Kind> {

@@ -37,6 +37,29 @@ use crate::field::{Field, Part, PartMut};
 /// `#[request("TAKE {}", waits)]` is one that the server may answer only once others have come, or never: the traffic goes on on other
 /// connections, and nothing is missing unless the model says so. One variant is `#[unreadable]`: it holds bytes that are no message.
 ///
+/// ```
+/// use confute_service::{Message, Name};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Jobs {
+///     #[request("PUT {} {}")]
+///     Put(Name, String),
+///     /// Waits until there is a job.
+///     #[request("TAKE {}", waits)]
+///     Take(Name),
+///     #[response("OK")]
+///     Done,
+///     #[response("JOB {}")]
+///     Job(String),
+///     /// Comes to all who listen, whether they ask or not.
+///     #[push("NEWS {}")]
+///     News(String),
+///     #[unreadable]
+///     Odd(String),
+/// }
+/// ```
+///
 /// The text is a template: `{}` is the next field, `{name}` the field of that name. Wires of text send it, JSON takes from it the
 /// word that tells kinds apart, and reports show it. Without a text the template is the name of the variant in snake case,
 /// followed by the fields.

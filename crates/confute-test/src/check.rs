@@ -28,6 +28,27 @@ const OWN_HINT: &str = "`.report_dir(DIR)` stores it in files";
 const FOLDER: &str = "confute-regressions";
 
 /// A test of one server.
+///
+/// ```no_run
+/// use std::time::Duration;
+///
+/// confute_test::http("http://127.0.0.1:8080/")
+///     .max_time(Duration::from_secs(20))
+///     .connections(8)
+///     // A deviation that is known and accepted:
+///     .allow("rfc9110-15.5.6/allow")
+///     // Reports as files, for CI to keep:
+///     .report_dir("target/confute".into())
+///     .run();
+/// ```
+///
+/// [`try_run`](Check::try_run) returns the outcome and the text of the report instead of failing:
+///
+/// ```no_run
+/// let (outcome, report) = confute_test::memcached("127.0.0.1:11211").cases(10).try_run()?;
+/// println!("{} violations\n{report}", outcome.findings.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Check {
     /// The server, or an error in its configuration, which is reported when the test runs.
     subject: Result<Subject, RunError>,

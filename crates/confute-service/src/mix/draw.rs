@@ -6,6 +6,27 @@ use crate::message::{Message, Source};
 use crate::name::Name;
 
 /// Source of random choices for a request.
+///
+/// ```
+/// use confute_service::{Message, Mix, Name};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Store {
+///     #[request("PUT {} {} {}")]
+///     Put { name: Name, seconds: u32, text: String },
+///     #[response("OK")]
+///     Done,
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let mix = Mix::new().kind(1, |draw| Store::Put {
+///     name: draw.name(),
+///     seconds: draw.one_of(&[0, 1, 3_600]),
+///     text: if draw.below(10) == 0 { String::new() } else { draw.text() },
+/// });
+/// ```
 pub struct Draw<'a> {
     pick: &'a mut dyn FnMut(u64) -> u64,
     /// Number of names to choose from.

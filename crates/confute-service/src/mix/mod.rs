@@ -51,6 +51,15 @@ type LastMaker<M> = Arc<dyn Fn(Name) -> M + Send + Sync>;
 /// let mix = Mix::new()
 ///     .kind(3, |draw| Counter::Incr(draw.name(), 1 + draw.below(3) as u32))
 ///     .kind(1, |draw| Counter::Get(draw.name()));
+/// // A look, and a write behind it on the same connection; at the end of a case every name is read once more:
+/// let mix = mix
+///     .sequence(1, |draw| {
+///         let name = draw.name();
+///         vec![Counter::Get(name.clone()), Counter::Incr(name, 1)]
+///     })
+///     .last(Counter::Get);
+/// // Long cases in which many requests meet at two names:
+/// let mix = mix.names(2).requests(1_000).outstanding(16);
 /// ```
 pub struct Mix<M> {
     kinds: Vec<(u32, Maker<M>)>,

@@ -4,6 +4,29 @@ use super::{Body, Read, Wire};
 use crate::message::Message;
 
 /// A rule for where one message ends and the next begins.
+///
+/// ```
+/// use confute_service::wire::{Framed, Framing, Words};
+///
+/// /// Messages end in a semicolon.
+/// #[derive(Clone)]
+/// struct Semicolons;
+///
+/// impl Framing for Semicolons {
+///     fn wrap(&self, body: &[u8], bytes: &mut Vec<u8>) {
+///         bytes.extend(body);
+///         bytes.push(b';');
+///     }
+///
+///     fn unwrap<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], usize)> {
+///         let end = bytes.iter().position(|byte| *byte == b';')?;
+///         Some((&bytes[..end], end + 1))
+///     }
+/// }
+///
+/// // Their content is written by the templates of the messages.
+/// let wire = Framed::new(Semicolons, Words);
+/// ```
 pub trait Framing: Clone + Send + Sync + 'static {
     /// Appends the bytes of a body with its frame.
     fn wrap(&self, body: &[u8], bytes: &mut Vec<u8>);

@@ -30,6 +30,10 @@ impl HttpJson {
     }
 
     /// Adds a header field to every request.
+    ///
+    /// ```
+    /// let wire = confute_service::wire::http_json("localhost:8080").header("Authorization", "Bearer 1234");
+    /// ```
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));

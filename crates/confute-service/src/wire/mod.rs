@@ -96,23 +96,100 @@ pub fn lines() -> Framed<Lines, Words> {
 }
 
 /// Lines that end in a carriage return and a line feed, written by the templates of the messages.
+///
+/// ```
+/// use confute_service::{Message, Read, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Line {
+///     #[request("ADD {}")]
+///     Add(u32),
+///     #[response("SUM {}")]
+///     Sum(u32),
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// assert_eq!(wire::crlf_lines().read(b"SUM 7\r\nSUM", None), Read::Message(Line::Sum(7), 7));
+/// ```
 pub fn crlf_lines() -> Framed<Lines, Words> {
     Framed::new(Lines::CrLf, Words)
 }
 
 /// One JSON object in a line. This field of it holds the word that begins the template of a message; a response whose template
 /// has none is told by its fields.
+///
+/// ```
+/// use confute_service::{Message, Read, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Sums {
+///     #[request("add")]
+///     Add { number: u32 },
+///     #[response("")]
+///     Sum { sum: u32 },
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let mut bytes = Vec::new();
+/// wire::json_lines("op").encode(&Sums::Add { number: 3 }, &mut bytes);
+/// assert_eq!(String::from_utf8(bytes).unwrap(), "{\"number\":3,\"op\":\"add\"}\n");
+/// assert_eq!(wire::json_lines("op").read(b"{\"sum\":7}\n", None), Read::Message(Sums::Sum { sum: 7 }, 10));
+/// ```
 pub fn json_lines(word: &'static str) -> Framed<Lines, Json> {
     Framed::new(Lines::Lf, Json { word })
 }
 
 /// Messages behind their length.
+///
+/// ```
+/// use confute_service::wire::{Prefix, Words};
+/// use confute_service::{Message, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Line {
+///     #[request("ADD {}")]
+///     Add(u32),
+///     #[response("SUM {}")]
+///     Sum(u32),
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let mut bytes = Vec::new();
+/// wire::frames(Prefix::U16, Words).encode(&Line::Add(3), &mut bytes);
+/// assert_eq!(bytes, b"\0\x05ADD 3");
+/// ```
 pub fn frames<B>(prefix: Prefix, body: B) -> Framed<Prefix, B> {
     Framed::new(prefix, body)
 }
 
 /// RESP, the protocol of Redis. A request is an array of the words of its template. The template of a response begins with the
 /// type of the value: `+OK`, `-{}`, `:{}`, `${}`, and `_` for nil.
+///
+/// ```
+/// use confute_service::{Message, Read, Wire, wire};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, Hash, Message)]
+/// #[message(crate = confute_service)]
+/// enum Line {
+///     #[request("INCRBY sum {}")]
+///     Add(u32),
+///     #[response(":{}")]
+///     Sum(u32),
+///     #[unreadable]
+///     Odd(String),
+/// }
+///
+/// let mut bytes = Vec::new();
+/// wire::resp().encode(&Line::Add(3), &mut bytes);
+/// assert_eq!(bytes, b"*3\r\n$6\r\nINCRBY\r\n$3\r\nsum\r\n$1\r\n3\r\n");
+/// assert_eq!(wire::resp().read(b":7\r\n", None), Read::Message(Line::Sum(7), 4));
+/// ```
 pub fn resp() -> Resp {
     Resp
 }
