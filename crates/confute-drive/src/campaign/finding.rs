@@ -496,14 +496,14 @@ fn covers(these: &Finding, those: &Finding) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use confute::trace::WireConn;
 
     use super::*;
 
-    pub(in super::super) const MUST: &str = "m/chunks";
-    pub(in super::super) const OTHER: &str = "m/own-answer";
-    pub(in super::super) const STORE: &str = "s/stays";
+    pub(crate) const MUST: &str = "m/chunks";
+    pub(crate) const OTHER: &str = "m/own-answer";
+    pub(crate) const STORE: &str = "s/stays";
     const STEADY: &str = "t/steady-tag";
     const LIVE: &str = "l/answered";
 
@@ -522,7 +522,7 @@ pub(super) mod tests {
     }
 
     /// Creates a case of this many requests that these sets of rules explain, and no others.
-    pub(in super::super) fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
+    pub(crate) fn case(sets: &[&[&'static str]], requests: usize) -> Finding {
         let diagnoses: Vec<_> = sets.iter().map(|rules| diagnosis(rules)).collect();
         Finding {
             number: 0,
@@ -734,7 +734,7 @@ pub(super) mod tests {
         assert_eq!(found.shown().diagnoses, found.diagnoses);
     }
 
-    fn shrunk(sets: &[&[&'static str]]) -> Shrunk {
+    pub(crate) fn shrunk(sets: &[&[&'static str]]) -> Shrunk {
         let small = case(sets, 2);
         Shrunk {
             counterexample: small.counterexample,

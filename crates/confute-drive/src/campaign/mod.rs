@@ -6,7 +6,7 @@
 
 mod cause;
 mod diagnose;
-mod finding;
+pub(crate) mod finding;
 mod reduce;
 mod sink;
 mod survey;

@@ -137,7 +137,9 @@ pub(crate) fn narrow(shrinker: &Shrinker<'_>, finding: &mut Finding, end: Instan
         if finding.diagnoses.len() < 2 {
             return;
         }
-        let experiment = laboratory.experiment(finding, &steps, &trials);
+        // A smaller case that something else explains too may show that: what its variants exclude says nothing about the larger one.
+        let experiment =
+            if is_vague(finding) { None } else { laboratory.experiment(finding, &steps, &trials) };
         // Pauses take long, so they come last, and only where something is left to decide.
         let is_decided = experiment.as_ref().is_some_and(|experiment| experiment.left.len() < 2);
         if is_decided || !laboratory.sharpen_slowly(finding, &steps) {
@@ -148,6 +150,12 @@ pub(crate) fn narrow(shrinker: &Shrinker<'_>, finding: &mut Finding, end: Instan
             return;
         }
     }
+}
+
+/// Returns `true` if a set of rules explains the case that is shown and not the one that was found.
+fn is_vague(finding: &Finding) -> bool {
+    let is_new = |one: &Diagnosis| !finding.diagnoses.iter().any(|known| known.rules == one.rules);
+    finding.shown().diagnoses.iter().any(is_new)
 }
 
 impl Laboratory<'_, '_> {
@@ -440,5 +448,22 @@ impl Laboratory<'_, '_> {
             last = Some((trials::exchange(&run, asked), run.trace));
         }
         last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::finding::tests::{MUST, OTHER, STORE, case, shrunk};
+
+    #[test]
+    fn a_smaller_case_with_other_explanations_may_show_something_else() {
+        let shows = |small: &[&[&'static str]]| {
+            let mut finding = case(&[&[MUST], &[STORE]], 9);
+            finding.shrunk = Some(Ok(Box::new(shrunk(small))));
+            is_vague(&finding)
+        };
+        assert!(!shows(&[&[MUST]]) && !shows(&[&[STORE], &[MUST]]));
+        assert!(shows(&[&[MUST], &[OTHER]]) && shows(&[&[MUST, OTHER]]));
     }
 }
