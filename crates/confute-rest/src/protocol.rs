@@ -451,13 +451,20 @@ impl Evidence<Rest> for Rest {
         if is_reused { Level::Should } else { rule.level }
     }
 
-    fn subjects(&self, request: &Message) -> Vec<String> {
-        let Some(request) = request.request() else { return Vec::new() };
-        request.item.iter().map(ToString::to_string).collect()
+    fn subjects(&self, request: &Message, reply: Option<&Message>) -> Vec<String> {
+        let asked = request.request().and_then(|request| request.item.as_ref());
+        let told = || reply.and_then(Message::response).and_then(|response| response.item.as_ref());
+        asked.or_else(told).iter().map(ToString::to_string).collect()
     }
 
     fn subject(&self, request: &Message) -> Option<String> {
-        self.subjects(request).pop()
+        self.subjects(request, None).pop()
+    }
+
+    /// A list depends on all items, and so does a create whose id nobody knows: it may be that of any item.
+    fn spans(&self, request: &Message, reply: Option<&Message>) -> bool {
+        let Some(request) = request.request() else { return false };
+        request.op == Op::List || (request.op == Op::Create && request.item.is_none() && reply.is_none())
     }
 
     fn is_idle(&self, request: &Message, _: Option<&Message>) -> bool {
