@@ -16,6 +16,7 @@ pub mod message;
 mod model;
 pub mod openapi;
 mod outline;
+mod pages;
 mod path;
 pub mod plan;
 mod protocol;

@@ -215,6 +215,50 @@ pub struct List {
     /// `true` if a list may be incomplete (pages, limits): then an item that is missing is no violation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// The parameters that choose a page, if there are any. Links to the next page (`Link`, `Next-Page`, a field `next`) need none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Pages>,
+    /// Fields that the client owns and by whose value a list can be filtered, with a query parameter of the same name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+}
+
+/// The query parameters that choose a page of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pages {
+    /// The parameter for the number of items on a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The parameter for the number of items before the page. With it, pages together show whether an item is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<String>,
+    /// The parameter for the number of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<PageNumber>,
+    /// The parameter that repeats a mark from the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
+}
+
+/// A query parameter for the number of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageNumber {
+    /// Name of the parameter.
+    pub name: String,
+    /// Number of the first page.
+    pub first: u64,
+}
+
+/// A query parameter that repeats a mark from the answer, to get the next page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cursor {
+    /// Name of the parameter.
+    pub parameter: String,
+    /// JSON pointer to the mark in the answer.
+    pub at: String,
 }
 
 /// The usual media type.

@@ -17,7 +17,7 @@ use crate::model::RestModel;
 use crate::outline::{Outline, Ready};
 use crate::plan::BodyPlan;
 use crate::wire::{self, Access, RestReader};
-use crate::{export, rules};
+use crate::{export, pages, rules};
 
 /// Media type of JSON Patch.
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -173,8 +173,23 @@ impl Protocol for Rest {
             body: None,
             if_match: None,
             if_none_match: None,
+            query: None,
+            filter: None,
             mark,
         };
+        if let Some(list) = ready.list().filter(|_| ask.op == Op::List) {
+            let filter = pages::filter(ask, past);
+            let filter = filter.map(|(name, value)| (name, ask::marked(value, &request.mark)));
+            request.query = match ask.after {
+                Some(step) => Some(pages::next_of(past, step)?),
+                None if ask.size.is_none() && filter.is_none() => None,
+                None => {
+                    let filter = filter.as_ref().map(|(name, value)| (*name, value));
+                    Some(pages::text(&pages::first(list, ask.size, filter)).into())
+                }
+            };
+            request.filter = filter.map(|(name, value)| (name.into(), json::text(&value)));
+        }
         match ask.condition {
             None => {}
             Some(Condition::Match(step)) => request.if_match = Some(ask::told_tag(past, step)?),
@@ -307,7 +322,8 @@ impl Dialogue<Rest> for Rest {
         if let Some(items) = &mut response.items {
             items.retain(|listed| listed.is_ours || is_known(listed));
         }
-        response.moving = moving(&past.exchanges, place);
+        let since = pages::complete(&past.exchanges, place, response).unwrap_or(place);
+        response.moving = moving(&past.exchanges, since);
         response.untold = past.exchanges.iter().filter(|exchange| is_untold(exchange)).count() as u32;
     }
 
@@ -349,6 +365,9 @@ impl Asks<Rest> for Rest {
     /// Returns the request without its condition, and with fewer fields.
     fn simpler(&self, ask: &Ask) -> Vec<Ask> {
         let mut simpler = Vec::new();
+        if ask.filter.is_some() || ask.size.is_some() {
+            simpler.push(Ask { filter: None, size: None, ..ask.clone() });
+        }
         let Some(ready) = self.outline.get(ask.resource) else { return simpler };
         if ask.condition.is_some() && ready.version_field().is_none() {
             simpler.push(ask.clone().when(None));

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::json::{self, Fields};
 use crate::message::{Flaw, Listed, Message, Op, Request, Response};
 use crate::outline::{Outline, Ready};
-use crate::path;
 use crate::plan::{List, Validator};
+use crate::{pages, path};
 
 /// Number of characters of content that reports show.
 const SHOWN: usize = 200;
@@ -46,6 +46,9 @@ impl Access {
 
 /// Returns the target of a request: its path below the base, and its query.
 pub(crate) fn target(request: &Request, ready: &Ready, base: &str) -> String {
+    if let Some(query) = &request.query {
+        return format!("{base}{}?{query}", request.path);
+    }
     let query = match request.op {
         Op::List => ready.list().map(|list| &list.query),
         op => ready.operation(op).map(|operation| &operation.query),
@@ -269,13 +272,27 @@ impl Meaning<'_> {
             response.is_partial = true;
             return;
         };
-        response.is_partial = list.partial || self.has_more(items.len());
+        let usual;
+        let asked = match &self.request.query {
+            Some(query) => &**query,
+            None => {
+                usual = pages::text(&pages::first(list, None, None));
+                &*usual
+            }
+        };
+        let value = self.value.unwrap_or(&Value::Null);
+        response.next = pages::next(list, (asked, &self.request.path), self.raw, value, items.len() as u64);
+        if list.pages.as_ref().is_some_and(|pages| pages.offset.is_some()) {
+            let (first, last) = (items.first(), items.last().filter(|_| items.len() > 1));
+            response.edges = Some(first.into_iter().chain(last).map(json::text).collect());
+        }
+        response.is_partial = list.partial || response.next.is_some() || self.has_more(items.len());
         let field = self.ready.resource.id.field.as_deref();
         let mut listed = Vec::new();
         for item in items.iter().filter_map(|item| item.pointer(&list.each)) {
             let id = field.and_then(|field| id_text(item.get(field)?));
             let Some(path) = id.and_then(|id| self.ready.item(&self.request.path, &id)) else {
-                response.is_partial = true;
+                (response.is_partial, response.lacks) = (true, true);
                 continue;
             };
             match self.is_ours(item, &path) {

@@ -37,6 +37,8 @@ fn sent(on: u32, at: i64, op: Op, id: Option<u32>, of: &[(&str, &str)], tag: Opt
         body: Some(json!({}).to_string().into()),
         if_match: tag.map(|tag| format!("\"{tag}\"").into()),
         if_none_match: None,
+        query: None,
+        filter: None,
         mark: "m".into(),
     };
     Event::Sent(WireConn(on), request.into())
@@ -204,6 +206,48 @@ fn the_right_rule_is_blamed() {
     ] {
         assert_eq!(blamed(&with(&more)), [rule.name], "{}", rule.name);
     }
+}
+
+/// Returns a list that is filtered by a field.
+fn filtered(at: i64, name: &str, value: &str) -> Event<Message> {
+    let mut list = sent(0, at, Op::List, None, &[], None);
+    if let Event::Sent(_, Message::Request(request)) = &mut list {
+        let request = Arc::make_mut(request);
+        request.filter = Some((name.into(), value.into()));
+        request.query = Some(format!("{name}={value}").into());
+    }
+    list
+}
+
+/// Returns the second page of a list.
+fn page(at: i64) -> Event<Message> {
+    let mut list = sent(0, at, Op::List, None, &[], None);
+    if let Event::Sent(_, Message::Request(request)) = &mut list {
+        Arc::make_mut(request).query = Some("offset=1".into());
+    }
+    list
+}
+
+#[test]
+fn filters_and_pages() {
+    let with_done: &[(&str, &str)] = &[("title", "\"abc\""), ("done", "true")];
+    let start = [sent(0, 0, Op::Create, None, with_done, None), created(0, 1, 7, with_done, "1")];
+    let list = |ask: Event<Message>, ids: &[u32]| [&start[..], &[ask, listed(0, 3, ids, false)]].concat();
+    assert!(is_fine(&list(filtered(2, "done", "true"), &[7])));
+    assert!(is_fine(&list(filtered(2, "done", "false"), &[])));
+    // A part of the value may be enough, and a field that nobody sent may have any value.
+    assert!(
+        is_fine(&list(filtered(2, "title", "\"b\""), &[7]))
+            && is_fine(&list(filtered(2, "title", "\"b\""), &[]))
+    );
+    assert!(
+        is_fine(&list(filtered(2, "note", "\"\""), &[7])) && is_fine(&list(filtered(2, "note", "\"\""), &[]))
+    );
+    for wrong in [list(filtered(2, "done", "true"), &[]), list(filtered(2, "done", "false"), &[7])] {
+        // The create alone does not tell what the item contains: other rules explain it too.
+        assert!(blamed(&wrong).contains(&rules::FILTER_AGREES.name));
+    }
+    assert!(blamed(&list(page(2), &[])).contains(&rules::PAGES_AGREE.name));
 }
 
 /// No standard asks for lists that are made at one moment.

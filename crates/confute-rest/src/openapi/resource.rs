@@ -186,7 +186,11 @@ fn build(
     if let Some(outline) = &parts.list {
         let id = resource.id.field.clone();
         match list::list(document, outline, id.as_deref(), &at, &noun, assumed)? {
-            Ok(found) => resource.list = Some(found),
+            Ok(mut found) => {
+                let is_own = |name: &String| resource.fields.get(name) == Some(&Owner::Client);
+                found.filters.retain(is_own);
+                resource.list = Some(found);
+            }
             Err(reason) => left_out.push(format!("{}: {reason}.", outline.endpoint.name())),
         }
     }
