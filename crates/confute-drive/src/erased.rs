@@ -583,6 +583,9 @@ where
         self.reader.stalled(silence, &mut self.messages);
         self.hand_over(messages);
     }
+    fn amend(&self, bytes: &mut Vec<u8>, from: usize) {
+        self.reader.amend(bytes, from);
+    }
     fn prompt(&self) -> Option<&'static [u8]> {
         self.reader.prompt()
     }

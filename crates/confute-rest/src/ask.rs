@@ -30,6 +30,9 @@ pub struct Ask {
     /// The body. [`MARK`] in a text stands for the mark of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
+    /// The body of a PATCH is sent as JSON Patch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_patch: bool,
     /// The precondition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
@@ -79,6 +82,7 @@ impl Ask {
             item: None,
             parent: None,
             body: None,
+            json_patch: false,
             condition: None,
             size: None,
             after: None,

@@ -7,6 +7,7 @@
 mod ask;
 mod body;
 mod build;
+mod cookies;
 mod explain;
 mod export;
 mod json;

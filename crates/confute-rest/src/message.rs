@@ -93,6 +93,9 @@ pub struct Request {
     /// The body, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Arc<str>>,
+    /// The media type of the body, if it is not that of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Arc<str>>,
     /// The value of the validator that the write depends on: that of If-Match with its quotes, or of the version field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_match: Option<Arc<str>>,

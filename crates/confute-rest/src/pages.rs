@@ -218,6 +218,7 @@ mod tests {
             item: None,
             fields: json::Fields::new(),
             body: None,
+            media: None,
             if_match: None,
             if_none_match: None,
             query: None,

@@ -183,7 +183,8 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BodyPlan {
-    /// Media type. That of a PATCH tells its meaning: `application/merge-patch+json` and `application/json` merge.
+    /// Media type. That of a PATCH tells its meaning: `application/merge-patch+json` and `application/json` merge;
+    /// `application/json-patch+json` is a list of changes. The schema is that of a merge in both cases.
     #[serde(default = "json_media", skip_serializing_if = "is_json_media")]
     pub media: String,
     /// JSON Schema (2020-12, without references out of itself) of the whole body.
@@ -191,6 +192,9 @@ pub struct BodyPlan {
     /// JSON pointer to the representation in the body: empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
+    /// `true` if a PATCH may be sent as JSON Patch too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_patch: bool,
 }
 
 /// The list of a collection.
@@ -263,6 +267,8 @@ pub struct Cursor {
 
 /// The usual media type.
 pub const JSON: &str = "application/json";
+/// The media type of JSON Patch (RFC 6902).
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 
 fn json_media() -> String {
     JSON.to_owned()

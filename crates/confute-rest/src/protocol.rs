@@ -15,12 +15,10 @@ use crate::json;
 use crate::message::{Listed, Message, Op, Request, Response};
 use crate::model::RestModel;
 use crate::outline::{Outline, Ready};
-use crate::plan::BodyPlan;
+use crate::plan::{BodyPlan, JSON_PATCH};
 use crate::wire::{self, Access, RestReader};
 use crate::{export, pages, rules};
 
-/// Media type of JSON Patch.
-const JSON_PATCH: &str = "application/json-patch+json";
 /// An entity tag that no item has.
 const MADE_UP_TAG: &str = "\"confute-made-this-up\"";
 
@@ -133,9 +131,9 @@ fn body(ready: &Ready, plan: &BodyPlan, ask: &Ask, request: &Request) -> Option<
     Some(body)
 }
 
-/// Returns a merge patch as JSON Patch.
-fn json_patch(merge: &Value) -> Value {
-    let fields = merge.as_object().into_iter().flatten();
+/// Returns a merge patch of the representation at a pointer as JSON Patch (RFC 6902) of the representation.
+fn json_patch(merge: &Value, at: &str) -> Value {
+    let fields = merge.pointer(at).and_then(Value::as_object).into_iter().flatten();
     let change = |(name, value): (&String, &Value)| {
         let path = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
         json!({ "op": "add", "path": path, "value": value })
@@ -171,6 +169,7 @@ impl Protocol for Rest {
             item,
             fields: json::Fields::new(),
             body: None,
+            media: None,
             if_match: None,
             if_none_match: None,
             query: None,
@@ -203,7 +202,9 @@ impl Protocol for Rest {
             if let Some(shown) = body.pointer(&plan.at) {
                 request.fields = wire::own(ready, shown);
             }
-            let sent = if plan.media == JSON_PATCH { json_patch(&body) } else { body };
+            let is_json_patch = ask.json_patch || plan.media == JSON_PATCH;
+            request.media = is_json_patch.then(|| JSON_PATCH.into());
+            let sent = if is_json_patch { json_patch(&body, &plan.at) } else { body };
             request.body = Some(sent.to_string().into());
         }
         Some(request.into())
@@ -371,6 +372,9 @@ impl Asks<Rest> for Rest {
         let Some(ready) = self.outline.get(ask.resource) else { return simpler };
         if ask.condition.is_some() && ready.version_field().is_none() {
             simpler.push(ask.clone().when(None));
+        }
+        if ask.json_patch {
+            simpler.push(Ask { json_patch: false, ..ask.clone() });
         }
         let (Some(plan), Some(body)) = (ready.body(ask.op), &ask.body) else { return simpler };
         let shown = body.pointer(&plan.at).and_then(Value::as_object);

@@ -447,6 +447,8 @@ impl Traffic {
             Op::Patch => body::patch(self.ready(), field + pick(2) as usize * field, self.marks, pick),
             _ => body::body(self.ready(), op, self.marks, pick),
         };
+        let may_list_changes = op == Op::Patch && self.ready().body(op).is_some_and(|plan| plan.json_patch);
+        ask.json_patch = may_list_changes && pick(2) == 0;
         if let Some(on) = ask.item {
             ask.condition = self.condition(op, on, when, past, pick)?;
         }

@@ -9,6 +9,7 @@ use confute_drive::Reader;
 use confute_http1::{Body, Outgoing, RawResponse, Read, ResponseReader, Tag};
 use serde_json::Value;
 
+use crate::cookies::{self, Jar};
 use crate::json::{self, Fields};
 use crate::message::{Flaw, Listed, Message, Op, Request, Response};
 use crate::outline::{Outline, Ready};
@@ -30,8 +31,9 @@ pub struct Access {
 }
 
 impl Access {
-    /// Overwrites the values of the [fields](Self::fields) wherever they occur in these bytes.
+    /// Overwrites the values of the [fields](Self::fields) and of cookies wherever they occur in these bytes.
     pub(crate) fn conceal(&self, bytes: &mut [u8]) {
+        cookies::conceal(bytes);
         for (name, value) in &self.fields {
             let line = format!("\r\n{name}: {value}\r\n").into_bytes();
             let mut from = 0;
@@ -77,7 +79,8 @@ pub(crate) fn fields(request: &Request, ready: &Ready) -> Vec<(String, String)> 
         fields.push(("If-None-Match".to_owned(), tag.to_string()));
     }
     if request.body.is_some() {
-        let media = ready.body(request.op).map_or(crate::plan::JSON, |body| &body.media);
+        let planned = || ready.body(request.op).map_or(crate::plan::JSON, |body| &body.media);
+        let media = request.media.as_deref().unwrap_or_else(planned);
         fields.push(("Content-Type".to_owned(), media.to_owned()));
     }
     fields
@@ -112,17 +115,21 @@ pub struct RestReader {
     reader: ResponseReader,
     /// Requests without a response, the oldest first.
     asked: VecDeque<Arc<Request>>,
+    jar: Jar,
 }
 
 impl RestReader {
     pub(crate) fn new(outline: Outline) -> Self {
-        Self { outline, reader: ResponseReader::default(), asked: VecDeque::new() }
+        Self { outline, reader: ResponseReader::default(), asked: VecDeque::new(), jar: Jar::default() }
     }
 
     fn drain(&mut self, messages: &mut Vec<Message>) {
         while let Read::Message(raw) = self.reader.read() {
             if raw.is_blank() || raw.is_interim() {
                 continue;
+            }
+            for field in raw.fields().all("Set-Cookie") {
+                self.jar.set(&String::from_utf8_lossy(&field));
             }
             let asked = self.asked.pop_front();
             // The end of the connection in the middle of a response tells nothing that its beginning would be needed for.
@@ -140,6 +147,10 @@ impl Reader<Message> for RestReader {
             self.reader.expect(request.method.as_bytes());
             self.asked.push_back(Arc::clone(request));
         }
+    }
+
+    fn amend(&self, bytes: &mut Vec<u8>, from: usize) {
+        self.jar.add_to(bytes, from);
     }
 
     fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {

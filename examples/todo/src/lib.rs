@@ -142,6 +142,17 @@ fn response(status: u16, id: u64, todo: &Todo) -> Response {
     Response { status, fields: vec![("ETag", tag(todo))], body: Some(shown(id, todo)) }
 }
 
+/// Returns the changes of a JSON Patch (RFC 6902) of one level as a merge; nothing if it is none.
+fn merge(patch: &Value) -> Value {
+    let change = |one: &Value| {
+        let name = one["path"].as_str()?.strip_prefix('/')?.to_owned();
+        matches!(one["op"].as_str()?, "add" | "replace").then(|| (name, one["value"].clone()))
+    };
+    let fields: Option<Map<String, Value>> =
+        patch.as_array().and_then(|all| all.iter().map(change).collect());
+    fields.map_or(Value::Null, Value::Object)
+}
+
 /// Returns the fields of a body, those that are missing with their defaults; `None` if it is no todo.
 fn whole(body: &Value) -> Option<Map<String, Value>> {
     let title = body.get("title")?.as_str()?;
@@ -189,7 +200,10 @@ impl Service {
         let (method, target) = (text(request.method()), text(request.target()));
         let (path, query) = target.split_once('?').unwrap_or((&target, ""));
         let Some(rest) = path.strip_prefix("/todos") else { return status(404) };
-        let body = serde_json::from_slice::<Value>(&request.content()).unwrap_or_default();
+        let mut body = serde_json::from_slice::<Value>(&request.content()).unwrap_or_default();
+        if text(request.fields().combined("Content-Type").as_deref()) == "application/json-patch+json" {
+            body = merge(&body);
+        }
         let if_match = request.fields().combined("If-Match");
         let if_match = if_match.map(|value| String::from_utf8_lossy(&value).into_owned());
         if rest.is_empty() {

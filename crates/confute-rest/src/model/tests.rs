@@ -35,6 +35,7 @@ fn sent(on: u32, at: i64, op: Op, id: Option<u32>, of: &[(&str, &str)], tag: Opt
         item,
         fields: fields(of),
         body: Some(json!({}).to_string().into()),
+        media: None,
         if_match: tag.map(|tag| format!("\"{tag}\"").into()),
         if_none_match: None,
         query: None,
