@@ -289,3 +289,47 @@ fn what_waits_behind_a_create_is_not_seen_early() {
     }
     assert!(tester.verdict().is_unrefuted());
 }
+
+/// Creates and reads items, four responses for each, as many as that. Returns the turns of the model.
+fn turns_of(items: u32) -> u64 {
+    let model = model();
+    let mut tester = Tester::new(&model, &TCP, Options::default());
+    for id in 0..items {
+        let (on, other, at) = (id % 8, (id + 1) % 8, i64::from(id) * 10);
+        let (first, second) = (id.to_string(), format!("{id}b"));
+        for event in [
+            sent(on, at, Op::Create, None, A, None),
+            created(on, at + 1, id, A, &first),
+            sent(on, at + 2, Op::Read, Some(id), &[], None),
+            sent(other, at + 3, Op::Patch, Some(id), B, Some(&first)),
+            shown(on, at + 4, 200, A, Some(&first)),
+            shown(other, at + 5, 200, B, Some(&second)),
+            sent(other, at + 6, Op::Read, Some(id), &[], None),
+            shown(other, at + 7, 200, B, Some(&second)),
+        ] {
+            tester.observe(event);
+        }
+    }
+    assert!(tester.verdict().is_unrefuted());
+    tester.turns()
+}
+
+#[test]
+fn an_item_among_ten_thousand_costs_as_much_as_one_among_ten() {
+    let (few, many) = (turns_of(10), turns_of(10_000));
+    assert!(many <= few * 1_000 * 11 / 10, "{few} turns for 10 items, {many} for 10,000");
+}
+
+/// `cargo test --release -p confute-rest growth -- --ignored --nocapture` prints the time per response.
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::print_stdout, reason = "it is a measurement")]
+fn growth() {
+    for (items, times) in [(10, 1_000), (100, 100), (1_000, 10), (10_000, 1)] {
+        let start = std::time::Instant::now();
+        (0..times).for_each(|_| {
+            turns_of(items);
+        });
+        println!("{items} items: {:.2} us per response", start.elapsed().as_secs_f64() * 1e6 / 40_000.0);
+    }
+}
