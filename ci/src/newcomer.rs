@@ -62,11 +62,27 @@ fn walk(folder: &Path) -> Result<bool> {
     fs::write(&path, tester.replace("const BUG: bool = true;", "const BUG: bool = false;"))?;
     let mended = test(&crate_folder, &[])?;
     ensure!(mended.status.success(), "without the bug the test fails:\n{}", text(&mended));
+    rest(folder, &binary, &crate_folder.join("target"))?;
     let is_in_time = time.min(cpu) <= LIMIT;
     if !is_in_time {
         println!("   both are more than the {} s that are allowed", LIMIT.as_secs());
     }
     Ok(is_in_time)
+}
+
+/// Writes the crate for a REST service and runs its test, in the target folder of the other crate: most of it is compiled there.
+fn rest(folder: &Path, binary: &Path, target: &Path) -> Result<()> {
+    let written = Command::new(binary).args(["new", "first-rest", "--rest"]).current_dir(folder).output()?;
+    ensure!(written.status.success(), "`confute new --rest` failed: {}", text(&written));
+    let start = Instant::now();
+    let mut command = cargo_test(&folder.join("first-rest"), &[]);
+    let refuted = text(&command.env("CARGO_TARGET_DIR", target).output().context("cannot run cargo")?);
+    ensure!(
+        refuted.contains("violation 1: rest/"),
+        "the report of the planted bug names no rule of REST:\n{refuted}"
+    );
+    println!("   the crate of `confute new --rest`, compiled and run: {} s", start.elapsed().as_secs());
+    Ok(())
 }
 
 /// Returns the CPU time of all child processes that have ended.
@@ -76,14 +92,19 @@ fn cpu_time() -> Result<Duration> {
     Ok(Duration::from_secs_f64(ticks / 100.0))
 }
 
-/// Runs `cargo test` in the written crate, without a network.
+/// Runs `cargo test` in the written crate.
 fn test(folder: &Path, arguments: &[&str]) -> Result<Output> {
+    cargo_test(folder, arguments).output().context("cannot run cargo")
+}
+
+/// Returns the command of a test without a network.
+fn cargo_test(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(["test", "--offline"]).args(arguments).current_dir(folder);
     for shared in ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"] {
         command.env_remove(shared);
     }
-    command.output().context("cannot run cargo")
+    command
 }
 
 fn text(output: &Output) -> String {

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use confute_record::Crowding;
 
-/// Most connections of all cases together.
-const MOST_CONNECTIONS: u32 = 256;
+/// Most connections of all cases together, unless a kit knows better.
+pub const MOST_CONNECTIONS: u32 = 256;
 /// Most cases of a campaign at the same time.
 const MOST_CASES: u32 = 32;
 /// Interval in which the number of cases may grow by one.
@@ -68,6 +68,8 @@ pub struct Crew {
     processors: f64,
     /// Number of connections of a case of the campaign.
     unit: u32,
+    /// Most connections of all cases together.
+    most: u32,
     /// Number of responses received.
     answers: AtomicU64,
     /// Number of connections that the server ended unannounced.
@@ -232,8 +234,8 @@ impl State {
 }
 
 impl Crew {
-    /// Creates the crew of a campaign whose cases have this many connections each.
-    pub fn new(connections: u32) -> Arc<Self> {
+    /// Creates the crew of a campaign whose cases have this many connections each, and at most so many together.
+    pub fn new(connections: u32, most: u32) -> Arc<Self> {
         let now = Instant::now();
         let gauge = Gauge {
             counted: now,
@@ -252,7 +254,7 @@ impl Crew {
             running: Vec::new(),
             begun: 0,
             limit: unit,
-            ceiling: MOST_CONNECTIONS.max(unit),
+            ceiling: most.max(unit),
             epoch: 0,
             several_until: None,
             alone: false,
@@ -272,6 +274,7 @@ impl Crew {
             changed: Condvar::new(),
             processors,
             unit,
+            most,
             answers: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             waited: AtomicU64::new(0),
@@ -287,7 +290,7 @@ impl Crew {
 
     /// Returns the number of threads that a campaign needs.
     pub(crate) fn threads(&self) -> usize {
-        (MOST_CONNECTIONS / self.unit).clamp(1, MOST_CASES) as usize
+        (self.most / self.unit).clamp(1, MOST_CASES) as usize
     }
 
     /// Waits until a case may begin. `None` if `halt` is set first.
@@ -413,8 +416,8 @@ impl Crew {
         if campaign > unit && many.1 >= SEVERAL && !is_habit {
             state.lower(open, unit, false, &format!("the server ended {} of them unannounced", many.1));
         }
-        if state.gauge.changed.elapsed() >= RECOVERY && state.ceiling < MOST_CONNECTIONS {
-            state.ceiling = (state.ceiling + unit).min(MOST_CONNECTIONS);
+        if state.gauge.changed.elapsed() >= RECOVERY && state.ceiling < self.most {
+            state.ceiling = (state.ceiling + unit).min(self.most);
             state.gauge.changed = Instant::now();
         }
         let is_full = campaign + unit > state.limit;

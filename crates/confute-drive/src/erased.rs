@@ -305,7 +305,8 @@ pub trait AnyProtocol: Send + Sync {
 
     fn level(&self, rule: &Rule) -> Level;
     fn subject(&self, request: &AnyMessage) -> Option<String>;
-    fn subjects(&self, request: &AnyMessage) -> Vec<String>;
+    fn subjects(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> Vec<String>;
+    fn spans(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool;
     fn is_idle(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool;
     fn annotate(&self, trace: &mut [Event<AnyMessage>]);
     fn alone(&self, trace: &[Event<AnyMessage>]) -> Option<Vec<Event<AnyMessage>>>;
@@ -474,8 +475,11 @@ impl<P: Protocol> AnyProtocol for P {
     fn subject(&self, request: &AnyMessage) -> Option<String> {
         self.evidence().subject(request.expect())
     }
-    fn subjects(&self, request: &AnyMessage) -> Vec<String> {
-        self.evidence().subjects(request.expect())
+    fn subjects(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> Vec<String> {
+        self.evidence().subjects(request.expect(), reply.map(AnyMessage::expect))
+    }
+    fn spans(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool {
+        self.evidence().spans(request.expect(), reply.map(AnyMessage::expect))
     }
     fn is_idle(&self, request: &AnyMessage, reply: Option<&AnyMessage>) -> bool {
         self.evidence().is_idle(request.expect(), reply.map(AnyMessage::expect))
@@ -578,6 +582,9 @@ where
     fn stalled(&mut self, silence: Duration, messages: &mut Vec<AnyMessage>) {
         self.reader.stalled(silence, &mut self.messages);
         self.hand_over(messages);
+    }
+    fn amend(&self, bytes: &mut Vec<u8>, from: usize) {
+        self.reader.amend(bytes, from);
     }
     fn prompt(&self) -> Option<&'static [u8]> {
         self.reader.prompt()

@@ -40,7 +40,7 @@ pub use confute_record::guarded;
 pub use confute_record::{
     ByteRecord, Conclusion, Figures, Occurrence, Quantiles, Ranges, Refusals, Shard, Spread, Tally,
 };
-pub use crew::{Crew, Thinking};
+pub use crew::{Crew, MOST_CONNECTIONS, Thinking};
 pub use erased::{AnyAsk, AnyGenerator, AnyMessage, AnyPast, AnyProtocol, typed_events, typed_steps};
 pub use experiment::{Experiment, SetAside};
 pub use export::{Export, Exports, Judge, Kept, KeptAny, KeptCase};

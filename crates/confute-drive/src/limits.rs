@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::crew::Crew;
+use crate::crew::{Crew, MOST_CONNECTIONS};
 use crate::tls::Tls;
 
 /// The server under test.
@@ -30,6 +30,8 @@ impl Target {
 pub struct Limits {
     /// Number of connections that the tester has open at once.
     pub connections: u32,
+    /// Number of connections that all cases together may have open, if their number is not fixed.
+    pub most_connections: u32,
     /// Number of connections that compete for the same resource at once.
     pub rivals: u32,
     /// Time to wait for a response.
@@ -87,6 +89,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 8,
+            most_connections: MOST_CONNECTIONS,
             rivals: u32::MAX,
             patience: Duration::from_secs(5),
             time: Duration::from_secs(30),

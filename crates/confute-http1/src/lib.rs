@@ -33,6 +33,7 @@ mod etag;
 mod fields;
 mod framing;
 mod grammar;
+pub mod har;
 mod limits;
 mod malformed;
 mod message;

@@ -30,9 +30,21 @@ pub struct Ask {
     /// The body. [`MARK`] in a text stands for the mark of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
+    /// The body of a PATCH is sent as JSON Patch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_patch: bool,
     /// The precondition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<Condition>,
+    /// The most items that a list shall have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// The step whose response is the page before the wanted one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<usize>,
+    /// The field by which a list is filtered, and its value. [`MARK`] in a text stands for the mark of the case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<(String, Value)>,
 }
 
 /// An item.
@@ -64,7 +76,18 @@ pub enum Condition {
 impl Ask {
     /// Returns a request for an operation, without anything that it may do without.
     pub fn new(resource: usize, op: Op) -> Self {
-        Self { resource, op, item: None, parent: None, body: None, condition: None }
+        Self {
+            resource,
+            op,
+            item: None,
+            parent: None,
+            body: None,
+            json_patch: false,
+            condition: None,
+            size: None,
+            after: None,
+            filter: None,
+        }
     }
 
     /// Returns the request about this item.
@@ -100,6 +123,7 @@ impl Ask {
             item: self.item.map(item),
             parent: self.parent.map(item),
             condition: self.condition.map(condition),
+            after: self.after.map(now),
             ..self.clone()
         }
     }

@@ -50,7 +50,8 @@ impl Plan {
 fn operation(method: &str, with_body: bool, has_answer: bool) -> Operation {
     let schema = json!({ "type": "object", "properties": {} });
     let media = if method == "PATCH" { "application/merge-patch+json" } else { JSON };
-    let body = with_body.then(|| BodyPlan { media: media.to_owned(), schema, at: String::new() });
+    let body =
+        with_body.then(|| BodyPlan { media: media.to_owned(), schema, at: String::new(), json_patch: false });
     Operation {
         method: method.to_owned(),
         body,

@@ -133,6 +133,26 @@ static ENTRIES: &[Entry] = &[
         &[rules::CREATED_IS_THERE.name],
     ),
     entry(
+        rules::PAGES_AGREE.name,
+        "",
+        "Where `offset` counts the items before a page, the tester lets each page begin with the          last item of the one before; if that item is unchanged on both, nothing moved over the border, so an item that was not written          meanwhile is on one of the pages. Pages by number, cursor or link may lack items: others may have removed some before them.",
+        "A client that goes through all pages misses an item.",
+        &[
+            "A: POST /todos {title: a} → 201, id 7",
+            "A: GET /todos?limit=9 → 200 [5, 6]",
+            "A: GET /todos?limit=9&offset=1 → 200 [6]",
+        ],
+        &[rules::LIST_AGREES.name],
+    ),
+    entry(
+        rules::FILTER_AGREES.name,
+        "",
+        "A query parameter with the name of a field selects the items with that value of the field, if the survey saw it do so before the          first case. An item whose value contains the wanted one as a part may be listed or not.",
+        "An index that is not updated with the item.",
+        &["A: PATCH /todos/7 {done: true} → 200", "A: GET /todos?done=true → 200 []"],
+        &[rules::LIST_AGREES.name],
+    ),
+    entry(
         rules::IF_MATCH.name,
         "RFC 9110, 13.1.1",
         "A write with If-Match is performed only if the entity tag is the current one. Otherwise the response is 412, and nothing \

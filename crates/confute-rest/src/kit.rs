@@ -23,6 +23,9 @@ use crate::{explain, learn, openapi, rules};
 /// Placeholder for the address of the service when a stored case is judged without one.
 const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
+/// Number of connections of all cases together: many services have a few dozen threads, and more requests only wait for each other.
+const MOST_CONNECTIONS: u32 = 64;
+
 /// The kit for REST services.
 #[derive(Clone, Copy, Debug)]
 pub struct RestKit;
@@ -247,6 +250,7 @@ fn service_subject(
         clause: explain::clause,
         settings,
         secrets: way.secrets,
+        most_connections: MOST_CONNECTIONS,
         is_shipped: true,
         ..subject
     };

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use confute_drive::{Caller, Exchange, Past, Peer, Protocol as _, Talk, Trouble};
+use serde_json::Value;
 
 use crate::ask::{Ask, Condition, Ref};
 use crate::body;
@@ -139,6 +140,7 @@ impl Survey<'_> {
         let tag = self.read(ready, number, item, birth, &mut found)?;
         let told_at = self.past.exchanges.len() - 1;
         self.list(ready, number, birth, &mut plan.resources[number], &mut found)?;
+        self.filters(number, birth, &mut plan.resources[number], &mut found)?;
         let resource = &mut plan.resources[number];
         for field in std::mem::take(&mut found.differing) {
             if resource.mark.as_ref() == Some(&field) {
@@ -232,6 +234,51 @@ impl Survey<'_> {
             }
             None => {}
         }
+        Ok(())
+    }
+
+    /// Keeps the filters that select an item by its value, and leave it out for another value.
+    fn filters(
+        &mut self,
+        number: usize,
+        birth: usize,
+        resource: &mut Resource,
+        found: &mut Found,
+    ) -> Result<(), Unfit> {
+        let (Some(list), Some(ready)) = (&mut resource.list, self.rest.outline.get(number)) else {
+            return Ok(());
+        };
+        let create = &self.past.exchanges[birth].ask;
+        let parent = if ready.is_server_made() { create.item } else { create.parent };
+        // The defaults of the service are values too.
+        let mut told = self.past.exchanges[birth..]
+            .iter()
+            .filter_map(|exchange| exchange.replies.iter().find_map(Message::response));
+        let fields = told.find_map(|response| response.fields.clone()).unwrap_or_default();
+        let path = self.path_of(birth);
+        let mut kept = Vec::new();
+        for name in std::mem::take(&mut list.filters) {
+            let value = fields.get(name.as_str()).and_then(|text| serde_json::from_str::<Value>(text).ok());
+            let other = value.as_ref().and_then(other_value);
+            let mut shows = |value: Option<Value>| -> Result<Option<bool>, Trouble> {
+                let Some(value) = value else { return Ok(None) };
+                let filter = Some((name.clone(), value));
+                let Some(shown) = self.send(Ask { item: parent, filter, ..Ask::new(number, Op::List) })?
+                else {
+                    return Ok(None);
+                };
+                let items = shown.items.filter(|_| shown.status < 300);
+                Ok(items.map(|items| items.iter().any(|listed| Some(&listed.item) == path.as_ref())))
+            };
+            if shows(value)? == Some(true) && shows(other)? == Some(false) {
+                kept.push(name);
+            } else {
+                found.assume(&format!(
+                    "the parameter `{name}` of the list is not seen to select by the field, so it is not used"
+                ));
+            }
+        }
+        list.filters = kept;
         Ok(())
     }
 
@@ -380,6 +427,16 @@ impl Survey<'_> {
                 return;
             }
         }
+    }
+}
+
+/// Returns another value of the same kind, for a value that a filter can name.
+fn other_value(value: &Value) -> Option<Value> {
+    match value {
+        Value::Bool(one) => Some((!one).into()),
+        Value::Number(one) => Some((one.as_i64()? + 1).into()),
+        Value::String(one) => Some(format!("{one}-none").into()),
+        _ => None,
     }
 }
 

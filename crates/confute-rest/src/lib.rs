@@ -7,6 +7,7 @@
 mod ask;
 mod body;
 mod build;
+mod cookies;
 mod explain;
 mod export;
 mod json;
@@ -16,6 +17,7 @@ pub mod message;
 mod model;
 pub mod openapi;
 mod outline;
+mod pages;
 mod path;
 pub mod plan;
 mod protocol;

@@ -93,12 +93,21 @@ pub struct Request {
     /// The body, as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Arc<str>>,
+    /// The media type of the body, if it is not that of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<Arc<str>>,
     /// The value of the validator that the write depends on: that of If-Match with its quotes, or of the version field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_match: Option<Arc<str>>,
     /// The value of If-None-Match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub if_none_match: Option<Arc<str>>,
+    /// The query in place of that in the plan, without its question mark: that of a page, or a filter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<Arc<str>>,
+    /// The field by which a list is filtered, and the value that it has to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<(Arc<str>, Arc<str>)>,
     /// The beginning of every mark of this case.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub mark: Arc<str>,
@@ -130,6 +139,16 @@ pub struct Response {
     /// The list may lack items.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
+    /// The list has elements that stand for no item.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lacks: bool,
+    /// The query of the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Arc<str>>,
+    /// The first and the last element of a page, if the service counts the items before a page: one if they are the same, none if
+    /// the page is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edges: Option<Vec<Arc<str>>>,
     /// Number of creates of this case that may have made an item whose id was not told.
     #[serde(skip_serializing_if = "is_zero")]
     pub untold: u32,
@@ -209,6 +228,9 @@ impl Display for Message {
 impl Display for Request {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
+        if let Some(query) = &self.query {
+            write!(f, "?{query}")?;
+        }
         if f.alternate() {
             return Ok(());
         }

@@ -183,7 +183,8 @@ pub struct Operation {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BodyPlan {
-    /// Media type. That of a PATCH tells its meaning: `application/merge-patch+json` and `application/json` merge.
+    /// Media type. That of a PATCH tells its meaning: `application/merge-patch+json` and `application/json` merge;
+    /// `application/json-patch+json` is a list of changes. The schema is that of a merge in both cases.
     #[serde(default = "json_media", skip_serializing_if = "is_json_media")]
     pub media: String,
     /// JSON Schema (2020-12, without references out of itself) of the whole body.
@@ -191,6 +192,9 @@ pub struct BodyPlan {
     /// JSON pointer to the representation in the body: empty for the whole.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub at: String,
+    /// `true` if a PATCH may be sent as JSON Patch too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub json_patch: bool,
 }
 
 /// The list of a collection.
@@ -215,10 +219,56 @@ pub struct List {
     /// `true` if a list may be incomplete (pages, limits): then an item that is missing is no violation.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// The parameters that choose a page, if there are any. Links to the next page (`Link`, `Next-Page`, a field `next`) need none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<Pages>,
+    /// Fields that the client owns and by whose value a list can be filtered, with a query parameter of the same name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+}
+
+/// The query parameters that choose a page of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pages {
+    /// The parameter for the number of items on a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// The parameter for the number of items before the page. With it, pages together show whether an item is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<String>,
+    /// The parameter for the number of the page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub number: Option<PageNumber>,
+    /// The parameter that repeats a mark from the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<Cursor>,
+}
+
+/// A query parameter for the number of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PageNumber {
+    /// Name of the parameter.
+    pub name: String,
+    /// Number of the first page.
+    pub first: u64,
+}
+
+/// A query parameter that repeats a mark from the answer, to get the next page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cursor {
+    /// Name of the parameter.
+    pub parameter: String,
+    /// JSON pointer to the mark in the answer.
+    pub at: String,
 }
 
 /// The usual media type.
 pub const JSON: &str = "application/json";
+/// The media type of JSON Patch (RFC 6902).
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 
 fn json_media() -> String {
     JSON.to_owned()

@@ -15,12 +15,10 @@ use crate::json;
 use crate::message::{Listed, Message, Op, Request, Response};
 use crate::model::RestModel;
 use crate::outline::{Outline, Ready};
-use crate::plan::BodyPlan;
+use crate::plan::{BodyPlan, JSON_PATCH};
 use crate::wire::{self, Access, RestReader};
-use crate::{export, rules};
+use crate::{export, pages, rules};
 
-/// Media type of JSON Patch.
-const JSON_PATCH: &str = "application/json-patch+json";
 /// An entity tag that no item has.
 const MADE_UP_TAG: &str = "\"confute-made-this-up\"";
 
@@ -133,9 +131,9 @@ fn body(ready: &Ready, plan: &BodyPlan, ask: &Ask, request: &Request) -> Option<
     Some(body)
 }
 
-/// Returns a merge patch as JSON Patch.
-fn json_patch(merge: &Value) -> Value {
-    let fields = merge.as_object().into_iter().flatten();
+/// Returns a merge patch of the representation at a pointer as JSON Patch (RFC 6902) of the representation.
+fn json_patch(merge: &Value, at: &str) -> Value {
+    let fields = merge.pointer(at).and_then(Value::as_object).into_iter().flatten();
     let change = |(name, value): (&String, &Value)| {
         let path = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
         json!({ "op": "add", "path": path, "value": value })
@@ -171,10 +169,26 @@ impl Protocol for Rest {
             item,
             fields: json::Fields::new(),
             body: None,
+            media: None,
             if_match: None,
             if_none_match: None,
+            query: None,
+            filter: None,
             mark,
         };
+        if let Some(list) = ready.list().filter(|_| ask.op == Op::List) {
+            let filter = pages::filter(ask, past);
+            let filter = filter.map(|(name, value)| (name, ask::marked(value, &request.mark)));
+            request.query = match ask.after {
+                Some(step) => Some(pages::next_of(past, step)?),
+                None if ask.size.is_none() && filter.is_none() => None,
+                None => {
+                    let filter = filter.as_ref().map(|(name, value)| (*name, value));
+                    Some(pages::text(&pages::first(list, ask.size, filter)).into())
+                }
+            };
+            request.filter = filter.map(|(name, value)| (name.into(), json::text(&value)));
+        }
         match ask.condition {
             None => {}
             Some(Condition::Match(step)) => request.if_match = Some(ask::told_tag(past, step)?),
@@ -188,7 +202,9 @@ impl Protocol for Rest {
             if let Some(shown) = body.pointer(&plan.at) {
                 request.fields = wire::own(ready, shown);
             }
-            let sent = if plan.media == JSON_PATCH { json_patch(&body) } else { body };
+            let is_json_patch = ask.json_patch || plan.media == JSON_PATCH;
+            request.media = is_json_patch.then(|| JSON_PATCH.into());
+            let sent = if is_json_patch { json_patch(&body, &plan.at) } else { body };
             request.body = Some(sent.to_string().into());
         }
         Some(request.into())
@@ -307,7 +323,8 @@ impl Dialogue<Rest> for Rest {
         if let Some(items) = &mut response.items {
             items.retain(|listed| listed.is_ours || is_known(listed));
         }
-        response.moving = moving(&past.exchanges, place);
+        let since = pages::complete(&past.exchanges, place, response).unwrap_or(place);
+        response.moving = moving(&past.exchanges, since);
         response.untold = past.exchanges.iter().filter(|exchange| is_untold(exchange)).count() as u32;
     }
 
@@ -349,9 +366,15 @@ impl Asks<Rest> for Rest {
     /// Returns the request without its condition, and with fewer fields.
     fn simpler(&self, ask: &Ask) -> Vec<Ask> {
         let mut simpler = Vec::new();
+        if ask.filter.is_some() || ask.size.is_some() {
+            simpler.push(Ask { filter: None, size: None, ..ask.clone() });
+        }
         let Some(ready) = self.outline.get(ask.resource) else { return simpler };
         if ask.condition.is_some() && ready.version_field().is_none() {
             simpler.push(ask.clone().when(None));
+        }
+        if ask.json_patch {
+            simpler.push(Ask { json_patch: false, ..ask.clone() });
         }
         let (Some(plan), Some(body)) = (ready.body(ask.op), &ask.body) else { return simpler };
         let shown = body.pointer(&plan.at).and_then(Value::as_object);
@@ -451,13 +474,20 @@ impl Evidence<Rest> for Rest {
         if is_reused { Level::Should } else { rule.level }
     }
 
-    fn subjects(&self, request: &Message) -> Vec<String> {
-        let Some(request) = request.request() else { return Vec::new() };
-        request.item.iter().map(ToString::to_string).collect()
+    fn subjects(&self, request: &Message, reply: Option<&Message>) -> Vec<String> {
+        let asked = request.request().and_then(|request| request.item.as_ref());
+        let told = || reply.and_then(Message::response).and_then(|response| response.item.as_ref());
+        asked.or_else(told).iter().map(ToString::to_string).collect()
     }
 
     fn subject(&self, request: &Message) -> Option<String> {
-        self.subjects(request).pop()
+        self.subjects(request, None).pop()
+    }
+
+    /// A list depends on all items, and so does a create whose id nobody knows: it may be that of any item.
+    fn spans(&self, request: &Message, reply: Option<&Message>) -> bool {
+        let Some(request) = request.request() else { return false };
+        request.op == Op::List || (request.op == Op::Create && request.item.is_none() && reply.is_none())
     }
 
     fn is_idle(&self, request: &Message, _: Option<&Message>) -> bool {

@@ -51,6 +51,18 @@ pub const LIST_AGREES: Rule = rule(
     Level::Store,
     "A list shows every item that exists, once, as it is, and no other.",
 );
+/// Pages agree with items.
+pub const PAGES_AGREE: Rule = rule(
+    "rest/pages-agree",
+    Level::Should,
+    "Pages that follow each other without a gap show together every item that exists.",
+);
+/// Filters select by the field that they name.
+pub const FILTER_AGREES: Rule = rule(
+    "rest/filter-agrees",
+    Level::Should,
+    "A filtered list shows the items whose field has the value, as they are, and no other.",
+);
 /// A false If-Match prevents a write.
 pub const IF_MATCH: Rule =
     rule("rest/if-match", Level::Must, "A write whose If-Match (or version) is outdated is not performed.");
@@ -91,6 +103,8 @@ pub static ALL: &[Rule] = &[
     ID_UNIQUE,
     ID_REUSED,
     LIST_AGREES,
+    PAGES_AGREE,
+    FILTER_AGREES,
     IF_MATCH,
     IF_MATCH_RACE,
     TAG_CHANGES,

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use confute_drive::{Generator, Peer, Step, Until, View};
+use serde_json::Value;
 
 use crate::ask::{self, Ask, Condition, Exchanges, Ref};
-use crate::body;
 use crate::message::{Message, Op};
 use crate::outline::{Outline, Ready};
 use crate::protocol::Rest;
+use crate::{body, pages};
 
 type Pick<'a> = dyn FnMut(u64) -> u64 + 'a;
 
@@ -18,6 +19,8 @@ const REQUESTS: usize = 120;
 const OUTSTANDING: usize = 10;
 /// Number of items from which on a case removes some.
 const ITEMS: usize = 8;
+/// Maximum number of pages after the first one.
+const PAGES: u64 = 6;
 /// Number of entity tags among which a request finds an outdated one.
 const RECENT: usize = 4;
 
@@ -34,6 +37,11 @@ enum Plan {
     },
     /// A read or a list, whichever says more.
     Look(Item),
+    /// A list of at most so many items on a page, or one that is filtered.
+    Page(u64),
+    Filter,
+    /// The page after the latest list.
+    Next,
     Gather,
     Hold(u32),
     Release(u32),
@@ -138,7 +146,8 @@ impl Traffic {
     fn open(&mut self) {
         use Op::{Create, Delete, List, Patch, Read, Replace};
         let newest = Item::Newest;
-        let mut plans = vec![plan(Create, newest), plan(Read, newest), plan(List, newest)];
+        let mut plans = vec![plan(Create, newest), plan(Read, newest)];
+        plans.extend(self.whole_list());
         plans.extend([plan(Replace, newest), plan(Read, newest), plan(Patch, newest), plan(Read, newest)]);
         plans.extend([
             plan_when(Read, newest, When::Changed),
@@ -148,10 +157,9 @@ impl Traffic {
             plan(List, newest),
             plan(Delete, newest),
             plan(Read, Item::Removed),
-            plan(List, newest),
-            plan(Read, Item::MadeUp),
-            plan(Create, newest),
         ]);
+        plans.extend(self.whole_list());
+        plans.extend([plan(Read, Item::MadeUp), plan(Create, newest)]);
         self.plans = plans.into_iter().flat_map(|plan| [plan, BARRIER]).collect();
     }
 
@@ -185,6 +193,9 @@ impl Traffic {
                 self.plans.extend(look.into_iter().flat_map(|plan| [plan, BARRIER]));
             }
             10 => self.lists(item, &writes, pick),
+            15 | 16 if self.ready().list().is_some_and(|list| list.partial || !list.filters.is_empty()) => {
+                self.lists(item, &writes, pick);
+            }
             11 if self.has_tags() => {
                 let op =
                     if writes.is_empty() { Op::Delete } else { writes[pick(writes.len() as u64) as usize] };
@@ -281,8 +292,9 @@ impl Traffic {
         for _ in 0..(2 + pick(3)).min(connections.max(2)) {
             self.plans.push_back(plan(if pick(6) == 0 { Op::List } else { Op::Create }, Item::Any));
         }
-        self.plans.extend([BARRIER, plan(Op::List, Item::Any), plan(Op::Read, Item::Newest)]);
-        self.plans.extend([plan(Op::Read, Item::Any), BARRIER]);
+        self.plans.push_back(BARRIER);
+        self.plans.extend(self.whole_list());
+        self.plans.extend([plan(Op::Read, Item::Newest), plan(Op::Read, Item::Any), BARRIER]);
     }
 
     /// Lists before, during and after changes.
@@ -292,12 +304,46 @@ impl Traffic {
             1 => plan(Op::Delete, item),
             _ => writes.first().map_or(plan(Op::Create, Item::Any), |op| plan(*op, item)),
         };
-        let list = || plan(Op::List, Item::Any);
-        self.plans.extend([BARRIER, list(), BARRIER, change]);
-        if pick(2) == 0 {
-            self.plans.push_back(list());
+        let Some(list) = self.ready().list() else { return };
+        if !list.filters.is_empty() && pick(3) == 0 {
+            self.plans.extend([
+                BARRIER,
+                Plan::Filter,
+                BARRIER,
+                change,
+                Plan::Filter,
+                BARRIER,
+                Plan::Filter,
+                BARRIER,
+            ]);
+            return;
         }
-        self.plans.extend([BARRIER, list(), BARRIER, list(), BARRIER]);
+        if list.partial && pick(3) > 0 {
+            self.plans.extend([BARRIER, Plan::Page(2 + pick(7)), BARRIER]);
+            let when = pick(2 * PAGES);
+            for number in 0..PAGES {
+                self.plans.extend((number == when).then(|| change.clone()));
+                self.plans.extend([Plan::Next, BARRIER]);
+            }
+            return;
+        }
+        self.plans.extend([BARRIER, plan(Op::List, Item::Any), BARRIER, change]);
+        if pick(2) == 0 {
+            self.plans.push_back(plan(Op::List, Item::Any));
+        }
+        self.plans.push_back(BARRIER);
+        self.plans.extend(self.whole_list());
+        self.plans.extend([BARRIER, plan(Op::List, Item::Any), BARRIER]);
+    }
+
+    /// Returns a list with the pages after it that prove it whole, if the service counts items before a page.
+    fn whole_list(&self) -> Vec<Plan> {
+        let pages = self.ready().list().and_then(|list| list.pages.as_ref());
+        let mut plans = vec![plan(Op::List, Item::Any)];
+        if pages.is_some_and(|pages| pages.offset.is_some()) {
+            plans.extend([BARRIER, Plan::Next, BARRIER, Plan::Next]);
+        }
+        plans
     }
 
     /// Plans the requests that end the case: they remove what it created.
@@ -331,8 +377,31 @@ impl Traffic {
                     (read, list) => read.or(list),
                 }
             }
+            Plan::Page(_) | Plan::Filter | Plan::Next => {
+                let mut list = self.request(Op::List, Item::Any, When::Always, 0, (cast, past), pick)?;
+                match step {
+                    Plan::Page(size) => list.size = Some(*size),
+                    Plan::Next => list.after = Some(pages::unfinished(past, self.resource)?),
+                    _ => list.filter = Some(self.filter(past, pick)?),
+                }
+                Some(list)
+            }
             _ => None,
         }
+    }
+
+    /// Returns a field by which the list can be filtered, and a value that some request of the case has given to it.
+    fn filter(&self, past: &Exchanges, pick: &mut Pick<'_>) -> Option<(String, Value)> {
+        let filters = &self.ready().list()?.filters;
+        let name = filters.get(pick(filters.len() as u64) as usize)?;
+        let sent =
+            past.iter().filter(|exchange| exchange.ask.resource == self.resource).filter_map(|exchange| {
+                let plan = self.ready().body(exchange.ask.op)?;
+                exchange.ask.body.as_ref()?.pointer(&plan.at)?.get(name)
+            });
+        let values: Vec<&Value> = sent.filter(|value| !value.is_null()).collect();
+        let value = values.get(pick(values.len() as u64) as usize)?;
+        Some((name.clone(), (*value).clone()))
     }
 
     fn request(
@@ -378,6 +447,8 @@ impl Traffic {
             Op::Patch => body::patch(self.ready(), field + pick(2) as usize * field, self.marks, pick),
             _ => body::body(self.ready(), op, self.marks, pick),
         };
+        let may_list_changes = op == Op::Patch && self.ready().body(op).is_some_and(|plan| plan.json_patch);
+        ask.json_patch = may_list_changes && pick(2) == 0;
         if let Some(on) = ask.item {
             ask.condition = self.condition(op, on, when, past, pick)?;
         }
@@ -565,7 +636,7 @@ impl Generator<Rest> for Traffic {
                     return Some(Step::Release(Peer::Opened(*on)));
                 }
                 Plan::Ask { on, .. } => *on,
-                Plan::Look(_) => None,
+                Plan::Look(_) | Plan::Page(_) | Plan::Filter | Plan::Next => None,
             };
             let total: usize = view.outstanding.iter().map(|count| *count as usize).sum();
             if total > 0

@@ -9,11 +9,12 @@ use confute_drive::Reader;
 use confute_http1::{Body, Outgoing, RawResponse, Read, ResponseReader, Tag};
 use serde_json::Value;
 
+use crate::cookies::{self, Jar};
 use crate::json::{self, Fields};
 use crate::message::{Flaw, Listed, Message, Op, Request, Response};
 use crate::outline::{Outline, Ready};
-use crate::path;
 use crate::plan::{List, Validator};
+use crate::{pages, path};
 
 /// Number of characters of content that reports show.
 const SHOWN: usize = 200;
@@ -30,8 +31,9 @@ pub struct Access {
 }
 
 impl Access {
-    /// Overwrites the values of the [fields](Self::fields) wherever they occur in these bytes.
+    /// Overwrites the values of the [fields](Self::fields) and of cookies wherever they occur in these bytes.
     pub(crate) fn conceal(&self, bytes: &mut [u8]) {
+        cookies::conceal(bytes);
         for (name, value) in &self.fields {
             let line = format!("\r\n{name}: {value}\r\n").into_bytes();
             let mut from = 0;
@@ -46,6 +48,9 @@ impl Access {
 
 /// Returns the target of a request: its path below the base, and its query.
 pub(crate) fn target(request: &Request, ready: &Ready, base: &str) -> String {
+    if let Some(query) = &request.query {
+        return format!("{base}{}?{query}", request.path);
+    }
     let query = match request.op {
         Op::List => ready.list().map(|list| &list.query),
         op => ready.operation(op).map(|operation| &operation.query),
@@ -74,7 +79,8 @@ pub(crate) fn fields(request: &Request, ready: &Ready) -> Vec<(String, String)> 
         fields.push(("If-None-Match".to_owned(), tag.to_string()));
     }
     if request.body.is_some() {
-        let media = ready.body(request.op).map_or(crate::plan::JSON, |body| &body.media);
+        let planned = || ready.body(request.op).map_or(crate::plan::JSON, |body| &body.media);
+        let media = request.media.as_deref().unwrap_or_else(planned);
         fields.push(("Content-Type".to_owned(), media.to_owned()));
     }
     fields
@@ -109,17 +115,21 @@ pub struct RestReader {
     reader: ResponseReader,
     /// Requests without a response, the oldest first.
     asked: VecDeque<Arc<Request>>,
+    jar: Jar,
 }
 
 impl RestReader {
     pub(crate) fn new(outline: Outline) -> Self {
-        Self { outline, reader: ResponseReader::default(), asked: VecDeque::new() }
+        Self { outline, reader: ResponseReader::default(), asked: VecDeque::new(), jar: Jar::default() }
     }
 
     fn drain(&mut self, messages: &mut Vec<Message>) {
         while let Read::Message(raw) = self.reader.read() {
             if raw.is_blank() || raw.is_interim() {
                 continue;
+            }
+            for field in raw.fields().all("Set-Cookie") {
+                self.jar.set(&String::from_utf8_lossy(&field));
             }
             let asked = self.asked.pop_front();
             // The end of the connection in the middle of a response tells nothing that its beginning would be needed for.
@@ -137,6 +147,10 @@ impl Reader<Message> for RestReader {
             self.reader.expect(request.method.as_bytes());
             self.asked.push_back(Arc::clone(request));
         }
+    }
+
+    fn amend(&self, bytes: &mut Vec<u8>, from: usize) {
+        self.jar.add_to(bytes, from);
     }
 
     fn feed(&mut self, bytes: &[u8], messages: &mut Vec<Message>) {
@@ -269,13 +283,27 @@ impl Meaning<'_> {
             response.is_partial = true;
             return;
         };
-        response.is_partial = list.partial || self.has_more(items.len());
+        let usual;
+        let asked = match &self.request.query {
+            Some(query) => &**query,
+            None => {
+                usual = pages::text(&pages::first(list, None, None));
+                &*usual
+            }
+        };
+        let value = self.value.unwrap_or(&Value::Null);
+        response.next = pages::next(list, (asked, &self.request.path), self.raw, value, items.len() as u64);
+        if list.pages.as_ref().is_some_and(|pages| pages.offset.is_some()) {
+            let (first, last) = (items.first(), items.last().filter(|_| items.len() > 1));
+            response.edges = Some(first.into_iter().chain(last).map(json::text).collect());
+        }
+        response.is_partial = list.partial || response.next.is_some() || self.has_more(items.len());
         let field = self.ready.resource.id.field.as_deref();
         let mut listed = Vec::new();
         for item in items.iter().filter_map(|item| item.pointer(&list.each)) {
             let id = field.and_then(|field| id_text(item.get(field)?));
             let Some(path) = id.and_then(|id| self.ready.item(&self.request.path, &id)) else {
-                response.is_partial = true;
+                (response.is_partial, response.lacks) = (true, true);
                 continue;
             };
             match self.is_ours(item, &path) {

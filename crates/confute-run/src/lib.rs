@@ -65,6 +65,8 @@ pub struct Subject {
     pub secrets: Secrets,
     /// The claim of an exhaustive run.
     pub bound: Option<confute_record::BoundRecord>,
+    /// Number of connections that all cases together may have open, if their number is not fixed.
+    pub most_connections: u32,
     /// `true` if `confute explain` knows the rules.
     pub is_shipped: bool,
     /// The program that tests it.
@@ -90,6 +92,7 @@ impl Subject {
             settings: Value::Null,
             secrets: Secrets::default(),
             bound: None,
+            most_connections: confute_drive::MOST_CONNECTIONS,
             is_shipped: false,
             door: Door::default(),
         }

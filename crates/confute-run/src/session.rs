@@ -112,6 +112,8 @@ impl RunObserver for Recorder {}
 pub fn run(job: &Job<'_>, watch: &mut dyn RunObserver, stop: &AtomicBool) -> Result<Done, RunError> {
     let Job { subject, plan, .. } = *job;
     // Investigations and the campaign open connections of the same server.
+    let most_connections = plan.limits.most_connections.min(subject.most_connections);
+    let plan = Plan { limits: Limits { most_connections, ..plan.limits.clone() }, ..plan.clone() };
     let plan = &plan.crewed();
     let protocol = &*subject.protocol;
     let began = Instant::now();

@@ -231,7 +231,7 @@ where
     S: ServerModel<Msg: Message> + Send + Sync + 'static,
     W: Wire<S::Msg>,
 {
-    fn subjects(&self, request: &S::Msg) -> Vec<String> {
+    fn subjects(&self, request: &S::Msg, _: Option<&S::Msg>) -> Vec<String> {
         let mut names: Vec<String> = if self.is_apart {
             message::names(request).iter().map(|name| name.as_str().to_owned()).collect()
         } else {
@@ -243,7 +243,7 @@ where
     }
 
     fn subject(&self, request: &S::Msg) -> Option<String> {
-        let mut names = self.subjects(request);
+        let mut names = self.subjects(request, None);
         names.pop().filter(|_| names.is_empty())
     }
 

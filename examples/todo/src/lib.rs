@@ -1,4 +1,5 @@
-//! A to-do service: `POST`, `GET`, `PUT`, `PATCH` and `DELETE` of todos with entity tags, and a list. Bugs can be switched on.
+//! A to-do service: `POST`, `GET`, `PUT`, `PATCH` and `DELETE` of todos with entity tags, and a list with pages and a filter. Bugs can be
+//! switched on.
 //!
 //! `openapi.yaml` describes it, `tests/todo/main.rs` tests it. A connection has a thread of its own.
 
@@ -24,6 +25,10 @@ pub enum Bug {
     IdReuse,
     /// A list is kept for a while, whatever is created, changed or removed.
     StaleList,
+    /// Pages do not show the newest todo yet, if there are others.
+    PageLacks,
+    /// The filter looks at the value that a todo had when it was created.
+    OldFilter,
     /// PATCH reads the todo, changes it, and writes it back later.
     LostUpdate,
     /// A todo that was removed stays.
@@ -42,10 +47,12 @@ pub enum Bug {
 
 impl Bug {
     /// All bugs: those that one client meets first, then those that need two at once.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::IfMatchIgnored,
         Self::IdReuse,
         Self::StaleList,
+        Self::PageLacks,
+        Self::OldFilter,
         Self::DeletedStays,
         Self::WrongType,
         Self::Crash,
@@ -66,6 +73,8 @@ const KEPT: Duration = Duration::from_millis(200);
 struct Todo {
     fields: Map<String, Value>,
     version: u64,
+    /// The value of `done` when it was created.
+    was_done: bool,
 }
 
 #[derive(Default)]
@@ -73,7 +82,7 @@ struct State {
     todos: BTreeMap<u64, Todo>,
     ids: u64,
     versions: u64,
-    list: Option<(Instant, Value)>,
+    list: Option<(Instant, BTreeMap<u64, Todo>)>,
 }
 
 /// Number of requests that all services of this process have answered.
@@ -133,6 +142,17 @@ fn response(status: u16, id: u64, todo: &Todo) -> Response {
     Response { status, fields: vec![("ETag", tag(todo))], body: Some(shown(id, todo)) }
 }
 
+/// Returns the changes of a JSON Patch (RFC 6902) of one level as a merge; nothing if it is none.
+fn merge(patch: &Value) -> Value {
+    let change = |one: &Value| {
+        let name = one["path"].as_str()?.strip_prefix('/')?.to_owned();
+        matches!(one["op"].as_str()?, "add" | "replace").then(|| (name, one["value"].clone()))
+    };
+    let fields: Option<Map<String, Value>> =
+        patch.as_array().and_then(|all| all.iter().map(change).collect());
+    fields.map_or(Value::Null, Value::Object)
+}
+
 /// Returns the fields of a body, those that are missing with their defaults; `None` if it is no todo.
 fn whole(body: &Value) -> Option<Map<String, Value>> {
     let title = body.get("title")?.as_str()?;
@@ -178,13 +198,17 @@ impl Service {
     fn answer(&self, request: &RawRequest) -> Response {
         let text = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned();
         let (method, target) = (text(request.method()), text(request.target()));
-        let Some(rest) = target.strip_prefix("/todos") else { return status(404) };
-        let body = serde_json::from_slice::<Value>(&request.content()).unwrap_or_default();
+        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let Some(rest) = path.strip_prefix("/todos") else { return status(404) };
+        let mut body = serde_json::from_slice::<Value>(&request.content()).unwrap_or_default();
+        if text(request.fields().combined("Content-Type").as_deref()) == "application/json-patch+json" {
+            body = merge(&body);
+        }
         let if_match = request.fields().combined("If-Match");
         let if_match = if_match.map(|value| String::from_utf8_lossy(&value).into_owned());
         if rest.is_empty() {
             return match &*method {
-                "GET" => self.list(),
+                "GET" => self.list(query),
                 "POST" => self.create(&body),
                 _ => not_allowed("GET, POST"),
             };
@@ -200,15 +224,30 @@ impl Service {
         }
     }
 
-    fn list(&self) -> Response {
+    fn list(&self, query: &str) -> Response {
+        let given = |name: &str| {
+            let mut parts = query.split('&').filter_map(|part| part.split_once('='));
+            parts.find(|(known, _)| *known == name).map(|(_, value)| value)
+        };
+        let number = |name: &str| given(name).map(str::parse).transpose();
+        let (Ok(limit), Ok(offset)) = (number("limit"), number("offset")) else { return status(422) };
+        let Ok(done) = given("done").map(str::parse::<bool>).transpose() else { return status(422) };
         let mut state = self.lock();
-        let kept =
-            state.list.take().filter(|(at, _)| self.bug == Some(Bug::StaleList) && at.elapsed() < KEPT);
-        let kept = kept.unwrap_or_else(|| {
-            (Instant::now(), state.todos.iter().map(|(id, todo)| shown(*id, todo)).collect())
-        });
-        state.list = Some(kept.clone());
-        Response { status: 200, fields: Vec::new(), body: Some(kept.1) }
+        if self.bug == Some(Bug::StaleList) && state.list.as_ref().is_none_or(|(at, _)| at.elapsed() >= KEPT)
+        {
+            state.list = Some((Instant::now(), state.todos.clone()));
+        }
+        let todos = state.list.as_ref().map_or(&state.todos, |(_, kept)| kept);
+        let has_old = self.bug == Some(Bug::OldFilter);
+        let is_done = |todo: &Todo| if has_old { todo.was_done } else { todo.fields["done"] == true };
+        let has_gap = self.bug == Some(Bug::PageLacks) && limit.is_some() && todos.len() > 2;
+        let newest = has_gap.then_some(state.ids);
+        let all = todos
+            .iter()
+            .filter(|(id, todo)| newest != Some(**id) && done.is_none_or(|done| is_done(todo) == done));
+        let page = all.skip(offset.unwrap_or(0)).take(limit.unwrap_or(usize::MAX));
+        let page = page.map(|(id, todo)| shown(*id, todo)).collect();
+        Response { status: 200, fields: Vec::new(), body: Some(page) }
     }
 
     fn create(&self, body: &Value) -> Response {
@@ -229,7 +268,8 @@ impl Service {
         }
         state.ids = state.ids.max(id);
         state.versions += 1;
-        let todo = Todo { fields, version: state.versions };
+        let was_done = fields["done"] == true;
+        let todo = Todo { fields, version: state.versions, was_done };
         state.todos.insert(id, todo.clone());
         let mut created = response(201, id, &todo);
         created.fields.push(("Location", format!("/todos/{id}")));
@@ -280,7 +320,7 @@ impl Service {
             }
             "PUT" => whole(body),
             _ => body.as_object().and_then(|changes| {
-                let mut merged = old.fields;
+                let mut merged = old.fields.clone();
                 merged.extend(changes.clone());
                 whole(&merged.into())
             }),
@@ -290,7 +330,7 @@ impl Service {
             return status(500);
         }
         state.versions += 1;
-        let todo = Todo { fields, version: state.versions };
+        let todo = Todo { fields, version: state.versions, was_done: old.was_done };
         state.todos.insert(id, todo.clone());
         let mut written = response(200, id, &todo);
         if self.bug == Some(Bug::WrongType)

@@ -18,10 +18,12 @@ use ci::packages;
 use crate::{cargo, root};
 
 /// Bugs of the service, those that one client meets first, then those that need two clients at once.
-const BUGS: [(&str, &str); 11] = [
+const BUGS: [(&str, &str); 13] = [
     ("IfMatchIgnored", "one client"),
     ("IdReuse", "one client"),
     ("StaleList", "one client"),
+    ("PageLacks", "one client"),
+    ("OldFilter", "one client"),
     ("DeletedStays", "one client"),
     ("WrongType", "one client"),
     ("Crash", "one client"),

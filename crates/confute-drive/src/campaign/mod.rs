@@ -107,7 +107,9 @@ impl Plan {
     pub fn crewed(&self) -> Self {
         let mut plan = self.clone();
         if self.workers == Workers::Auto && self.target.listen.is_none() {
-            plan.limits.crew.get_or_insert_with(|| Crew::new(self.limits.connections));
+            plan.limits
+                .crew
+                .get_or_insert_with(|| Crew::new(self.limits.connections, self.limits.most_connections));
         }
         plan
     }

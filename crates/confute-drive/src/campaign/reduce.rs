@@ -26,7 +26,9 @@ struct Pair {
     /// Events on connections that the server opened for it.
     passed: Vec<usize>,
     idle: bool,
-    subject: Option<String>,
+    subjects: Vec<String>,
+    /// Its response depends on requests with any subject.
+    spans: bool,
     /// Number of the group of subjects that its own belong to, connected by requests that have several.
     group: Option<usize>,
 }
@@ -34,6 +36,11 @@ struct Pair {
 impl Pair {
     fn events(&self) -> impl Iterator<Item = usize> {
         [self.sent].into_iter().chain(self.received).chain(self.passed.iter().copied())
+    }
+
+    /// Returns the subject, if there is one only.
+    fn subject(&self) -> Option<&String> {
+        self.subjects.first().filter(|_| self.subjects.len() == 1)
     }
 }
 
@@ -97,14 +104,15 @@ pub(crate) fn kept(
         protocol.model().judge(protocol.network(), &fewer, &options).is_refuted().then_some(kept)
     };
     // First everything with another subject than the last event, or than the requests that were never
-    // answered.
+    // answered. A list says nothing without the items: it goes with them.
     let is_silent = matches!(trace.last(), Some(Event::Quiescent));
     let is_last = |pair: &&Pair| {
         if is_silent { pair.received.is_none() } else { pair.events().any(|event| event + 1 == trace.len()) }
     };
-    for group in pairs.iter().filter(is_last).filter_map(|pair| pair.group) {
-        let others: Vec<&Pair> =
-            pairs.iter().filter(|pair| pair.group.is_some_and(|other| other != group)).collect();
+    let groups = pairs.iter().filter(is_last).filter_map(|pair| pair.group);
+    for group in groups.filter(|_| !spans_for_good(protocol, trace, &pairs)) {
+        let is_other = |pair: &&Pair| pair.spans || pair.group.is_some_and(|other| other != group);
+        let others: Vec<&Pair> = pairs.iter().filter(is_other).collect();
         if let Some(fewer) = without(&others, &kept) {
             kept = fewer;
             break;
@@ -142,7 +150,7 @@ pub(crate) fn writes_before(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessag
     let mut before = Vec::new();
     for (request, at) in sent.enumerate() {
         let pair = pairs.get(&at);
-        let subject = pair.and_then(|pair| pair.subject.as_ref());
+        let subject = pair.and_then(Pair::subject);
         before.push(subject.and_then(|subject| latest.get(subject)).copied());
         if let (Some(pair), Some(subject)) = (pair, subject)
             && !pair.idle
@@ -182,7 +190,8 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
                         received: None,
                         passed: Vec::new(),
                         idle: protocol.is_idle(message, None),
-                        subject: protocol.subject(message),
+                        subjects: protocol.subjects(message, None),
+                        spans: protocol.spans(message, None),
                         group: None,
                     }),
                     _ => *line = None,
@@ -198,6 +207,8 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
                         pair.received = Some(at);
                         if let Event::Sent(_, request) = &trace[pair.sent] {
                             pair.idle = protocol.is_idle(request, Some(reply));
+                            pair.subjects = protocol.subjects(request, Some(reply));
+                            pair.spans = protocol.spans(request, Some(reply));
                         }
                     }
                     // It is unknown which response belongs to which request.
@@ -214,7 +225,7 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
     }
     if protocol.has_single_exchanges() {
         for errand in opened.into_values().filter(|errand| errand.subject.is_some()) {
-            if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject == errand.subject) {
+            if let Some(pair) = pairs.iter_mut().find(|pair| pair.subject() == errand.subject.as_ref()) {
                 pair.passed.extend(errand.events);
             }
         }
@@ -225,19 +236,32 @@ fn pairs(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>]) -> Vec<Pair> {
 /// Finds the groups of subjects: those of one request belong together. Requests count also where it is unknown which response is theirs.
 fn group(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], pairs: &mut [Pair]) {
     let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+    let known: BTreeMap<usize, &[String]> =
+        pairs.iter().map(|pair| (pair.sent, pair.subjects.as_slice())).collect();
     for (at, event) in trace.iter().enumerate() {
         let Event::Sent(_, message) = event else { continue };
-        let subjects = protocol.subjects(message);
+        let subjects =
+            known.get(&at).map_or_else(|| protocol.subjects(message, None), |known| known.to_vec());
         let joined: Vec<usize> = subjects.iter().filter_map(|subject| groups.get(subject).copied()).collect();
         let group = joined.first().copied().unwrap_or(at);
         groups.values_mut().filter(|other| joined.contains(other)).for_each(|other| *other = group);
         groups.extend(subjects.into_iter().map(|subject| (subject, group)));
     }
     for pair in pairs {
-        if let Event::Sent(_, message) = &trace[pair.sent] {
-            pair.group = protocol.subjects(message).first().and_then(|subject| groups.get(subject)).copied();
-        }
+        pair.group = pair.subjects.first().and_then(|subject| groups.get(subject)).copied();
     }
+}
+
+/// Returns `true` if a request whose response depends on all subjects cannot be removed. Then the others cannot be either: a list
+/// would contradict a trace without its items.
+fn spans_for_good(protocol: &dyn AnyProtocol, trace: &[Event<AnyMessage>], pairs: &[Pair]) -> bool {
+    trace.iter().enumerate().any(|(at, event)| {
+        let Event::Sent(_, message) = event else { return false };
+        match pairs.iter().find(|pair| pair.sent == at) {
+            Some(pair) => pair.spans && !pair.idle,
+            None => protocol.spans(message, None),
+        }
+    })
 }
 
 /// The events on a connection that the server opened, and the subject of its request.

@@ -261,7 +261,9 @@ impl Case<'_> {
         let mut figures = self.record.figures;
         figures.elapsed = self.clock.start.elapsed();
         figures.lost = self.outstanding.lost as u64;
-        let (raw, raw_lost) = self.raw.into_chunks();
+        let (mut raw, raw_lost) = self.raw.into_chunks();
+        let received = raw.iter_mut().filter(|chunk| !chunk.sent);
+        received.for_each(|chunk| self.setup.protocol.conceal(&mut chunk.bytes));
         let run = CaseRun {
             name: self.setup.name.to_owned(),
             script: self.script,

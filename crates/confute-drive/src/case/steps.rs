@@ -224,11 +224,13 @@ impl Case<'_> {
             connection.owed.push_back(Owed { exchange, answers, asked: now, waits });
             self.outstanding.owe(number, answers);
         }
-        connection.outbox.push(
-            cuts,
-            |bytes| protocol.encode(message, bytes),
-            |bytes| protocol.conceal(bytes),
-        );
+        let reader = &connection.reader;
+        let encode = |bytes: &mut Vec<u8>| {
+            let from = bytes.len();
+            protocol.encode(message, bytes);
+            reader.amend(bytes, from);
+        };
+        connection.outbox.push(cuts, encode, |bytes| protocol.conceal(bytes));
         if protocol.is_last(message) {
             connection.finish();
         }

@@ -63,7 +63,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         let _ = bytes;
     }
 
-    /// Overwrites secrets in the bytes of a message, for reports. The length stays.
+    /// Overwrites secrets in bytes that were sent or received, for reports. The length stays.
     fn conceal(&self, bytes: &mut [u8]) {
         let _ = bytes;
     }
@@ -110,6 +110,12 @@ pub trait Reader<M> {
     /// Notes that the tester is about to send this message on the connection.
     fn sent(&mut self, message: &M) {
         let _ = message;
+    }
+
+    /// Changes the bytes of a message, which begin at `from`, by what the server has said on this connection, if messages depend on it
+    /// without being others: cookies, for instance.
+    fn amend(&self, bytes: &mut Vec<u8>, from: usize) {
+        let _ = (bytes, from);
     }
 
     /// Parses received bytes, and appends the messages that are complete now.

@@ -271,8 +271,17 @@ pub trait Evidence<P: Protocol>: Send + Sync {
 
     /// Returns the subjects of a request, if it may have several. Requests without a common subject have nothing in common but their
     /// connection, unless other requests connect their subjects. None at all means that the subjects are unknown.
-    fn subjects(&self, request: &Msg<P>) -> Vec<String> {
+    /// The response, if there is one, may name them.
+    fn subjects(&self, request: &Msg<P>, reply: Option<&Msg<P>>) -> Vec<String> {
+        let _ = reply;
         self.subject(request).into_iter().collect()
+    }
+
+    /// Returns `true` if the response to a request depends on requests with any subject, as a list of all items does. Without
+    /// them the request is no evidence.
+    fn spans(&self, request: &Msg<P>, reply: Option<&Msg<P>>) -> bool {
+        let _ = (request, reply);
+        false
     }
 
     /// Returns `true` if a request with this response, or with none so far, changed nothing: whatever

@@ -7,18 +7,17 @@ mod criterion;
 mod curl;
 #[cfg(test)]
 mod engines;
-mod har;
 mod head;
 mod literal;
 mod program;
 mod python;
 
-use confute::trace::Event;
+use confute::trace::{Event, WireConn};
 use confute_drive::{Export, Exports, Kept, KeptCase, guarded};
 
 use crate::protocol::Http;
+use confute_http1::har::{Chunk, Recording, har};
 use criterion::criterion;
-use har::{Recording, har};
 use program::Program;
 
 /// Default number of runs of a script for a violation that is not reproduced in every run.
@@ -87,9 +86,16 @@ pub(crate) fn recorded<A, M>(kept: &KeptCase<'_, A, M>) -> Exports {
         };
     }
     let has_come = |conn| move |event: &&Event<_>| matches!(event, Event::Received(on, _) if *on == conn);
-    let count = |conn| (conn, kept.trace.iter().filter(has_come(conn)).count());
+    let count = |conn: WireConn| (conn.0, kept.trace.iter().filter(has_come(conn)).count());
+    let chunks = kept.raw.iter().map(|one| Chunk {
+        conn: one.conn.0,
+        sent: one.sent,
+        micros: one.micros,
+        bytes: &one.bytes,
+    });
+    let raw: Vec<Chunk<'_>> = chunks.collect();
     let recording = Recording {
-        raw: kept.raw,
+        raw: &raw,
         fatal: kept.trace.last().and_then(Event::conn).map(count),
         url: kept.url,
         about: kept.about,

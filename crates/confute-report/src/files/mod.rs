@@ -27,7 +27,8 @@ const FOUND: &str = "as-found.case";
 pub const RECORD: &str = "record.json";
 
 /// Names of the files about a violation, including those that protocols add.
-const EACH: [&str; 6] = [CASE, "regression.rs", FOUND, "reproduce.py", "reproduce.sh", "traffic.har"];
+const EACH: [&str; 7] =
+    [CASE, "regression.rs", FOUND, "reproduce.py", "reproduce.sh", "requests.sh", "traffic.har"];
 /// Names of the files about the whole run. The summary is the last: if it exists, so do the others, except
 /// those it names as missing.
 const WHOLE: [&str; 6] =

@@ -53,12 +53,22 @@ pub(crate) enum Kind {
     Accepted(bool),
     /// A server error.
     Error,
-    /// The items of a collection; those without a content have any.
-    List(Rc<Vec<(Sym<Token>, Option<Version>)>>),
+    /// The items of a collection.
+    List(Rc<Vec<Due>>),
     /// The item of another case.
     Others,
     /// Any response.
     Any,
+}
+
+/// An item that a list shows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Due {
+    pub(crate) id: Sym<Token>,
+    /// Its content, unless it may have any.
+    pub(crate) version: Option<Version>,
+    /// The list has to show it; otherwise it may.
+    pub(crate) required: bool,
 }
 
 fn require(holds: bool) -> Result<(), Mismatch> {
@@ -130,9 +140,9 @@ impl Pattern<Message> for Expected {
         };
         let items = match &self.kind {
             Kind::List(items) => {
-                let mut listed = |(id, version): &(Sym<Token>, Option<Version>)| Listed {
-                    item: id.instantiate(value),
-                    fields: version.as_ref().map(|version| (*version.fields).clone()).unwrap_or_default(),
+                let mut listed = |due: &Due| Listed {
+                    item: due.id.instantiate(value),
+                    fields: due.version.as_ref().map(|version| (*version.fields).clone()).unwrap_or_default(),
                     is_ours: true,
                 };
                 Some(items.iter().map(&mut listed).collect())
@@ -148,12 +158,12 @@ impl Pattern<Message> for Expected {
         let mut version = |version: &Version| version.tag.vars(visit);
         match &self.kind {
             Kind::Created(_, one) | Kind::Read(one, _) | Kind::Written(one) => version(one),
-            Kind::List(items) => items.iter().filter_map(|(_, one)| one.as_ref()).for_each(version),
+            Kind::List(items) => items.iter().filter_map(|due| due.version.as_ref()).for_each(version),
             _ => {}
         }
         match &self.kind {
             Kind::Created(id, _) => id.vars(visit),
-            Kind::List(items) => items.iter().for_each(|(id, _)| id.vars(visit)),
+            Kind::List(items) => items.iter().for_each(|due| due.id.vars(visit)),
             _ => {}
         }
         if let Some(changed) = &self.changed {
@@ -225,17 +235,12 @@ impl Kind {
 }
 
 /// Compares a list with the items that exist.
-fn list(
-    expected: &[(Sym<Token>, Option<Version>)],
-    shown: &[Listed],
-    seen: &Response,
-    facts: &mut Knowledge,
-) -> Result<(), Mismatch> {
+fn list(expected: &[Due], shown: &[Listed], seen: &Response, facts: &mut Knowledge) -> Result<(), Mismatch> {
     let mut is_matched = vec![false; shown.len()];
     let mut unknown = Vec::new();
-    for (id, version) in expected {
-        let Some(path) = id.value(facts) else {
-            unknown.push((id, version));
+    for due in expected {
+        let Some(path) = due.id.value(facts) else {
+            unknown.push(due);
             continue;
         };
         if seen.moving.contains(&path) {
@@ -245,12 +250,12 @@ fn list(
         match (places.next(), places.next()) {
             (Some((place, listed)), None) => {
                 is_matched[place] = true;
-                let version = version.as_ref();
+                let version = due.version.as_ref();
                 version.map_or(Ok(()), |version| in_list(version, listed))?;
             }
             (Some(_), Some(_)) => return Err(Mismatch),
             // An item whose last write is open may be gone.
-            (None, _) => require(seen.is_partial || version.is_none())?,
+            (None, _) => require(seen.is_partial || !due.required)?,
         }
     }
     let rest: Vec<&Listed> = shown
@@ -260,12 +265,11 @@ fn list(
         .map(|(one, _)| one)
         .collect();
     require(rest.len() <= unknown.len() + seen.untold as usize)?;
-    let must = unknown.iter().filter(|(_, version)| version.is_some()).count();
+    let must = unknown.iter().filter(|due| due.required).count();
     require(seen.is_partial || rest.len() >= must)?;
     match (unknown.as_slice(), rest.as_slice()) {
-        ([(id, Some(version))], [only]) if seen.untold == 0 => {
+        ([Due { id, version: Some(version), required: true }], [only]) if seen.untold == 0 => {
             in_list(version, only)?;
-            let id: &Sym<Token> = id;
             id.unify(&only.item, facts)
         }
         // Which is which is open. Nothing is concluded, which can only excuse more.
@@ -306,11 +310,13 @@ impl Display for Expected {
             Kind::List(_) if is_brief => f.write_str("200"),
             Kind::List(items) => {
                 f.write_str("200, items of this case: [")?;
-                for (place, (id, version)) in items.iter().enumerate() {
-                    write!(f, "{}{id}", if place > 0 { ", " } else { "" })?;
-                    match version {
-                        Some(version) => write!(f, " {}", Shown(&version.fields))?,
-                        None => f.write_str(" perhaps")?,
+                for (place, due) in items.iter().enumerate() {
+                    write!(f, "{}{}", if place > 0 { ", " } else { "" }, due.id)?;
+                    if let Some(version) = &due.version {
+                        write!(f, " {}", Shown(&version.fields))?;
+                    }
+                    if !due.required {
+                        f.write_str(" perhaps")?;
                     }
                 }
                 f.write_str("]")

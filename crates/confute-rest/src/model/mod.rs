@@ -28,7 +28,7 @@ use crate::outline::{Outline, Ready};
 use crate::rules;
 use entry::{Entry, State, Version};
 pub use expected::Expected;
-use expected::{Kind, Tolerance};
+use expected::{Due, Kind, Tolerance};
 
 type Io<'a> = confute::lang::Io<'a, RestModel>;
 type Items = Objects<Token, Entry>;
@@ -98,6 +98,7 @@ impl ServerModel for RestModel {
 /// Returns `true` if a deviation from a rule can show in a message.
 fn concerns(rule: &Rule, message: &Message) -> bool {
     use crate::message::Flaw;
+    let about_lists = [rules::LIST_AGREES.name, rules::PAGES_AGREE.name, rules::FILTER_AGREES.name];
     match message {
         Message::Response(response) => {
             if rule.name == rules::SERVES.name {
@@ -110,7 +111,7 @@ fn concerns(rule: &Rule, message: &Message) -> bool {
                 let is_unreadable = |flaw: &Flaw| matches!(flaw, Flaw::Unreadable(_));
                 return response.status == 0 || response.flaws.iter().any(is_unreadable);
             }
-            if rule.name == rules::LIST_AGREES.name {
+            if about_lists.contains(&rule.name) {
                 return response.items.is_some();
             }
             true
@@ -126,9 +127,8 @@ fn concerns(rule: &Rule, message: &Message) -> bool {
             if rule.name == rules::DELETED_IS_GONE.name {
                 return request.op == Op::Delete;
             }
-            let only_responses =
-                [rules::SERVES.name, rules::SCHEMA.name, rules::READABLE.name, rules::LIST_AGREES.name];
-            !only_responses.contains(&rule.name)
+            let only_responses = [rules::SERVES.name, rules::SCHEMA.name, rules::READABLE.name];
+            !only_responses.contains(&rule.name) && !about_lists.contains(&rule.name)
         }
     }
 }
@@ -548,15 +548,41 @@ impl OneTurn<'_> {
         if io.deviates(&rules::SERVES)? {
             return self.send(io, Kind::Error);
         }
-        if io.deviates(&rules::LIST_AGREES)? {
+        let is_filtered = self.request.filter.is_some();
+        // The rule about the part that was asked for is the better name.
+        let is_wrong = match &self.request.query {
+            None => io.deviates(&rules::LIST_AGREES)?,
+            Some(_) => {
+                (is_filtered && io.deviates(&rules::FILTER_AGREES)?) || twice(io, &rules::LIST_AGREES)?
+            }
+        };
+        if is_wrong {
             return self.send(io, Kind::Any);
         }
+        let lacks = self.request.query.is_some() && !is_filtered && io.deviates(&rules::PAGES_AGREE)?;
         let items = all.into_iter().filter(|(_, entry)| *entry.collection == *self.request.path);
-        let items = items.filter_map(|(id, entry)| match entry.state {
-            State::Present(version) => Some((id, Some(version))),
-            State::Untold => Some((id, None)),
-            State::Removed(_) => None,
+        let items = items.filter_map(|(id, entry)| {
+            let version = match entry.state {
+                State::Present(version) => Some(version),
+                State::Untold => None,
+                State::Removed(_) => return None,
+            };
+            let required = self.selects(version.as_ref())?;
+            Some(Due { id, version, required: required && !lacks })
         });
         self.send(io, Kind::List(Rc::new(items.collect())))
+    }
+
+    /// Returns `true` if a list has to show an item, `false` if it may, and `None` if it may not.
+    fn selects(&self, version: Option<&Version>) -> Option<bool> {
+        let Some(version) = version else { return Some(false) };
+        let Some((name, wanted)) = &self.request.filter else { return Some(true) };
+        let Some(value) = version.fields.get(name) else { return Some(false) };
+        if value == wanted {
+            return Some(true);
+        }
+        // Many services take the text of a filter for a part of the value.
+        let plain = |text: &str| text.trim_matches('"').to_lowercase();
+        plain(value).contains(&plain(wanted)).then_some(false)
     }
 }

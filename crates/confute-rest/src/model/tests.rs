@@ -35,8 +35,11 @@ fn sent(on: u32, at: i64, op: Op, id: Option<u32>, of: &[(&str, &str)], tag: Opt
         item,
         fields: fields(of),
         body: Some(json!({}).to_string().into()),
+        media: None,
         if_match: tag.map(|tag| format!("\"{tag}\"").into()),
         if_none_match: None,
+        query: None,
+        filter: None,
         mark: "m".into(),
     };
     Event::Sent(WireConn(on), request.into())
@@ -206,6 +209,48 @@ fn the_right_rule_is_blamed() {
     }
 }
 
+/// Returns a list that is filtered by a field.
+fn filtered(at: i64, name: &str, value: &str) -> Event<Message> {
+    let mut list = sent(0, at, Op::List, None, &[], None);
+    if let Event::Sent(_, Message::Request(request)) = &mut list {
+        let request = Arc::make_mut(request);
+        request.filter = Some((name.into(), value.into()));
+        request.query = Some(format!("{name}={value}").into());
+    }
+    list
+}
+
+/// Returns the second page of a list.
+fn page(at: i64) -> Event<Message> {
+    let mut list = sent(0, at, Op::List, None, &[], None);
+    if let Event::Sent(_, Message::Request(request)) = &mut list {
+        Arc::make_mut(request).query = Some("offset=1".into());
+    }
+    list
+}
+
+#[test]
+fn filters_and_pages() {
+    let with_done: &[(&str, &str)] = &[("title", "\"abc\""), ("done", "true")];
+    let start = [sent(0, 0, Op::Create, None, with_done, None), created(0, 1, 7, with_done, "1")];
+    let list = |ask: Event<Message>, ids: &[u32]| [&start[..], &[ask, listed(0, 3, ids, false)]].concat();
+    assert!(is_fine(&list(filtered(2, "done", "true"), &[7])));
+    assert!(is_fine(&list(filtered(2, "done", "false"), &[])));
+    // A part of the value may be enough, and a field that nobody sent may have any value.
+    assert!(
+        is_fine(&list(filtered(2, "title", "\"b\""), &[7]))
+            && is_fine(&list(filtered(2, "title", "\"b\""), &[]))
+    );
+    assert!(
+        is_fine(&list(filtered(2, "note", "\"\""), &[7])) && is_fine(&list(filtered(2, "note", "\"\""), &[]))
+    );
+    for wrong in [list(filtered(2, "done", "true"), &[]), list(filtered(2, "done", "false"), &[7])] {
+        // The create alone does not tell what the item contains: other rules explain it too.
+        assert!(blamed(&wrong).contains(&rules::FILTER_AGREES.name));
+    }
+    assert!(blamed(&list(page(2), &[])).contains(&rules::PAGES_AGREE.name));
+}
+
 /// No standard asks for lists that are made at one moment.
 #[test]
 fn an_item_that_is_written_meanwhile_may_be_listed_or_not() {
@@ -243,4 +288,54 @@ fn what_waits_behind_a_create_is_not_seen_early() {
         assert!(tester.observe(event).is_unrefuted());
     }
     assert!(tester.verdict().is_unrefuted());
+}
+
+/// Creates and reads items, four responses for each, as many as that. Returns the turns of the model.
+fn turns_of(items: u32) -> u64 {
+    let model = model();
+    let mut tester = Tester::new(&model, &TCP, Options::default());
+    for id in 0..items {
+        let (on, other, at) = (id % 8, (id + 1) % 8, i64::from(id) * 10);
+        let (first, second) = (id.to_string(), format!("{id}b"));
+        for event in [
+            sent(on, at, Op::Create, None, A, None),
+            created(on, at + 1, id, A, &first),
+            sent(on, at + 2, Op::Read, Some(id), &[], None),
+            sent(other, at + 3, Op::Patch, Some(id), B, Some(&first)),
+            shown(on, at + 4, 200, A, Some(&first)),
+            shown(other, at + 5, 200, B, Some(&second)),
+            sent(other, at + 6, Op::Read, Some(id), &[], None),
+            shown(other, at + 7, 200, B, Some(&second)),
+        ] {
+            tester.observe(event);
+        }
+    }
+    assert!(tester.verdict().is_unrefuted());
+    tester.turns()
+}
+
+#[test]
+fn an_item_among_a_thousand_costs_as_much_as_one_among_ten() {
+    let (few, many) = (turns_of(10), turns_of(1_000));
+    assert!(many <= few * 100 * 11 / 10, "{few} turns for 10 items, {many} for 1,000");
+}
+
+/// Returns the time that this thread has spent on a processor, as Linux counts it.
+fn spent() -> f64 {
+    let times = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    times.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+}
+
+/// `cargo test --release -p confute-rest growth -- --ignored --nocapture` prints the CPU time per response.
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::print_stdout, reason = "it is a measurement")]
+fn growth() {
+    for (items, times) in [(10, 1_000), (100, 100), (1_000, 10), (10_000, 1)] {
+        let start = spent();
+        (0..times).for_each(|_| {
+            turns_of(items);
+        });
+        println!("{items} items: {:.2} us of CPU per response", (spent() - start) * 1e6 / 40_000.0);
+    }
 }

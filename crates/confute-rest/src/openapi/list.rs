@@ -6,7 +6,7 @@ use super::Error;
 use super::document::Document;
 use super::fields::{Shape, plain};
 use super::operation::{Outline, parameter_schema};
-use crate::plan::List;
+use crate::plan::{Cursor, List, PageNumber, Pages};
 
 /// Names of arrays of items, the most usual first.
 const ARRAYS: [&str; 12] = [
@@ -136,11 +136,27 @@ fn pages(
     let simple =
         |name: &str| name.trim_start_matches('_').replace(['_', '-', '[', ']', '$'], "").to_lowercase();
     let mut is_paged = false;
+    let mut pages = Pages::default();
     for (name, parameter) in outline.query() {
+        let schema = parameter_schema(document, parameter)?.unwrap_or_default();
+        let schema = plain(&schema, &schema).unwrap_or_default();
         let is_limit = LIMITS.contains(&simple(name).as_str());
+        match simple(name).as_str() {
+            _ if is_limit => pages.limit = Some(name.to_owned()),
+            "offset" | "skip" => pages.offset = Some(name.to_owned()),
+            "page" | "pagenumber" => {
+                let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+                let first = bound("default").or_else(|| bound("minimum")).unwrap_or(1);
+                pages.number = Some(PageNumber { name: name.to_owned(), first });
+            }
+            "cursor" | "after" | "token" | "pagetoken" | "nexttoken" | "continue" => {
+                let at = mark_at(outline);
+                pages.cursor = at.map(|at| Cursor { parameter: name.to_owned(), at });
+            }
+            other if !PAGES.contains(&other) && is_plain(&schema) => list.filters.push(name.to_owned()),
+            _ => {}
+        }
         if is_limit {
-            let schema = parameter_schema(document, parameter)?.unwrap_or_default();
-            let schema = plain(&schema, &schema).unwrap_or_default();
             let most = schema.get("maximum").and_then(Value::as_u64);
             list.query.insert(name.to_owned(), most.unwrap_or(ENOUGH).min(ENOUGH).to_string());
         }
@@ -166,6 +182,30 @@ fn pages(
         list.partial = true;
         let name = outline.endpoint.name();
         assumed.push(format!("{name} returns pages: an item that is missing from a page may be on another."));
+        list.pages = Some(pages).filter(|pages| *pages != Pages::default());
     }
     Ok(())
+}
+
+/// Returns `true` if a parameter is a text, a number or a truth value.
+fn is_plain(schema: &serde_json::Map<String, Value>) -> bool {
+    let types = super::super::schema::types(schema);
+    !types.is_empty()
+        && types.iter().all(|one| ["string", "integer", "boolean", "null"].contains(&one.as_str()))
+}
+
+/// Returns the pointer to the mark of the next page in an answer.
+fn mark_at(outline: &Outline<'_>) -> Option<String> {
+    const MARKS: [&str; 8] = [
+        "next_cursor",
+        "nextCursor",
+        "next_page_token",
+        "nextPageToken",
+        "next_token",
+        "nextToken",
+        "cursor",
+        "continue",
+    ];
+    let shape = Shape::at(outline.success.as_ref()?, "")?;
+    MARKS.iter().find(|name| shape.property(name).is_some()).map(|name| format!("/{name}"))
 }

@@ -156,17 +156,23 @@ fn body(document: &Document, endpoint: &Endpoint<'_>) -> Result<Result<Option<Bo
         return Ok(Err(format!("its body is no JSON ({})", offered.join(", "))));
     };
     let media = if media.contains('*') { JSON } else { media };
-    if media.contains("json-patch+json") {
-        return Ok(Err("its body is JSON Patch, and no merge is offered".to_owned()));
-    }
-    let Some(part) = entry.get("schema") else {
+    let offers = content.members().any(|(media, _)| media.contains("json-patch+json"));
+    let is_json_patch = media.contains("json-patch+json");
+    let plan = |schema| BodyPlan {
+        media: media.to_owned(),
+        schema,
+        at: String::new(),
+        json_patch: offers && !is_json_patch && endpoint.method == "PATCH",
+    };
+    let Some(part) = entry.get("schema").filter(|_| !is_json_patch) else {
+        // The changes of a JSON Patch are made by the schema of the item, which is known later.
         let schema = Value::Object(Map::from_iter([("type".to_owned(), Value::from("object"))]));
-        return Ok(Ok(Some(BodyPlan { media: media.to_owned(), schema, at: String::new() })));
+        return Ok(Ok(Some(plan(schema))));
     };
     let mut schema = standalone(document, part.value, &part.pointer, Direction::Request)?;
     lend_examples(&entry, &mut schema);
     satisfiable(document, endpoint, &part, &schema)?;
-    Ok(Ok(Some(BodyPlan { media: media.to_owned(), schema, at: String::new() })))
+    Ok(Ok(Some(plan(schema))))
 }
 
 /// Adds the examples of the content to its schema, as a last resort of the sampler.

@@ -10,7 +10,7 @@ use super::fields::{Shape, id_name, mark, owners};
 use super::list;
 use super::operation::{Outline, outline, parameter_schema};
 use super::paths::{Segment, Template, noun, rest};
-use crate::plan::{Id, Maker, Operation, Owner, Resource, Validator};
+use crate::plan::{BodyPlan, Id, JSON_PATCH, Maker, Operation, Owner, Resource, Validator};
 
 /// Names of fields that number the versions of an item, in lower case without separators.
 const VERSIONS: [&str; 5] = ["version", "revision", "lockversion", "rowversion", "rev"];
@@ -178,6 +178,14 @@ fn build(
         resource.replace = Some(create.clone());
     }
     resource.patch = patch.map(|outline| outline.operation);
+    if let Some(body) = resource.patch.as_mut().and_then(|patch| patch.body.as_mut())
+        && body.media == JSON_PATCH
+    {
+        match resource.create.as_ref().and_then(|create| create.body.as_ref()).map(changes) {
+            Some(changes) => *body = changes,
+            None => resource.patch = None,
+        }
+    }
     resource.read = Some(Operation { answer: Some(at.clone()), body: None, ..get.operation.clone() });
     resource.delete =
         parts.delete.as_ref().map(|outline| Operation { body: None, ..outline.operation.clone() });
@@ -186,11 +194,26 @@ fn build(
     if let Some(outline) = &parts.list {
         let id = resource.id.field.clone();
         match list::list(document, outline, id.as_deref(), &at, &noun, assumed)? {
-            Ok(found) => resource.list = Some(found),
+            Ok(mut found) => {
+                let is_own = |name: &String| resource.fields.get(name) == Some(&Owner::Client);
+                found.filters.retain(is_own);
+                resource.list = Some(found);
+            }
             Err(reason) => left_out.push(format!("{}: {reason}.", outline.endpoint.name())),
         }
     }
     Ok(Ok(resource))
+}
+
+/// Returns the body of a JSON Patch: any fields of the item that a create makes.
+fn changes(create: &BodyPlan) -> BodyPlan {
+    let mut body = BodyPlan { media: JSON_PATCH.to_owned(), ..create.clone() };
+    let pointer = body.at.replace('/', "/properties/");
+    if let Some(Value::Object(item)) = body.schema.pointer_mut(&pointer) {
+        item.remove("required");
+        item.insert("minProperties".to_owned(), 1.into());
+    }
+    body
 }
 
 /// Decides on name, templates and parent.

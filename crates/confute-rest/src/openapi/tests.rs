@@ -100,6 +100,54 @@ fn a_document_becomes_a_plan() {
     assert!(assumed.contains("returns pages"), "{assumed}");
 }
 
+#[test]
+fn pages_filters_and_json_patch_are_understood() {
+    let parameter = |name: &str, schema: Value| json!({"name": name, "in": "query", "schema": schema});
+    let thing = json!({"type": "object", "required": ["name"], "properties": {
+        "id": {"type": "integer", "readOnly": true}, "name": {"type": "string"}, "done": {"type": "boolean"},
+    }});
+    let list = |parameters: Value, answer: Value| {
+        let content = |schema: &Value| json!({"application/json": {"schema": schema}});
+        let document = json!({"openapi": "3.1.0", "paths": {
+            "/things": {
+                "get": {"parameters": parameters, "responses": {"200": {"content": content(&answer)}}},
+                "post": {"requestBody": {"content": content(&thing)}, "responses": {"201": {"content": content(&thing)}}},
+            },
+            "/things/{id}": {
+                "get": {"responses": {"200": {"content": content(&thing)}}},
+                "patch": {
+                    "requestBody": {"content": {"application/json-patch+json": {"schema": {"type": "array"}}}},
+                    "responses": {"200": {"content": content(&thing)}},
+                },
+            },
+        }});
+        plan(&document.to_string()).unwrap().resources.remove(0)
+    };
+    let all = json!({"type": "array", "items": thing});
+    let integer = || json!({"type": "integer"});
+    let by_offset = json!([
+        parameter("_limit", integer()),
+        parameter("offset", integer()),
+        parameter("done", json!({"type": "boolean"})),
+        parameter("id", integer()),
+        parameter("sort", json!({"type": "string"}))
+    ]);
+    let resource = list(by_offset, all.clone());
+    let pages = resource.list.as_ref().unwrap().pages.clone().unwrap();
+    assert_eq!((pages.limit.as_deref(), pages.offset.as_deref()), (Some("_limit"), Some("offset")));
+    assert_eq!(resource.list.unwrap().filters, ["done"], "only fields that the client owns select items");
+    let body = resource.patch.unwrap().body.unwrap();
+    assert_eq!(body.media, "application/json-patch+json");
+    assert!(body.schema.get("required").is_none() && body.schema["properties"].get("name").is_some());
+
+    let by_number = list(json!([parameter("page", json!({"type": "integer", "minimum": 0}))]), all.clone());
+    let number = by_number.list.unwrap().pages.unwrap().number.unwrap();
+    assert_eq!((number.name.as_str(), number.first), ("page", 0));
+    let wrapped = json!({"type": "object", "properties": {"items": all, "next_cursor": {"type": "string"}}});
+    let by_cursor = list(json!([parameter("cursor", json!({"type": "string"}))]), wrapped);
+    assert_eq!(by_cursor.list.unwrap().pages.unwrap().cursor.unwrap().at, "/next_cursor");
+}
+
 /// Puts operations around the schemas of a representation that is sent and one that is returned.
 fn document(sent: Value, returned: Value) -> String {
     let content = |schema: &Value| json!({"application/json": {"schema": schema}});

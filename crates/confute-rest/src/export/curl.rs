@@ -1,15 +1,15 @@
-//! Counterexamples for people without Confute: a script for curl.
+//! A script for curl that sends the requests of a case one after the other, as they were sent.
 
 use std::fmt::Write as _;
 
 use confute::trace::Event;
-use confute_drive::{Export, Exports, Kept};
+use confute_drive::Kept;
 
 use crate::protocol::Rest;
 use crate::wire;
 
-/// Returns a script that sends the requests of a case one after the other, as they were sent.
-pub(crate) fn exports(rest: &Rest, kept: &Kept<'_, Rest>) -> Exports {
+/// Returns the script.
+pub(super) fn script(rest: &Rest, kept: &Kept<'_, Rest>) -> String {
     let mut script = String::from("#!/bin/sh\n");
     for line in kept.about {
         let _ = writeln!(script, "# {line}");
@@ -39,12 +39,7 @@ pub(crate) fn exports(rest: &Rest, kept: &Kept<'_, Rest>) -> Exports {
             _ => {}
         }
     }
-    let mut remarks = Vec::new();
-    if !rest.access.fields.is_empty() {
-        remarks.push("requests.sh leaves out the fields of -H and --bearer-env: add them".to_owned());
-    }
-    let file = Export { name: "requests.sh", content: script, executable: true };
-    Exports { files: vec![file], command: None, remarks }
+    script
 }
 
 /// Returns a text as one word of a shell.

@@ -9,25 +9,41 @@ use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use confute::trace::WireConn;
-use confute_drive::ByteRecord;
 use serde_json::{Value, json};
 
-use confute_http1::date;
-use confute_http1::{RawFields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
+use crate::date;
+use crate::{RawFields, RawRequest, RawResponse, Read, RequestReader, ResponseReader};
 
 /// Note on the times in the recording.
 const TIMES: &str = "Only differences of times were measured: the times of day are those at which this file was written, less \
                      the time from each message to the end of the case.";
 
+/// Bytes that were written or read at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'a> {
+    /// Number of the connection.
+    pub conn: u32,
+    /// `true` if the tester wrote them.
+    pub sent: bool,
+    /// Time in microseconds since the case began.
+    pub micros: u64,
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
 /// Input of a recording.
-pub(crate) struct Recording<'a> {
-    pub(crate) raw: &'a [ByteRecord],
+#[derive(Clone, Copy, Debug)]
+pub struct Recording<'a> {
+    /// All bytes, in the order of their times.
+    pub raw: &'a [Chunk<'a>],
     /// Connection of the event that nothing explains, and the number of messages received on it up to then.
-    pub(crate) fatal: Option<(WireConn, usize)>,
-    pub(crate) url: &'a str,
-    pub(crate) about: &'a [String],
-    pub(crate) now: SystemTime,
+    pub fatal: Option<(u32, usize)>,
+    /// URL of the server.
+    pub url: &'a str,
+    /// Description of the violation.
+    pub about: &'a [String],
+    /// Time of the export.
+    pub now: SystemTime,
 }
 
 /// One direction of a connection: bytes and their times.
@@ -39,8 +55,8 @@ struct Stream {
 }
 
 impl Stream {
-    fn add(&mut self, chunk: &ByteRecord) {
-        self.bytes.extend_from_slice(&chunk.bytes);
+    fn add(&mut self, chunk: &Chunk<'_>) {
+        self.bytes.extend_from_slice(chunk.bytes);
         self.ends.push((self.bytes.len(), chunk.micros));
     }
 
@@ -61,8 +77,8 @@ fn span(stream: &Stream, offset: u64, length: usize) -> Span {
 }
 
 /// Returns the contents of the HAR file.
-pub(crate) fn har(recording: &Recording<'_>) -> String {
-    let mut lines: BTreeMap<WireConn, (Stream, Stream)> = BTreeMap::new();
+pub fn har(recording: &Recording<'_>) -> String {
+    let mut lines: BTreeMap<u32, (Stream, Stream)> = BTreeMap::new();
     for chunk in recording.raw {
         let (sent, received) = lines.entry(chunk.conn).or_default();
         if chunk.sent { sent.add(chunk) } else { received.add(chunk) }
@@ -80,9 +96,9 @@ pub(crate) fn har(recording: &Recording<'_>) -> String {
         for (place, (request, response)) in pairs.iter().enumerate() {
             let is_fatal = came == Some(place + 1);
             let (start, mut entry) = entry(recording, end, request, response.as_ref());
-            entry["connection"] = json!(conn.0.to_string());
+            entry["connection"] = json!(conn.to_string());
             entry["_confute"] = json!({
-                "connection": conn.0,
+                "connection": conn,
                 "opened_by": if is_origin { "server" } else { "tester" },
                 "fatal": is_fatal,
                 "micros": start,
@@ -276,8 +292,8 @@ fn iso(time: SystemTime) -> String {
 mod tests {
     use super::*;
 
-    fn chunk(conn: u32, sent: bool, micros: u64, bytes: &str) -> ByteRecord {
-        ByteRecord { conn: WireConn(conn), sent, micros, bytes: bytes.replace('|', "\r\n").into_bytes() }
+    fn chunk(conn: u32, sent: bool, micros: u64, bytes: &str) -> Chunk<'static> {
+        Chunk { conn, sent, micros, bytes: bytes.replace('|', "\r\n").into_bytes().leak() }
     }
 
     #[test]
@@ -287,7 +303,7 @@ mod tests {
             chunk(0, false, 1, "HTTP/1.1 204 No||HTTP/1.1 204 No||HTTP/1.1 204 No||"),
         ];
         let fatal = |came: usize| {
-            let fatal = Some((WireConn(0), came));
+            let fatal = Some((0, came));
             let now = SystemTime::UNIX_EPOCH;
             let recording = Recording { raw: &raw, fatal, url: "http://h/", about: &[], now };
             let har: Value = serde_json::from_str(&har(&recording)).unwrap();
@@ -312,8 +328,7 @@ mod tests {
             chunk(1, true, 1700, "HTTP/1.1 204 No||"),
         ];
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(784_111_777_007);
-        let recording =
-            Recording { raw: &raw, fatal: Some((WireConn(0), 1)), url: "http://h/", about: &[], now };
+        let recording = Recording { raw: &raw, fatal: Some((0, 1)), url: "http://h/", about: &[], now };
         let har: Value = serde_json::from_str(&har(&recording)).unwrap();
         let log = &har["log"];
         assert_eq!((&log["version"], log["creator"]["name"].is_string()), (&json!("1.2"), true));
