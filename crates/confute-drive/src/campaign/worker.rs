@@ -60,6 +60,11 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// Returns the rules that are relaxed in the case of this seed.
+    fn relaxed(&self, seed: u64) -> Vec<&'static str> {
+        self.remedies.lock().unwrap_or_else(PoisonError::into_inner).relaxed(seed)
+    }
+
     /// Returns the number of the next case, and how often it was run before. `None` if all were run.
     fn take(&self, cases: Option<u64>) -> Option<(u64, u32)> {
         let again = self.again.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -187,10 +192,7 @@ pub(super) fn work(
             shared.halt.fetch_or(is_gone, Ordering::Relaxed);
             continue;
         }
-        let relaxed = shared
-            .remedies
-            .lock()
-            .map_or_else(|held| held.into_inner().relaxed(seed), |held| held.relaxed(seed));
+        let relaxed = shared.relaxed(seed);
         let limits = subdued(&plan.limits, relaxed.len() - plan.allow.len().min(relaxed.len()));
         let setup = CaseSetup {
             protocol,

@@ -237,30 +237,35 @@ impl<'a, S: Judged> Brute<'a, S> {
                 }
                 self.sent += 1;
             }
-            Event::Quiescent => {
-                let ways = [Direction::ToServer, Direction::ToTester];
-                let owed = ways.iter().all(|way| !self.network.loses(*way));
-                let gone = ways.iter().all(|way| self.network.loses(*way));
-                for mut config in configs {
-                    if gone {
-                        config.inbox.clear();
-                        config.outbox.clear();
-                    }
-                    if owed {
-                        let Some(broken) = self.at_rest(&config) else { continue };
-                        config.deviations += broken;
-                        if self.most_deviations.is_some_and(|most| config.deviations > most) {
-                            continue;
-                        }
-                        config.inbox.retain(|packet| packet.taken == 0);
-                        config.outbox.clear();
-                    }
-                    next.push(config);
-                }
-            }
+            Event::Quiescent => next.extend(self.rested(configs)),
             _ => return Ok(configs),
         }
         self.distinct(next)
+    }
+
+    /// Returns the configurations in which nothing more happens by itself.
+    fn rested(&mut self, configs: Configs<S>) -> Vec<Config<S>> {
+        let ways = [Direction::ToServer, Direction::ToTester];
+        let owed = ways.iter().all(|way| !self.network.loses(*way));
+        let gone = ways.iter().all(|way| self.network.loses(*way));
+        let mut rested = Vec::new();
+        for mut config in configs {
+            if gone {
+                config.inbox.clear();
+                config.outbox.clear();
+            }
+            if owed {
+                let Some(broken) = self.at_rest(&config) else { continue };
+                config.deviations += broken;
+                if self.most_deviations.is_some_and(|most| config.deviations > most) {
+                    continue;
+                }
+                config.inbox.retain(|packet| packet.taken == 0);
+                config.outbox.clear();
+            }
+            rested.push(config);
+        }
+        rested
     }
 
     /// Returns the configurations after one hidden step.

@@ -162,6 +162,18 @@ pub fn mini(family: Family, dice: &mut Dice) -> Mini {
     mini
 }
 
+/// Returns the operations of a family whose cells hold values that the server chose before.
+fn unknown(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
+    mini.unknown = true;
+    let set = Do::Put { slot: 0, num: Source::Message, tok: Source::Keep };
+    let tag = Do::Put { slot: 0, num: Source::Keep, tok: FRESH };
+    let is = Do::If(Cond::Num(0), vec![answer(120)], vec![answer(121)]);
+    let below = Do::If(Cond::NumBelow(0), vec![answer(120)], vec![answer(121)]);
+    let ask = Op::new(&[(This, R)], vec![if dice.percent(50) { is } else { below }]);
+    let write = vec![if dice.percent(60) { set } else { tag }, answer(110)];
+    vec![read(), ask, Op::new(&[(This, W)], write)]
+}
+
 /// Returns the operations of a family whose connections end, whose turns start by themselves, or whose rules may be
 /// broken.
 fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
@@ -221,19 +233,7 @@ fn eventful(mini: &mut Mini, dice: &mut Dice) -> Vec<Op> {
             let odd = Do::Choose(vec![vec![put(0)], vec![Do::Append(0)], vec![Do::Clear(0)]]);
             vec![read(), coy, lossy, Op::new(&[(This, W)], vec![odd, answer(110)])]
         }
-        Family::Unknown => {
-            mini.unknown = true;
-            let set = Do::Put { slot: 0, num: Source::Message, tok: Source::Keep };
-            let tag = Do::Put { slot: 0, num: Source::Keep, tok: FRESH };
-            let is = Do::If(Cond::Num(0), vec![answer(120)], vec![answer(121)]);
-            let below = Do::If(Cond::NumBelow(0), vec![answer(120)], vec![answer(121)]);
-            let ask = Op::new(&[(This, R)], vec![if dice.percent(50) { is } else { below }]);
-            vec![
-                read(),
-                ask,
-                Op::new(&[(This, W)], vec![if dice.percent(60) { set } else { tag }, answer(110)]),
-            ]
-        }
+        Family::Unknown => unknown(mini, dice),
         Family::Deviant => {
             let stale = Do::If(Cond::Deviates, vec![answer(110)], vec![put(0), answer(110)]);
             let wrong = Do::If(Cond::Deviates, vec![answer(119)], vec![show(100, 0)]);

@@ -123,6 +123,13 @@ pub struct Entry {
 }
 confute::secrets!(Entry { num, tok });
 
+impl Entry {
+    fn with(mut self, val: u8) -> Self {
+        self.vals.push(val);
+        self
+    }
+}
+
 const PLAIN: Table<u8, Entry> = Table::new("plain");
 const UNKNOWN: Table<u8, Entry> = Table::unknown("unknown", |fresh: &mut Fresh<'_>, _| Entry {
     vals: Vec::new(),
@@ -484,11 +491,7 @@ impl Mini {
                 entry.vals.push(val);
                 frame.slots[*slot].set(io, entry)
             }
-            Do::Add(slot) => frame.slots[*slot].update(io, |entry| {
-                let mut entry = entry.unwrap_or_default();
-                entry.vals.push(val);
-                Some(entry)
-            }),
+            Do::Add(slot) => frame.slots[*slot].update(io, |entry| Some(entry.unwrap_or_default().with(val))),
             Do::Clear(slot) => frame.slots[*slot].clear(io),
             Do::Take { front } => Self::take(io, *front, frame),
             Do::Wait => io.wait(),
@@ -558,11 +561,10 @@ impl Mini {
             }
             Do::Publish { op, show } => {
                 let peers = frame.peers.as_ref().unwrap().get(io)?.unwrap_or_default();
-                for peer in peers {
+                peers.into_iter().try_for_each(|peer| {
                     let out = self.out(io, *op, *show, frame)?;
-                    io.send(peer, out)?;
-                }
-                Ok(())
+                    io.send(peer, out)
+                })
             }
             Do::Remember => {
                 let slot = frame.pending.as_ref().unwrap();
