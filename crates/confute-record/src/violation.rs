@@ -171,6 +171,14 @@ pub enum ExperimentKind {
     OtherCases(u32),
 }
 
+impl ExperimentKind {
+    /// Returns what narrowed the explanations of a violation, in words: experiments, or other cases alone.
+    pub fn means(all: impl IntoIterator<Item = Self>) -> &'static str {
+        let is_other = |kind| matches!(kind, ExperimentKind::OtherCases(_));
+        if all.into_iter().all(is_other) { "other cases" } else { "experiment" }
+    }
+}
+
 /// A part of a trace that no hypothesis explains.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExcerptRecord {
@@ -324,7 +332,9 @@ impl Violation {
 
     /// Returns the rules that the violation is named after, and its level: "a, or b and c (level must)".
     pub fn name(&self) -> String {
-        let by_experiment = self.experiment.as_ref().map(|experiment| experiment.level);
+        let by_experiment = self.experiment.as_ref().map(|experiment| {
+            (experiment.level, ExperimentKind::means(experiment.set_aside.iter().map(|one| one.kind)))
+        });
         name_of(self.named(), self.level, by_experiment, self.incomplete)
     }
 
@@ -363,7 +373,7 @@ fn rules_of(sets: &[DiagnosisRecord]) -> Vec<&str> {
 pub fn name_of(
     sets: &[DiagnosisRecord],
     level: Option<Level>,
-    by_experiment: Option<Level>,
+    by_experiment: Option<(Level, &str)>,
     incomplete: bool,
 ) -> String {
     // Rule sets that were not tried might explain it too, so the proven level is a lower bound.
@@ -375,8 +385,8 @@ pub fn name_of(
         level.map_or("of unknown level".to_owned(), |level| format!("level {}{at_least}", level.name()));
     let level = match by_experiment {
         None => proven,
-        Some(other) if Some(other) == level => format!("{proven}, narrowed by experiment"),
-        Some(other) => format!("{proven}, {} by experiment", other.name()),
+        Some((other, means)) if Some(other) == level => format!("{proven}, narrowed by {means}"),
+        Some((other, means)) => format!("{proven}, {} by {means}", other.name()),
     };
     let sets: Vec<String> = sets.iter().map(|one| one.rules.join(" and ")).collect();
     match &sets[..] {

@@ -10,9 +10,9 @@ use confute_drive::{
     SetAside, Tally, Trouble, Workers, alternatives_of, guarded,
 };
 use confute_record::{
-    CaseRecord, DiagnosisRecord, Door, ExcerptRecord, ExperimentRecord, FileRecord, Log, MessageRecord,
-    PlanRecord, ProofRecord, RecordHead, RuleRecord, RunNotes, RunRecord, SetAsideRecord, Shard,
-    ShrunkRecord, Standing, TroubleRecord, Violation, name_of,
+    CaseRecord, DiagnosisRecord, Door, ExcerptRecord, ExperimentKind, ExperimentRecord, FileRecord, Log,
+    MessageRecord, PlanRecord, ProofRecord, RecordHead, RuleRecord, RunNotes, RunRecord, SetAsideRecord,
+    Shard, ShrunkRecord, Standing, TroubleRecord, Violation, name_of,
 };
 use serde_json::{Value, json};
 
@@ -282,7 +282,9 @@ fn diagnoses(diagnoses: &[Diagnosis]) -> Vec<DiagnosisRecord> {
 
 /// Returns the name of a finding: the sets of rules that it is named after, and the level.
 pub fn name(finding: &Finding) -> String {
-    let by_experiment = finding.experiment.as_ref().map(|experiment| experiment.level);
+    let by_experiment = finding.experiment.as_ref().map(|experiment| {
+        (experiment.level, ExperimentKind::means(experiment.set_aside.iter().map(|one| one.kind)))
+    });
     name_of(&diagnoses(finding.named()), finding.level, by_experiment, finding.incomplete)
 }
 

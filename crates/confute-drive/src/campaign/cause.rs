@@ -1,9 +1,9 @@
-//! Races with one cause.
+//! One cause is one violation: what turns out to be the same after it was investigated is merged.
 //!
 //! A race often shows in several ways: two conditional writes that both succeed may look like a lost write, a wrong status, or
 //! two winners. Each case names what explains it, "A or B" and "B or C", and experiments that need the same race again rarely
 //! tell these apart. If none of the cases proves more than a breach of B does, B is all that has to be wrong with the server,
-//! so they are one violation.
+//! so they are one violation ([`merge_races`]).
 
 use confute::lang::Level;
 use confute::trace::Event;
@@ -12,6 +12,68 @@ use confute_record::ExperimentKind;
 
 use super::finding::Finding;
 use crate::experiment::{Experiment, SetAside};
+
+/// Merges each finding with those that everything it is named after explains as well, and that prove no more: that anything
+/// else was broken is not proven. If experiments left these explanations, a finding that also names a stronger rule is kept:
+/// experiments are no proof, and the stronger rule would not be named at all.
+pub(super) fn merge(findings: &mut Vec<Finding>) {
+    let mut place = 0;
+    while place < findings.len() {
+        if findings[place].named().is_empty() {
+            place += 1;
+            continue;
+        }
+        let one = findings.remove(place);
+        let named: Vec<Diagnosis> = one.named().to_vec();
+        let strongest = named.iter().map(|set| set.level).max();
+        let is_proven = one.diagnoses.len() == named.len();
+        let is_same = |other: &Finding| {
+            let explains = |set: &Diagnosis| other.named().iter().any(|known| known.rules == set.rules);
+            let names_stronger = other.named().iter().any(|set| Some(set.level) > strongest);
+            let proves_no_more = other.level <= one.level && !other.incomplete && !one.incomplete;
+            named.iter().all(explains) && proves_no_more && (is_proven || !names_stronger)
+        };
+        let before = findings[..place].iter().filter(|other| is_same(other)).count();
+        let (same, others): (Vec<_>, Vec<_>) = std::mem::take(findings).into_iter().partition(is_same);
+        let (occurrences, times) = one.with_occurrences_of(&same);
+        // Of the cases that prove as much, the one with the fewest requests is shown.
+        let as_good = same.into_iter().filter(|other| {
+            other.level == one.level
+                && other.named().len() == named.len()
+                && other.shown_requests() < one.shown_requests()
+        });
+        let best = as_good.min_by_key(Finding::shown_requests).unwrap_or(one);
+        *findings = others;
+        place -= before;
+        findings.insert(place, Finding { times, occurrences, ..best });
+        place += 1;
+    }
+}
+
+/// Drops each finding that breaches of several rules explain, if each of these rules is what another finding is named
+/// after: that anything else was broken is not proven. The other one of the strongest level counts its cases.
+pub(super) fn fold_known(findings: &mut Vec<Finding>) {
+    let is_named_after = |one: &Finding, rule: &str| {
+        matches!(one.named(), [only] if only.rules == [rule]) && !one.incomplete && !one.known
+    };
+    for place in (0..findings.len()).rev() {
+        let one = &findings[place];
+        let others = |rule: &&str| {
+            (0..findings.len()).find(|other| *other != place && is_named_after(&findings[*other], rule))
+        };
+        let known = one.named().iter().filter(|set| set.rules.len() > 1).find_map(|set| {
+            set.rules.iter().map(others).collect::<Option<Vec<usize>>>().filter(|_| !one.incomplete)
+        });
+        let strongest = known.and_then(|known| known.into_iter().max_by_key(|other| findings[*other].level));
+        // A rule that is stronger than all of these would not be named at all.
+        let hides_none =
+            |other: &usize| one.named().iter().all(|set| Some(set.level) <= findings[*other].level);
+        if let Some(strongest) = strongest.filter(hides_none) {
+            findings[strongest].times += findings[place].times;
+            findings.remove(place);
+        }
+    }
+}
 
 /// Merges races of level store that several rules explain, if one rule of that level explains them all. They are named after
 /// what explains every one of them.

@@ -80,9 +80,7 @@ fn rule_status(run: &RunRecord, rule: &str, standing: &RuleStanding) -> TestCase
             let level = run.plan.level.name();
             skipped(&format!("a warning, because rules count from level {level} on: see {list}"))
         }
-        RuleStanding::SetAside(_) => {
-            skipped(&format!("set aside by experiment as an explanation: see {list}"))
-        }
+        RuleStanding::SetAside(_) => skipped(&format!("set aside as an explanation: see {list}")),
         RuleStanding::Allowed => skipped(&format!("not required ({})", run.head.door.setting("allow"))),
         RuleStanding::Never => skipped("never tested"),
         RuleStanding::Respected => TestCaseStatus::success(),

@@ -74,7 +74,7 @@ fn asked(run: &RunRecord, finding: &Violation) -> Markup {
                 dt {
                     code { (rule.name) } " " span.level {
                         (rule.level.name())
-                        @if !finding.is_named_after(&rule.name) { ", set aside by experiment" }
+                        @if !finding.is_named_after(&rule.name) { ", set aside" }
                     }
                 }
                 dd {
